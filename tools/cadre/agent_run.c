@@ -1,11 +1,11 @@
 /*
- * agent_run - a program that runs as an agent, such as a client: with the agent's identity, in
- * a git worktree of its own if that is asked for.
+ * agent_run - runs a program, such as a client, as an agent: with the agent's identity, and on
+ * request in a git worktree of the agent.
  *
- * The program takes the place of this process, as behind `env`: signals, stops, its terminal
- * and its exit status are its own.  A keeper beside it, which is nobody's child, keeps the
- * agent's leases alive, by calls of this program every minute; when the program ends, the
- * keeper says that the agent is offline.
+ * The program replaces this process, as with `env`. So signals, stops, the terminal and the
+ * exit status belong to the program. A keeper process runs beside the program; it is no child
+ * of the program. Every minute the keeper calls this program to keep the agent's leases alive.
+ * When the program ends, the keeper sets the agent's status to offline.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@ struct running {
 	struct cli *cli;
 	const char *name, *role;
 	bool worktree, made;
-	char **words; /* of the program, with a NULL at the end */
-	int lock; /* held by this process, then by the keeper; -1 where none is needed */
+	char **words; /* the program's words, with a NULL at the end */
+	int lock; /* held by this process, later by the keeper; -1: no lock is needed */
 };
 
 static int agent_run_take_words(struct running *r, int argc, char **argv)
@@ -66,7 +66,7 @@ static json_t *agent_run_call(struct running *r, const struct op *op, json_t *ar
 	return run_args(r->cli, op, args, f);
 }
 
-/* The agent of that name, which is made if there is none. */
+/* Finds the agent named in `r`; registers the agent if no agent has that name. */
 static json_t *agent_run_find(struct running *r, struct fault *f)
 {
 	json_t *env = agent_run_call(r, op_agent_env, json_pack("{ss}", "name", r->name),
@@ -95,14 +95,15 @@ static void be(const json_t *env)
 	setenv("CADRE_TOKEN", json_text_at(env, "token"), 1);
 }
 
-/* A name for an agent's files: a name has no dot. */
+/* The name of an agent's files: team and agent with a dot between. Neither of the two contains
+ * a dot. */
 static const char *file_name(const struct running *r, const json_t *env)
 {
 	return arena_printf(&r->cli->arena, "%s.%s", json_text_at(env, "team"),
 			    json_text_at(env, "name"));
 }
 
-/* Whether the program that a lock's file notes lives; `*pid` is its process. */
+/* Whether the program that is noted in the lock's file is alive; `*pid` is its process number. */
 static bool is_running(int lock, int64_t *pid)
 {
 	char note[128] = "";
@@ -117,7 +118,7 @@ static bool is_running(int lock, int64_t *pid)
 	return pid_alive(&p);
 }
 
-/* Notes this process, which the program will be. */
+/* Writes this process into the lock's file: the program will replace this process. */
 static void note_program(int lock)
 {
 	struct process p = { 0 };
@@ -128,8 +129,8 @@ static void note_program(int lock)
 			p.boot);
 }
 
-/* Takes the lock, which a keeper still has for a moment after its program; a program whose keeper
- * was killed lives without the lock. */
+/* Takes the lock. A keeper still holds the lock for a moment after its program has ended. If
+ * only the keeper was killed, its program runs on without the lock. */
 static int lock_program(struct running *r, const char *path, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_MS * 1000000L };
@@ -149,7 +150,7 @@ static int lock_program(struct running *r, const char *path, struct fault *f)
 	return fault_hint(f, "Run another agent, or end that program first.");
 }
 
-/* An agent is run once at a time. */
+/* Makes sure that an agent is run only once at a time. */
 static int agent_run_hold(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
@@ -170,7 +171,7 @@ static int agent_run_hold(struct running *r, const json_t *env, struct fault *f)
 	return 0;
 }
 
-/* git asks nobody for a password where no person is. */
+/* Makes the worktree. Without a terminal, git must not ask for a password. */
 static int make_worktree(struct running *r, const char *branch, const char *path,
 			 struct fault *f)
 {
@@ -188,7 +189,7 @@ static int make_worktree(struct running *r, const char *branch, const char *path
 	return f->code;
 }
 
-/* Makes the agent's worktree of the repository here, and goes there. */
+/* Makes the agent's worktree of the repository here, and changes into the worktree. */
 static int agent_run_move_in(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
@@ -208,9 +209,9 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
 	return 0;
 }
 
-/* --- while it runs ------------------------------------------------------------------- */
+/* --- while the program runs ---------------------------------------------------------- */
 
-/* Calls this program, as the agent that its environment says. */
+/* Calls this program as the agent that the environment names. */
 static void agent_run_say(const char *const *words)
 {
 	struct fault ignored = { 0 };
@@ -224,8 +225,8 @@ static void say_offline(void)
 					     "offline", NULL });
 }
 
-/* Leaves the program's terminal, folder and descriptors, and its words, by which somebody may
- * look for the program. */
+/* Leaves the program's terminal, folder and descriptors. Also clears the words of this process,
+ * so that a search for the program by its words does not find the keeper. */
 static void stand_alone(const struct running *r, int program, char **words)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -239,7 +240,7 @@ static void stand_alone(const struct running *r, int program, char **words)
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	dup2(kept[0], PROGRAM_FD);
-	if (dup2(kept[1], PROGRAM_FD + 1) < 0) /* it has no lock */
+	if (dup2(kept[1], PROGRAM_FD + 1) < 0) /* there is no lock */
 		close(PROGRAM_FD + 1);
 	close_range(PROGRAM_FD + 2, ~0U, 0);
 	for (; *words; words++)
@@ -259,7 +260,7 @@ static _Noreturn void agent_run_keep(void)
 	_exit(0);
 }
 
-/* Starts the keeper of this process. */
+/* Starts the keeper for this process. */
 static int start_keeper(const struct running *r, char **words, struct fault *f)
 {
 	int program = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -281,10 +282,10 @@ static int start_keeper(const struct running *r, char **words, struct fault *f)
 	return f->code;
 }
 
-/* Becomes the program. */
+/* Replaces this process by the program. */
 static int become_program(char **words)
 {
-	signal(SIGXFSZ, SIG_DFL); /* main() has changed it */
+	signal(SIGXFSZ, SIG_DFL); /* main() has ignored the signal */
 	execvp(words[0], words);
 	fprintf(stderr, "cadre: cannot run %s: %s\n", words[0], strerror(errno));
 	return errno == ENOENT ? 127 : 126;
@@ -307,7 +308,7 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (agent_run_hold(&r, env, &f) ||
 	    (r.worktree && agent_run_move_in(&r, env, &f))) {
-		if (r.made) { /* the new agent would seem to be at work */
+		if (r.made) { /* else the new agent would seem to be at work */
 			be(env);
 			say_offline();
 		}

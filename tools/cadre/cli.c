@@ -17,10 +17,11 @@
 #include "core/base/version.h"
 
 /*
- * An answer that is longer than the terminal goes through a pager, as git's does.
+ * An answer that is longer than the terminal is shown through a pager, as in git.
  *
- * The answer is written to a file in memory first.  So an answer that fits is not paged, a
- * pager that is left early breaks no pipe, and a pager that cannot be started costs nothing.
+ * The answer is written to a file in memory first. So an answer that fits is not paged. If the
+ * user leaves the pager early, no pipe breaks. If no pager can be started, the answer is still
+ * printed.
  */
 
 enum { ROWS_USUAL = 24, NOT_STARTED = 127 };
@@ -51,7 +52,7 @@ void pager_begin(struct cli *cli)
 		close(file);
 }
 
-/* Rows that a text takes; the command has wrapped its lines. */
+/* Rows that a text takes; the lines of the text are wrapped already. */
 static size_t pager_count_rows(const char *text, size_t len)
 {
 	size_t rows = 0;
@@ -69,13 +70,13 @@ static size_t window_rows(int screen)
 								: size.ws_row;
 }
 
-/* Runs the pager with the answer on its standard input: false where there is none. */
+/* Runs the pager with the answer on its standard input; false: no pager could be started. */
 static bool run_pager(int file)
 {
 	pid_t pid;
 	int status;
 
-	signal(SIGINT, SIG_IGN); /* Ctrl-C is the pager's */
+	signal(SIGINT, SIG_IGN); /* Ctrl-C is meant for the pager */
 	signal(SIGQUIT, SIG_IGN);
 	lseek(file, 0, SEEK_SET);
 	pid = fork();
@@ -89,7 +90,7 @@ static bool run_pager(int file)
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			return true; /* nobody may wait for it: it has shown the text */
+			return true; /* the status is unknown, but the pager has shown the text */
 	return pid > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == NOT_STARTED);
 }
 
@@ -118,9 +119,9 @@ static void pager_end(struct cli *cli)
 	cli->screen = 0;
 }
 
-/* --- what is said beside the answer -------------------------------------------------- */
+/* --- messages beside the answer ------------------------------------------------------ */
 
-/* Reminds a person that this directory is an agent's. */
+/* Reminds a person that an agent's identity is kept for this directory. */
 static void cli_kept(const struct home *h)
 {
 	if (h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION)
@@ -216,7 +217,8 @@ static bool take_value(struct cli *cli, int argc, char **argv, int *i)
 	return false;
 }
 
-/* --section.key=value, or with the value in the next word: kept as the former. */
+/* Takes --section.key=value. If the value is in the next word, the option is stored as if
+ * written with `=`. */
 static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
@@ -239,9 +241,9 @@ static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 	return true;
 }
 
-/* Whether the words from here on are not this program's options: behind `--`, in a
- * command that runs elsewhere, and behind a verb whose own options are spelled alike.
- * `left` words of argv are there. */
+/* Whether the next words are not options of this program. This holds behind `--`, in a command
+ * that runs elsewhere, and behind a verb whose own options have equal names. argv has `left`
+ * words so far. */
 static bool ends_options(int left, char **argv)
 {
 	const char *last = argv[left - 1];
@@ -250,7 +252,8 @@ static bool ends_options(int left, char **argv)
 	       run_is_command(left - 1, argv + 1);
 }
 
-/* Whether --operator is an argument of the command too, of which `left` words are there. */
+/* Whether --operator is also an argument of the command. argv has `left` words of the command
+ * line so far. */
 static bool takes_operator(int left, char **argv)
 {
 	int taken;
@@ -278,7 +281,7 @@ int cli_options(struct cli *cli, int argc, char **argv)
 	return left;
 }
 
-/* --- where and who ----------------------------------------------------------------- */
+/* --- the state and the caller ------------------------------------------------------ */
 
 void cli_note(const struct home *h)
 {
@@ -298,7 +301,7 @@ int cli_may_create(const struct cli *cli, struct fault *f)
 	return fault_hint(f, "--home DIR --create; or for this project: cadre init");
 }
 
-/* Whether --as says who the caller is anyhow. */
+/* Whether --as names the agent that the caller already is. */
 static bool says_itself(const struct cli *cli)
 {
 	const struct identity *id = &cli->home.identity;
@@ -307,9 +310,9 @@ static bool says_itself(const struct cli *cli)
 	       (!cli->team || !id->team || !strcmp(cli->team, id->team));
 }
 
-/* Sets the caller that --as and --operator name.  An agent named by a variable, or by the identity
- * kept for this directory, cannot act as another agent with --as alone.  --operator overrides the
- * kept identity, but no variable. */
+/* Sets the caller that --as and --operator name. A caller may be an agent by a variable, or by
+ * the identity kept for this directory. Such a caller cannot act as another agent with --as
+ * alone. --operator overrides the kept identity, but no variable. */
 static int take_options(struct cli *cli, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
@@ -381,12 +384,14 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 		return f->code;
 	if (cli_who(cli, f) < 0)
 		return f->code;
-	/* A person at a terminal may not know what an agent made of this directory. */
+	/* A person at a terminal may not know that an agent has kept its identity for this
+	 * directory. */
 	if (cli->terminal && use == HOME_WRITE && !cli->reminded) {
 		cli_kept(&cli->home);
 		cli->reminded = true;
 	}
-	/* A line for a prompt waits for no host: it is read from the file. */
+	/* A line for a shell's prompt must not wait for a host, so the client reads the state's
+	 * file. */
 	o.local_reads = cli->op && cli->op->quiet;
 	o.identity = cli->home.identity;
 	o.confirms = cli->confirms;
@@ -400,13 +405,13 @@ int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f)
 
 	home_find_with(&cli->home, cli->dir, HOME_LOOK, cli->flags, &none);
 	if (!cli->home.dir[0] || (none.code && !cli->home.gone))
-		return 0; /* the verb meets that itself */
+		return 0; /* the verb reports this fault itself */
 	if ((cli->as || cli->as_operator) && take_options(cli, f) < 0)
 		return f->code;
 	if (cli_who(cli, f) < 0)
 		return f->code;
 	if (!cli->home.identity.agent) {
-		memset(&cli->home, 0, sizeof(cli->home)); /* cli_home() does more */
+		memset(&cli->home, 0, sizeof(cli->home)); /* cli_home() fills it anew */
 		return 0;
 	}
 	return fault_set(f, FAULT_DENIED, "", "%s is for the operator", verb);
@@ -414,7 +419,8 @@ int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f)
 
 /* --- verbs ----------------------------------------------------------------------- */
 
-/* How many of the words are the verb's name; 0: they are not. */
+/* The number of words at the beginning of argv that are the verb's name; 0: argv does not begin
+ * with the name. */
 static int count_words(const char *name, int argc, char **argv)
 {
 	for (int n = 0; n < argc; n++) {
@@ -446,14 +452,14 @@ static bool cli_is_group(const char *word)
 	return false;
 }
 
-/* A command, or the first word of some, that is near to a word somebody typed. */
+/* A command, or the first word of several commands, whose spelling is near to a typed word. */
 struct near {
-	const char *first, *second; /* second: NULL: no second word, or any word */
+	const char *first, *second; /* a NULL second: no second word, or any word */
 	size_t distance;
 };
 
-/* Words of commands that end or take away something, or put back what was: none is held out
- * to somebody who may have meant another. */
+/* Words of commands that end something, take something away or bring back a former state. A
+ * person may have meant another command, so these commands are never suggested. */
 static const char *const grave[] = { "cancel", "down",    "estop",   "fail",
 				     "forget", "gc",      "kill",    "leave",
 				     "redact", "restart", "restore", "stop" };
@@ -466,8 +472,8 @@ static bool is_grave(const char *word)
 	return false;
 }
 
-/* Takes a command that is nearer than the one found and begins with the same letter, but
- * none that destroys something. */
+/* Takes the command if it is nearer than the nearest one so far and begins with the same
+ * letter. Commands that destroy something are not taken. */
 static void try_near(struct near *n, const struct op *op, const char *named,
 		     const char *word)
 {
@@ -478,8 +484,9 @@ static void try_near(struct near *n, const struct op *op, const char *named,
 		*n = (struct near){ op ? op->cli[0] : named, op ? op->cli[1] : NULL, d };
 }
 
-/* The nearest to a single word: a verb or the first word of a command, at most two
- * letters away and less than half of it, or a command whose second word it is. */
+/* The command nearest to a single word. A verb, or the first word of a command, may differ by
+ * at most two letters. The difference must also be less than half of the word. A command whose
+ * second word is the given word is found too. */
 static struct near near_first(const char *word)
 {
 	size_t most = strlen(word) > 4 ? 2 : strlen(word) > 2;
@@ -500,7 +507,8 @@ static struct near near_first(const char *word)
 	return n;
 }
 
-/* The nearest to the second word of a group, or a command that is that word alone. */
+/* The command of the group whose second word is nearest to `word`, or a command whose only word
+ * is `word`. */
 static struct near near_second(const char *group, const char *word)
 {
 	struct near n = { .distance = strlen(word) < 4 ? 2 : 3 };
@@ -516,7 +524,7 @@ static struct near near_second(const char *group, const char *word)
 	return n;
 }
 
-/* `cadre assign` for `cadre task assign`, `cadre task claim` for `cadre claim`. */
+/* Suggests `cadre task assign` for `cadre assign`, and `cadre claim` for `cadre task claim`. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv)
 {
 	bool group = cli_is_group(argv[0]) && argc > 1;
@@ -576,8 +584,8 @@ int version_main(struct cli *cli, int argc, char **argv)
 	return 0;
 }
 
-/* Opens /dev/null in the place of a standard descriptor that is closed: else a socket
- * could get number 1, and the answer would be printed into it. */
+/* Opens /dev/null in the place of each standard descriptor that is closed. Else a socket could
+ * get descriptor 1, and the answer would be printed into the socket. */
 static void hold_standard(void)
 {
 	int fd;
@@ -596,7 +604,7 @@ int cli_main(int argc, char **argv)
 	int status;
 
 	hold_standard();
-	/* A umask that shuts out the user himself does not count. */
+	/* The umask must not shut out the user himself. */
 	umask(umask(077) & 077);
 	cli.color = cli.terminal && !(without && *without) && term &&
 		    strcmp(term, "dumb");
@@ -604,19 +612,19 @@ int cli_main(int argc, char **argv)
 	argc = cli_options(&cli, argc, argv);
 	status = cli_run(&cli, argc - 1, argv + 1);
 	if (cli.screen) {
-		client_close(cli.client); /* nothing is held open while somebody reads */
+		client_close(cli.client); /* no connection is open while the user reads */
 		cli.client = NULL;
 		pager_end(&cli);
 	}
 	if (cli_unwritten(&cli) && !status)
 		status = fault_info(FAULT_IO)->exit_status;
-	client_close(cli.client); /* mirrors what was written directly */
+	client_close(cli.client); /* updates the mirror after direct writes */
 	arena_release(&cli.arena);
 	return status;
 }
 
 /*
- * A fault as people read it, and as programs do.
+ * Prints a fault as text for people, or as JSON for programs.
  */
 
 static void fault_as_json(const struct fault *f)
@@ -639,7 +647,7 @@ static bool fault_print_is_bare(const struct cli *cli, const char *name)
 	return n && *n;
 }
 
-/* Whether the command has an option of this name (with its dashes). */
+/* Whether the command has this option. `option` is the name with its dashes. */
 static bool fault_print_is_option(const struct cli *cli, const char *option,
 				  const char *field)
 {
@@ -651,8 +659,8 @@ static bool fault_print_is_option(const struct cli *cli, const char *option,
 	       (cli->usage && strstr(cli->usage, option));
 }
 
-/* The word that a person types for what a fault is about, as help spells it: NAME, --team,
- * or `--roles 2 name` for a part of a list; NULL where there is no such word. */
+/* The typed word for the argument that a fault names, as help spells the word: NAME or --team.
+ * A part of a list is written like `--roles 2 name`. NULL: the argument has no such word. */
 static const char *fault_word(const struct cli *cli, struct arena *a, const char *where)
 {
 	const size_t n = strcspn(where + 1, "/");
@@ -684,8 +692,8 @@ static const char *fault_word(const struct cli *cli, struct arena *a, const char
 	return word;
 }
 
-/* Whether a text has the word, in either case, as a word of its own: the TO of "tool" or of
- * a path is none. */
+/* Whether a text contains the word in upper or lower case. A part of a longer word or of a
+ * path, such as the TO of "tool", does not count. */
 static bool fault_print_has_word(const char *text, const char *word)
 {
 	static const char inside[] = "abcdefghijklmnopqrstuvwxyz"
@@ -699,8 +707,8 @@ static bool fault_print_has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Text about an argument begins with the argument's name: "to is required"; text
- * about another one ends with the word for it. */
+/* If the text is about an argument, the line begins with the argument's name: "to is required".
+ * Any other text ends with the name in parentheses. */
 static void fault_as_text(const struct cli *cli, const struct fault *f)
 {
 	bool follows = f->where[0] &&
@@ -708,7 +716,7 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	struct arena arena = { 0 };
 	struct text hint = { 0 };
 	const char *text = cli_plain(&arena, f->text, false);
-	/* The hint says how to confirm. */
+	/* For /confirm, the hint explains how to confirm. */
 	bool named = f->where[0] && strcmp(f->where, "/confirm") != 0;
 	const char *word = named ? fault_word(cli, &arena, f->where) : NULL;
 

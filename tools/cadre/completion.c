@@ -1,9 +1,9 @@
 /*
- * completion - words that may stand where one is being typed, from the schema.
+ * completion - candidates for the word that is being typed, from the schema.
  *
- * A shell's script asks `cadre complete -- WORDS... WORD`: the words behind
- * `cadre`, the last of them begun or still empty.  The answer is one candidate
- * a line, with a tab and what it means; none leaves the shell to offer files.
+ * A shell's script calls `cadre complete -- WORDS... WORD` with the words behind `cadre`. The
+ * last word is incomplete or still empty. The answer has one candidate per line, with a tab and
+ * a description. If the answer is empty, the shell offers files.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static void put_groups(const json_t *list, const char *by, const char *begun)
 	}
 }
 
-/* A state that cannot be asked has nothing to offer; that is no error here. */
+/* Puts the names that the state lists. If the state cannot be asked, nothing is put; that is no
+ * error here. */
 static void completion_put_named(struct cli *cli, const char *name, const char *by,
 				 const char *begun)
 {
@@ -92,7 +93,7 @@ static bool completion_is_verb(const char *name)
 	return false;
 }
 
-/* Whether an earlier command begins with the same word. */
+/* Whether an earlier command of the table begins with the same word. */
 static bool is_repeated(size_t index)
 {
 	for (size_t i = 0; i < index; i++)
@@ -102,7 +103,7 @@ static bool is_repeated(size_t index)
 	return false;
 }
 
-/* The words that may follow the first word of a group. */
+/* Puts the words that may follow the first word of a group. */
 static void put_seconds(const char *first, const char *begun)
 {
 	size_t n = strlen(first);
@@ -116,7 +117,7 @@ static void put_seconds(const char *first, const char *begun)
 			completion_put(begun, op_table[i].cli[1], op_table[i].summary);
 }
 
-/* Describes a first word: by its command's summary, or by the words that may follow. */
+/* Describes a first word by its command's summary, or by the words that may follow. */
 static void describe_word(const struct op *op, char *out, size_t room)
 {
 	size_t n = 0;
@@ -150,7 +151,7 @@ static void completion_put_verbs(const char *begun)
 
 /* --- options -------------------------------------------------------------------------- */
 
-/* The keys of the configuration, each behind `before`. */
+/* Puts the keys of the configuration, each with `before` in front. */
 static void put_keys(const char *before, const char *begun)
 {
 	char word[80];
@@ -169,9 +170,10 @@ static bool completion_put_option(const char *begun, const char *name, const cha
 	return is_begun(begun, name);
 }
 
-/* Puts the options of all commands, behind the options of one; `any`: an option of that command was
- * begun.  The many keys are offered to a person who began a key, or no option: the keys would keep
- * a shell from completing `--st` to `--status`. */
+/* Puts the options that all commands have, after the options of one command. `any`: `begun`
+ * began an option of that command. The many keys are put only if the person has begun a key, or
+ * has begun no other option. Else the keys would keep a shell from completing `--st` to
+ * `--status`. */
 static void put_common(const char *begun, bool any)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
@@ -181,7 +183,8 @@ static void put_common(const char *begun, bool any)
 		put_keys("--", begun);
 }
 
-/* Keys are made by the command itself; they would only be in the way. */
+/* Whether an argument is offered as an option. Keys are not offered: the command makes them
+ * itself. */
 static bool completion_is_offered(const struct field *field)
 {
 	return !field_is_key(field) && strcmp(field->name, "team");
@@ -215,10 +218,11 @@ static void completion_put_options(const struct op *op, const char *begun)
 	put_common(begun, any);
 }
 
-/* --- the word that is typed ------------------------------------------------------------ */
+/* --- the typed word -------------------------------------------------------------------- */
 
-/* Finds the field that the word to be completed fills: that of the option that waits
- * for its value, or of the next bare word; NULL if neither. */
+/* Finds the field that the typed word fills. If the word before is an option that needs a
+ * value, this is the option's field. Else it is the field of the next bare word. NULL: there is
+ * no such field. */
 static const struct field *next_field(const struct op *op, int argc, char **argv)
 {
 	const char *const *bare = op->cli_fields;
@@ -248,7 +252,7 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 		completion_put_values(cli, field, begun);
 }
 
-/* The noun that a verb's usage begins with, as `TASK` of `task edit`; NULL: none. */
+/* The noun that a verb's usage begins with, like `TASK` of `task edit`; NULL: there is no noun. */
 static const char *first_noun(const struct verb *v)
 {
 	for (size_t i = 0; v && v->usage && i < noun_count; i++)
@@ -283,7 +287,7 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 		put_common(begun, false);
 }
 
-/* The value of an option that every verb knows. */
+/* Completes the value of an option that every verb knows. Returns whether `option` is one. */
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))
@@ -295,7 +299,7 @@ static bool complete_common(struct cli *cli, const char *option, const char *beg
 	return true;
 }
 
-/* argv[0] stands for `cadre`. */
+/* Completes the word `begun`; argv[0] stands for `cadre`. */
 static void completion_complete(struct cli *cli, int argc, char **argv, const char *begun)
 {
 	const struct op *op;
@@ -325,7 +329,8 @@ int complete_main(struct cli *cli, int argc, char **argv)
 	const struct op *op;
 	int taken;
 
-	/* A person's word, not a script's question, is another one's for a command. */
+	/* Without `--` this is no question of a script. A person uses `complete` as another
+	 * name of `cadre done`. */
 	if (argc < 3 || strcmp(argv[1], "--")) {
 		op = op_command(argc, argv, &taken);
 		return run_words(cli, op, argc - taken, argv + taken);

@@ -1,5 +1,5 @@
 /*
- * config_verb - the configuration: every key, its value, and where that came from.
+ * config_verb - prints the configuration: every key, its value, and the source of the value.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct shown {
 
 /* --- values ---------------------------------------------------------------------- */
 
-/* The value of a key as text; NULL where there is none. */
+/* The value of a key as text; NULL: the key has no value. */
 static const char *value_text(struct shown *s, const struct field *key)
 {
 	const char *at = (const char *)&s->config + key->at;
@@ -106,8 +106,9 @@ static int config_verb_show(struct shown *s, const char *name, struct fault *f)
 
 /* --- the verb ------------------------------------------------------------------------ */
 
-/* A state knows where its vault and network are when nobody says; a project may
- * be configured before it has one.  In a workspace nothing is. */
+/* Loads the configuration. Without a setting, the places of vault and network are taken from
+ * the state. A project may be configured before it has a state. Inside a workspace nothing is
+ * configured. */
 static int config_verb_find(struct shown *s, struct fault *f)
 {
 	struct cli *cli = s->cli;

@@ -1,5 +1,5 @@
 /*
- * doors - verbs whose work is another folder's: MCP, the guest.
+ * doors - verbs that only start code of another folder: MCP and the guest.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 enum { TOKEN_MOST = 256 };
 
-/* Clients show what a tool answers, not what a server says as it ends: each tool
- * says why the state here is not used. */
+/* Keeps the reason why the state is not used, so that each tool answers with the reason. A
+ * client shows the answers of tools, but not the last words of a server that ends. */
 static void serve_refusal(struct home *home, const struct fault *f)
 {
 	home->dir[0] = '\0';
@@ -47,8 +47,8 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 	return mcp_main(argc, words, &cli->home);
 }
 
-/* Reads the token from a file or the environment, never from the command line, which
- * others see. */
+/* Reads the token from a file or the environment. The token is never read from the command
+ * line, which other users can see. */
 static int doors_read_token(const char *file, char token[TOKEN_MOST], struct fault *f)
 {
 	const char *said = getenv("CADRE_LINK_TOKEN");
@@ -66,7 +66,7 @@ static int doors_read_token(const char *file, char token[TOKEN_MOST], struct fau
 	} else if (said) {
 		snprintf(token, TOKEN_MOST, "%s", said);
 	}
-	unsetenv("CADRE_LINK_TOKEN"); /* commands have no use for it */
+	unsetenv("CADRE_LINK_TOKEN"); /* commands of the guest do not need the token */
 	return 0;
 }
 

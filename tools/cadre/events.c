@@ -1,5 +1,7 @@
 /*
- * events - lists past events, and with -f the coming ones; and gc, which repeats.
+ * events - lists past events, and with -f waits for new ones.
+ *
+ * The file also has the verb gc, which repeats its operation until nothing is left to remove.
  */
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +15,7 @@
 
 enum { FOLLOW_SECONDS = 60 };
 
-/* Prints events; with --json, each on a line of its own. */
+/* Prints events; with --json, each event on its own line. */
 static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
 			 struct layout *kept)
 {
@@ -30,8 +32,8 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 	fflush(stdout);
 }
 
-/* Asks for events; NULL and a fault.  A caller that asks too often, as for each batch of a busy
- * team, is refused: then asks again as soon as the rate limit allows. */
+/* Asks for events; NULL with a fault. A caller that asks too often, as a busy team may cause,
+ * is refused. This function then asks again as soon as the rate limit allows. */
 static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 			   struct fault *f)
 {
@@ -44,8 +46,8 @@ static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Prints events as they come: each round asks for those after the last, and waits for
- * the first. */
+/* Prints events as they happen. Each round asks for the events after the last printed one, and
+ * waits for at least one event. */
 static int events_follow(struct cli *cli, const struct op *op, json_t *args)
 {
 	struct layout kept = { 0 };
@@ -59,7 +61,7 @@ static int events_follow(struct cli *cli, const struct op *op, json_t *args)
 		json_object_set_new(args, "wait_seconds", json_integer(FOLLOW_SECONDS));
 		json_decref(answer);
 		if (ferror(stdout))
-			return 0; /* cli_unwritten() says it */
+			return 0; /* cli_unwritten() reports the failure */
 	}
 	return cli_fault(cli, &f);
 }
@@ -78,7 +80,7 @@ int events_main(struct cli *cli, int argc, char **argv)
 		  cli_take_word(&argc, argv, "--follow");
 	if (!follows)
 		return run_words(cli, op, argc, argv);
-	signal(SIGPIPE, SIG_DFL); /* `cadre events -f | head` ends by itself */
+	signal(SIGPIPE, SIG_DFL); /* so that `cadre events -f | head` ends */
 	args = op_args(op, argc, argv, &f);
 	if (!args)
 		return cli_fault(cli, &f);
@@ -109,7 +111,7 @@ static void say_removed(struct progress *p, const json_t *sum)
 		     json_int_at(sum, "events"), json_int_at(sum, "messages"));
 }
 
-/* Says in a line what went: `removed 12 events, 3 messages`. */
+/* Prints the sums of all removed things: `removed 12 events, 3 messages`. */
 static void say_all_removed(const struct cli *cli, const json_t *sum)
 {
 	static const struct {
@@ -135,7 +137,7 @@ static void say_all_removed(const struct cli *cli, const json_t *sum)
 	arena_release(&a);
 }
 
-/* The first slice may be asked about. */
+/* Runs the first slice. If the operation wants a confirmation, asks the person first. */
 static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 			   struct fault *f)
 {
@@ -148,8 +150,8 @@ static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 	return run_op(cli, op, args, f);
 }
 
-/* Removes the notes in the trash whose time is over: the operation removes rows alone.  No
- * operation is called here that would set the time from which the notes' age is reckoned. */
+/* Removes the notes in the trash that were kept long enough: the operation removes rows only.
+ * The age of the notes is counted from call.now, which is set here because no operation runs. */
 static int trim_notes(struct cli *cli, struct fault *f)
 {
 	struct call call = { .settings = &cli->home.settings, .now = clock_wall_ms() };
@@ -161,7 +163,7 @@ static int trim_notes(struct cli *cli, struct fault *f)
 	return f->code;
 }
 
-/* The operation works in slices, so that nobody waits long for it. */
+/* Runs the operation in slices, so that no other caller waits long. */
 int gc_main(struct cli *cli, int argc, char **argv)
 {
 	const struct op *op = op_state_gc;

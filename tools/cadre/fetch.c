@@ -1,5 +1,5 @@
 /*
- * fetch - texts that are elsewhere: on standard input or in a file.
+ * fetch - reads arguments from standard input or from a file.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "tools/cadre/cli.h"
 
 /*
- * Files of a workspace on the command line: raw here, base64 there.
+ * Files of a workspace: raw bytes on the command line's side, base64 in the call.
  */
 
 enum { PART = 3 << 19 /* bytes of a file that is sent in parts */ };
@@ -69,7 +69,7 @@ int fetch_print_bytes(struct cli *cli, const struct op *op, json_t *args,
 
 /* --- large files ------------------------------------------------------------------ */
 
-/* The parts of an upload, read from `fd`; the last answer. */
+/* Sends the parts of an upload, read from `fd`; returns the last answer. */
 static json_t *send_parts(struct cli *cli, const struct op *op, json_t *args, int fd,
 			  int64_t size, struct fault *f)
 {
@@ -117,7 +117,7 @@ json_t *fetch_send_bytes(struct cli *cli, const struct op *op, json_t *args,
 		return NULL;
 	fd = open(path + 1, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return NULL; /* fetch_texts() says why */
+		return NULL; /* fetch_texts() reports the reason */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > PART)
 		answer = send_parts(cli, op, args, fd, st.st_size, f);
 	close(fd);
@@ -142,7 +142,7 @@ static int fetch_read_all(int fd, struct text *out, size_t most, const char *nam
 	return n < 0 ? fault_set(f, FAULT_IO, name, "cannot be read: %m") : 0;
 }
 
-/* Reads standard input to its end; a NUL in it, or more than 2 MiB, is a fault. */
+/* Reads standard input to its end; a NUL byte, or more than 2 MiB, is a fault. */
 static int fetch_input(struct text *out, struct fault *f)
 {
 	int rc = fetch_read_all(STDIN_FILENO, out, INPUT_MAX, "", f);
@@ -172,8 +172,7 @@ int fetch_file(const char *path, struct text *out, struct fault *f)
 	return rc;
 }
 
-/* Replaces `-`, `@file` and `@@text` by the text that they stand for; any other value
- * is itself. */
+/* Replaces `-`, `@file` and `@@text` by the text meant; any other value is used unchanged. */
 static int fetch_rest(const char *value, size_t most, struct text *out, const char *where,
 		      struct fault *f)
 {
@@ -214,20 +213,21 @@ static json_t *fetch_json(bool bytes, const char *value, size_t most, const char
 	return json;
 }
 
-/* Texts of any length may be elsewhere; names and numbers are what they are. */
+/* Whether an argument may be read from elsewhere: texts of any length may, names and numbers
+ * may not. */
 static bool is_fetched(const struct op *op, const struct field *field)
 {
 	return field->type->given == GIVEN_FILE || field == op->bytes_in;
 }
 
-/* Bytes that may be given; decoding refuses what is over the type's own bound. */
+/* The most bytes that are read for a field; decoding checks the type's own bound later. */
 static size_t fetch_most_of(const struct field *field)
 {
 	return field->type->max > CONTENT_MAX ? (size_t)field->type->max : CONTENT_MAX;
 }
 
-/* Secrets are never words of a command, which other users see in the list of
- * processes. */
+/* Takes a secret from a file, standard input or the environment. A word of the command is
+ * refused, because other users see the words in the list of processes. */
 static int fetch_secret(const char *value, json_t *args, const char *name,
 			const char *where, struct fault *f)
 {
@@ -281,10 +281,10 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 /*
  * A command that is run for each line of its standard input.
  *
- * `cadre task create -` makes a task of each line: of a title, or, where the first line
- * begins with `{`, of an object of the operation's arguments (JSON Lines).  All lines go to
- * the state in one call, of the operation that op->many names.  Options hold for all lines
- * that do not say else.
+ * `cadre task create -` makes a task from each line. A line is a title. If the first line
+ * begins with `{`, each line is an object of the operation's arguments (JSON Lines). All lines
+ * are sent to the state in one call of the operation op->many. An option holds for every line
+ * that does not give the argument itself.
  */
 
 bool fetch_many_asked(const struct op *op, const json_t *args)
@@ -297,13 +297,13 @@ bool fetch_many_asked(const struct op *op, const json_t *args)
 	return first && strcmp(first, "-") == 0;
 }
 
-/* Whether an argument is of the whole call, not of a line. */
+/* Whether an argument belongs to the whole call, not to a single line. */
 static bool many_is_common(const struct op *op, const char *name)
 {
 	return field_find(op->many->in, name) != NULL;
 }
 
-/* Refuses an object where titles stand: it would become one. */
+/* Refuses a JSON object among titles: the whole object would become a title. */
 static int check_title(const char *line, size_t number, struct fault *f)
 {
 	json_t *meant = json_loads(line, 0, NULL);
@@ -317,7 +317,7 @@ static int check_title(const char *line, size_t number, struct fault *f)
 	return fault_hint(f, "Write an object on each line, or a text on each.");
 }
 
-/* Refuses an argument of the whole call in one line's object. */
+/* Refuses a line whose object has an argument of the whole call. */
 static int check_object(const struct op *op, const json_t *item, size_t number,
 			struct fault *f)
 {
@@ -336,7 +336,7 @@ static int check_object(const struct op *op, const json_t *item, size_t number,
 	return 0;
 }
 
-/* An object, or the one text that stands for it. */
+/* Reads a line: an object, or a text that becomes the only argument. */
 static json_t *many_read_line(const struct op *op, const char *line, bool objects,
 			      size_t number, struct fault *f)
 {
@@ -359,7 +359,7 @@ static json_t *many_read_line(const struct op *op, const char *line, bool object
 	return NULL;
 }
 
-/* An option holds for each line, too, unless that says else. */
+/* Copies each option into every line that does not give the argument itself. */
 static void share(const struct op *op, json_t *args, json_t *list)
 {
 	const char *name;
@@ -375,19 +375,20 @@ static void share(const struct op *op, json_t *args, json_t *list)
 	}
 }
 
-/* The text behind a byte order mark, which some editors write. */
+/* The text without the byte order mark that some editors write at its beginning. */
 static char *many_begin(char *text)
 {
 	return text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
 }
 
-/* Refuses a list in JSON, which would be taken for titles. */
+/* Refuses a list in JSON: its lines would be taken for titles. */
 static int check_list(const char *text, struct fault *f)
 {
 	const char *first = text + strspn(text, " \t\r\n");
 	const char *next = *first == '[' ? first + 1 + strspn(first + 1, " \t\r\n") : "";
 
-	/* A check list begins with `[ ]`, and any title may with a word in brackets. */
+	/* A line of a check list begins with `[ ]`, and a title may begin with a word in
+	 * brackets. */
 	if (*next != '{' && *next != '"')
 		return 0;
 	fault_set(f, FAULT_INVALID, "", "line 1: begins a list in JSON");
@@ -395,8 +396,8 @@ static int check_list(const char *text, struct fault *f)
 			  "Write the objects alone, each on a line: {\"title\":\"…\"}.");
 }
 
-/* Reads the lines into `list`; `numbers` tells where each stands, since empty ones are
- * passed over.  0 or a fault. */
+/* Reads the lines into `list`. `numbers` gets the line number of each item, since empty lines
+ * are skipped. 0 or a fault. */
 static int many_read_lines(const struct op *op, char *text, json_t *list, size_t *numbers,
 			   struct fault *f)
 {
@@ -428,7 +429,8 @@ static int many_read_lines(const struct op *op, char *text, json_t *list, size_t
 	return fault_set(f, FAULT_INVALID, "", "standard input holds no line");
 }
 
-/* Names the line that a fault of the call is about: /tasks/2/title is in the third one. */
+/* Puts the line's number into a fault of the call: a fault at /tasks/2/title belongs to the
+ * third item. */
 static void name_line(const struct op *op, const size_t *numbers, size_t n,
 		      struct fault *f)
 {
@@ -448,9 +450,9 @@ static void name_line(const struct op *op, const size_t *numbers, size_t n,
 	snprintf(f->text, sizeof(f->text), "line %zu: %.200s", numbers[i], cause);
 }
 
-/* The call of op->many: the list, and the options that are of the whole.  A person's only
- * line is a call of the operation itself, which tells of it better; not under a key, which
- * belongs to one operation however many lines there are. */
+/* Calls op->many with the list and the options of the whole call. If a person gives only one
+ * line, the operation itself is called, because its answer tells more. With --key, op->many is
+ * called in any case: a key belongs to one operation, whatever the number of lines. */
 static json_t *many_run_list(struct cli *cli, const struct op **called,
 			     const json_t *args, json_t *list, struct fault *f)
 {

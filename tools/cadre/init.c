@@ -8,13 +8,13 @@
 
 struct init {
 	struct cli *cli;
-	bool anew; /* in the place of a state that was lost */
+	bool anew; /* make a new state in the place of a lost one */
 	bool is_new;
 	char aside[4400]; /* folder for the lost state's files, or "" */
 };
 
-/* Moves the rest of a lost state aside.  The id names no database from before that on, so
- * that a crash in between leaves a folder in which the new state counts. */
+/* Moves the rest of a lost state aside. First the id is unbound from the former database. So
+ * after a crash in between, a new state in the folder is accepted. */
 static int init_set_aside(struct init *x, struct fault *f)
 {
 	const char *path = x->cli->home.dir;
@@ -28,7 +28,7 @@ static int init_set_aside(struct init *x, struct fault *f)
 	return f->code;
 }
 
-/* Finds the folder; with --anew it sets aside what is left of a lost state there. */
+/* Finds the folder; with --anew, moves the rest of a lost state aside. */
 static int init_open_place(struct init *x, struct fault *f)
 {
 	struct cli *cli = x->cli;

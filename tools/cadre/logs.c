@@ -1,6 +1,8 @@
 /*
- * logs - shows the host's log: on a terminal by the clock of this place and wrapped at words,
- * elsewhere as it is; all lines, or those of a level and above.
+ * logs - shows the host's log: all lines, or the lines of a level and of more important levels.
+ *
+ * On a terminal the times are local clock times, and lines are wrapped at words. Elsewhere the
+ * lines are printed unchanged.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -30,7 +32,7 @@ static off_t logs_find_start(int fd, off_t size, long lines)
 		if (pread(fd, data, n, at) != (ssize_t)n)
 			return at;
 		for (size_t i = n; i-- > 0;) {
-			/* The newline that ends the file ends no line before it. */
+			/* The newline at the file's end does not end an earlier line. */
 			if (data[i] != '\n' || at + (off_t)i + 1 == size)
 				continue;
 			if (--lines == 0)
@@ -40,14 +42,15 @@ static off_t logs_find_start(int fd, off_t size, long lines)
 	return 0;
 }
 
-/* The log as it is shown. */
+/* The state of showing a log. */
 struct shown {
 	const struct cli *cli;
-	int64_t least; /* an enum log_level: lines below it are left out */
-	struct text line; /* the beginning of one that is not whole yet */
+	int64_t least; /* an enum log_level; less important lines are left out */
+	struct text line; /* beginning of a line whose end is not read yet */
 };
 
-/* The value of `key` in a line of the log, in the arena; NULL: it has none.  *end: behind it. */
+/* The value of `key` in a line of the log, in the arena; NULL: the line has no such key. *end:
+ * the place behind the value. */
 static const char *find_value(struct arena *a, const char *line, const char *key,
 			      const char **end)
 {
@@ -72,7 +75,7 @@ static const char *find_value(struct arena *a, const char *line, const char *key
 	return value;
 }
 
-/* The level of that name, or -1. */
+/* The level with that name, or -1. */
 static int64_t logs_level_named(const char *word)
 {
 	for (int64_t i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
@@ -81,7 +84,7 @@ static int64_t logs_level_named(const char *word)
 	return -1;
 }
 
-/* The level of a line; error, the most important level, if the line has none. */
+/* The level of a line. A line without a level counts as error, the most important level. */
 static int64_t logs_level_of(struct arena *a, const char *line)
 {
 	const char *end, *word = find_value(a, line, "level", &end);
@@ -90,7 +93,7 @@ static int64_t logs_level_of(struct arena *a, const char *line)
 	return level < 0 ? LOG_LEVEL_ERROR : level;
 }
 
-/* Prints a line, `time=… level=… msg=… KEY=VALUE…`, as a person reads it. */
+/* Prints a line of the log, `time=… level=… msg=… KEY=VALUE…`, in a form for people. */
 static void logs_put_plain(const struct cli *cli, struct arena *a, const char *line)
 {
 	const char *plain = cli_plain(a, line, false), *end, *rest = NULL;
@@ -121,7 +124,7 @@ static void logs_put_line(const struct shown *s, const char *line)
 	arena_release(&a);
 }
 
-/* Shows bytes of the log; of a line that is not whole the rest comes later. */
+/* Shows bytes of the log. An incomplete line at the end is stored until its rest is read. */
 static void put_bytes(struct shown *s, const char *data, size_t n)
 {
 	const char *end;
@@ -137,7 +140,7 @@ static void put_bytes(struct shown *s, const char *data, size_t n)
 	text_add(&s->line, data, n);
 }
 
-/* Shows what is there from `at` on; returns where it ended. */
+/* Shows the log from the offset `at` on; returns the offset of its end. */
 static off_t show_from(struct shown *s, int fd, off_t at)
 {
 	char data[65536];
@@ -151,7 +154,7 @@ static off_t show_from(struct shown *s, int fd, off_t at)
 	return at;
 }
 
-/* Goes on in the new file after a rotation. */
+/* Shows new lines for ever. After a rotation, continues in the new file. */
 static void logs_follow(struct shown *s, const char *path, int fd, off_t at)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
@@ -173,7 +176,7 @@ static void logs_follow(struct shown *s, const char *path, int fd, off_t at)
 	}
 }
 
-/* Takes the words of the command: false where one of them is wrong. */
+/* Takes the words of the command; false: a word is wrong. */
 static bool logs_take_words(struct shown *s, long *lines, bool *follows, int argc,
 			    char **argv)
 {
@@ -221,13 +224,13 @@ int logs_main(struct cli *cli, int argc, char **argv)
 		fault_hint(&f, "a host writes it: cadre up");
 		return cli_fault(cli, &f);
 	}
-	if (lines < 0) /* of a level there are few */
+	if (lines < 0) /* with --level there are few lines */
 		lines = s.least == LOG_LEVEL_DEBUG ? LINES : LONG_MAX;
 	cli->clock = true;
 	st.st_size = show_from(
 		&s, fd, lines ? logs_find_start(fd, st.st_size, lines) : st.st_size);
 	signal(SIGPIPE, SIG_DFL);
-	if (!follows && s.line.len) { /* the last one is not ended */
+	if (!follows && s.line.len) { /* the last line has no newline yet */
 		text_add(&s.line, "", 1);
 		logs_put_line(&s, s.line.data);
 	}

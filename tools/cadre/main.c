@@ -1,5 +1,5 @@
 /*
- * main - the verbs of `cadre` that have code of their own.
+ * main - the table of the verbs that have code of their own.
  */
 #include <signal.h>
 
@@ -7,18 +7,18 @@
 
 /*~ Welcome.  Station 1 of 12.
  *
- * This is a tour through cadre, for an hour: we follow one command,
- * `cadre --team red --as ann claim`, from the shell to the one SQL statement that decides
- * who gets the task, and back.  Comments of the tour begin with a tilde; each ends with
- * the file of the next station.
+ * This is a tour through cadre, for an hour. We follow one command, `cadre --team red --as ann
+ * claim`. Its way goes from the shell to the SQL statement that decides which agent gets the
+ * task, and back. Comments of the tour begin with a tilde; each ends with the file of the next
+ * station.
  *
- * The table below is short on purpose.  It has only the verbs that are about this machine:
- * starting a host, backups, help.  `claim` is not among them.  It is an operation, and all
- * operations are defined once, in the folder schema/: their names, arguments, answers, who
- * may call them, and how they look at each door.  A program of the build (tools/build)
- * makes tables of C from that, and the command line, MCP, the socket and the guests of
- * VMs are interpreters of these tables.  So a new operation is a definition and a handler;
- * no door has to be told about it.
+ * The table below is short on purpose. The table has only the verbs that are about this
+ * machine: starting a host, backups, help. `claim` is not among these verbs. `claim` is an
+ * operation, and each operation is defined once, in the folder schema/: its names, arguments
+ * and answer, its allowed callers, and its form at each door. A program of the build
+ * (tools/build) makes tables of C from these definitions. The command line, MCP, the socket and
+ * the guests of VMs are interpreters of these tables. So a new operation is a definition and a
+ * handler; no door has to be changed.
  *
  * Look at `op task.claim` in schema/task.op, then go on to how words become a call.
  *
@@ -57,7 +57,7 @@ const struct verb verb_table[] = {
 	{ "completion", "bash|zsh|fish", "Print a completion script for a shell.", "start", completion_main, 0 },
 	{ "help", "[VERB...]", "Explain a verb.", "start", help_main, 0 },
 	{ "version", "", "Print the version.", "start", version_main, 0 },
-	/* Commands without a usage are not for people, and are left out of help. */
+	/* Commands without a usage are not for people, and help does not list them. */
 	{ "guest", NULL, "Run a workspace's guest; the host starts it.", NULL, guest_verb, 0 },
 	{ "complete", NULL, "Tell a shell what may stand here.", NULL, complete_main, 0 },
 	{ "man", NULL, "Print the manual page.", NULL, man_main, 0 },
@@ -68,9 +68,10 @@ const struct verb verb_table[] = {
 
 int main(int argc, char **argv)
 {
-	/* A file that may not grow (`ulimit -f`) is told like a disk that is full. */
+	/* With the signal ignored, a file that may not grow (`ulimit -f`) gives a fault like a
+	 * full disk. */
 	signal(SIGXFSZ, SIG_IGN);
-	/* Where the starter ignores SIGCHLD, a wait gives no status of a child. */
+	/* If the parent process ignores SIGCHLD, waiting for a child would give no status. */
 	signal(SIGCHLD, SIG_DFL);
 	return cli_main(argc, argv);
 }

@@ -1,5 +1,5 @@
 /*
- * man - the manual page, from the schema, the faults and the table of verbs.
+ * man - writes the manual page from the schema, the faults and the table of verbs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "tools/cadre/reference.h"
 #include "tools/cadre/status.h"
 
-/* A character beyond ASCII by its number, which every roff understands; returns
- * its last byte. */
+/* Writes a character beyond ASCII as its number, which every roff understands. Returns the
+ * character's last byte. */
 static const char *put_wide(const char *s)
 {
 	unsigned char c = (unsigned char)*s;
@@ -23,7 +23,7 @@ static const char *put_wide(const char *s)
 	return s;
 }
 
-/* Text for roff: a dot or quote must not begin a line, a dash is a dash. */
+/* Writes text for roff: no line may begin with a dot or quote, and a dash must stay a dash. */
 static void man_put(const char *s)
 {
 	bool start = true;
@@ -49,7 +49,7 @@ static void man_put_line(const char *s)
 	putchar('\n');
 }
 
-/* Prints what stands at the margin, in bold but for its end, and what it means. */
+/* Prints an entry: the text at the margin, in bold except for its end, and the meaning. */
 static void man_put_entry(const char *before, const char *name, const char *end,
 			  const char *doc)
 {
@@ -107,7 +107,7 @@ static void put_status(void)
 	}
 }
 
-/* Prints the examples of all commands, as a list to read through. */
+/* Prints the examples of all commands as one list. */
 static void put_examples(void)
 {
 	printf(".SH EXAMPLES\n");
@@ -173,7 +173,7 @@ static int man_write_part(const char *data, size_t len, void *file)
 	return fwrite(data, 1, len, file) == len ? 0 : -1;
 }
 
-/* The definition of agents' cards, for programs that read or write them. */
+/* Prints the JSON schema of agents' cards, for programs that read or write cards. */
 static int put_card_schema(void)
 {
 	json_t *schema = json_pack("{s:s, s:s, s:s}", "$schema",
@@ -205,7 +205,7 @@ int docs_main(struct cli *cli, int argc, char **argv)
 		return put_card_schema();
 	if (argc != 2 || strcmp(argv[1], "reference"))
 		return cli_usage(cli, "`docs` takes reference, man or agent-card");
-	/* The reference without HTTP paths and without counts of calls. */
+	/* Writes the reference with the HTTP paths and the rates of calls. */
 	reference_write(REFERENCE_ROUTES | REFERENCE_RATES, &out);
 	fwrite(out.data, 1, out.len, stdout);
 	text_release(&out);

@@ -1,5 +1,5 @@
 /*
- * page_verb - prints an address that lets a browser in, once.
+ * page_verb - prints an address with which a browser can log in once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
-/* Reads where the host answers over HTTP. */
+/* Reads the URL at which the host answers over HTTP. */
 static int read_endpoint(const struct cli *cli, char url[128], struct fault *f)
 {
 	char path[4200];

@@ -1,4 +1,4 @@
-/* The reference in Markdown: the interfaces of all doors in one document. */
+/* reference - writes the reference in Markdown: the interfaces of all doors in one document. */
 #include "tools/cadre/reference.h"
 
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include "core/op/face.h"
 #include "tools/cadre/status.h"
 
-/* --- pieces ---------------------------------------------------------------------- */
+/* --- cells and fields ------------------------------------------------------------ */
 
-/* Prose in a cell: a bar would end it, a line break too. */
+/* Writes prose into a table cell. A bar or a line break would end the cell. */
 static void put_cell(struct text *out, const char *s)
 {
 	for (; *s; s++) {
@@ -104,7 +104,7 @@ static void put_fields(struct text *out, const struct record *r, const char *tit
 		const struct field *fd = &r->fields[i];
 
 		if (strcmp(fd->name, "idempotency_key") == 0)
-			continue; /* described once, at the top */
+			continue; /* the key is described once, at the top */
 		if (!any)
 			text_addf(out,
 				  "\n| %s | type | meaning |\n"
@@ -225,8 +225,8 @@ static void reference_put_ops(unsigned served, struct text *out)
 
 /* --- the configuration -------------------------------------------------------------- */
 
-/* Finds the record of the configuration by its name, so that tables without one have a
- * reference too. */
+/* Finds the record of the configuration by its name, because a reference can also be written
+ * for tables without a configuration. NULL: the tables have no configuration. */
 static const struct record *config_record(void)
 {
 	for (size_t i = 0; i < type_count; i++)

@@ -18,8 +18,8 @@
 static void spell_paths(struct cli *cli, const struct op *op, json_t *args);
 
 /*
- * Keeps an agent's identity for this directory: `--here`, where an operation says who
- * somebody is.
+ * Keeps an agent's identity for this directory. This is the option `--here` of operations that
+ * tell an agent's identity.
  */
 
 /* 0 where an identity can be kept for this directory, or a fault. */
@@ -29,7 +29,8 @@ static int agent_here_check(struct cli *cli, struct fault *f)
 						  : home_can_keep(&cli->home, f);
 }
 
-/* Keeps for this directory who the answer says, and takes the token out of it. */
+/* Keeps the agent of the answer as the identity of this directory, and removes the token from
+ * the answer. */
 static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 {
 	const char *name = json_text_at(answer, "name"),
@@ -45,7 +46,7 @@ static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 	return 0;
 }
 
-/* Says how to be an agent whose token is not shown. */
+/* Prints how to become an agent whose token is not shown. */
 static void agent_here_tell(const json_t *answer)
 {
 	struct arena arena = { 0 };
@@ -59,17 +60,17 @@ static void agent_here_tell(const json_t *answer)
 }
 
 /*
- * The last moment of a command that was given something.
+ * The end of a command whose answer gives the caller something.
  *
- * A message that nobody saw is not acknowledged, a claim that nobody was told of is
- * not held.  A signal ends such a command at once only while it waits.  Once it has its
- * answer, a signal is noted: the command first says whether all of its output was
- * written, and then ends by that signal.
+ * A message that the caller did not see must not be acknowledged. A claim that was not told to
+ * the caller must not be held. So a signal ends such a command at once only while the command
+ * waits. Once the answer is here, a signal is noted. The command first tells the host whether
+ * all of its output was written, and then ends by that signal.
  */
 
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 
-/* Prepares a call: gives it a key, and blocks signals except while it waits. */
+/* Prepares a call: gives the call a key, and blocks signals except while the command waits. */
 static void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 {
 	const char *name = op_key(op);
@@ -84,8 +85,8 @@ static void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 	cli->confirms = true;
 }
 
-/* Called when the call is over: from now on a signal is noted, and ends the process
- * after the printing. */
+/* Called when the call is over: from now on a signal is noted, and ends the process after the
+ * answer is printed. */
 static void deliver_answer(struct cli *cli)
 {
 	signals_note(endings);
@@ -97,8 +98,8 @@ static bool has_any(const json_t *answer, const char *name)
 	return json_array_size(json_object_get(answer, name)) > 0;
 }
 
-/* Says that the answer was seen, so that this session's next receive acknowledges it.
- * If that fails, the messages come again: no reason to fail the command. */
+/* Tells the state that the answer was seen, so that this session's next receive acknowledges
+ * the messages. If this call fails, the messages are received again; the command does not fail. */
 static void deliver_note_seen(struct cli *cli, const struct op *op, const json_t *args,
 			      const json_t *answer)
 {
@@ -125,8 +126,9 @@ static void hint_at_undo(const json_t *answer)
 		fputs("hint: what it gave is taken back; ask again\n", stderr);
 }
 
-/* Called after the last byte of the answer (NULL: there is none): an answer that arrived
- * is noted, one that could not be written is taken back.  Returns the exit status. */
+/* Called after the last byte of the answer was written; `answer` is NULL if there is no answer.
+ * An answer that arrived is marked as seen. An answer that could not be written is taken back.
+ * Returns the exit status. */
 static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		       const json_t *answer, int status)
 {
@@ -148,15 +150,16 @@ static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 }
 
 /*
- * Words of a command that may be meant in two ways.
+ * Words of a command that have two possible meanings.
  *
- * `cadre send coder tester hi` sends `tester hi` to coder.  If the first word of a text is also a
- * receiver's name, the command has two readings: it is refused, and the fault names both.  Refused
- * as well is a look into another agent's inbox that would take that agent's mail.
+ * `cadre send coder tester hi` sends `tester hi` to coder. If the first word of a text is also
+ * a receiver's name, the command has two readings. Such a command is refused, and the fault
+ * names both readings. A look into another agent's inbox is also refused if it would take that
+ * agent's mail.
  */
 
-/* The field of a list of names that stands just before the text that takes the rest of the
- * words, and its place; NULL where the command has no such fields. */
+/* The field of a list of names just before the text that takes the rest of the words; `*at` is
+ * the field's place. NULL: the command has no such fields. */
 static const struct field *names_before_text(const struct op *op, size_t *at)
 {
 	const struct field *field;
@@ -171,8 +174,8 @@ static const struct field *names_before_text(const struct op *op, size_t *at)
 	return field && field->names && field->flags & FIELD_LIST ? field : NULL;
 }
 
-/* The bare words from the one that fills the field `at` on; how many.  None if the text was
- * said to begin with `--`. */
+/* Gets the bare words from the word that fills the field `at` on; returns their number, at most
+ * 3. Returns 0 if a `--` marks the begin of the text. */
 static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
 			 const char *words[3])
 {
@@ -189,8 +192,8 @@ static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
 	return n;
 }
 
-/* Whether a thing of that noun is found by the name.  If this query fails, the command is run all
- * the same. */
+/* Whether a thing of that noun is found by the name. If this query fails, the command runs
+ * without this check. */
 static bool misread_is_there(struct cli *cli, const struct noun *noun, const char *name)
 {
 	const struct op *op = op_find(noun->find);
@@ -204,7 +207,7 @@ static bool misread_is_there(struct cli *cli, const struct noun *noun, const cha
 	return answer != NULL;
 }
 
-/* Whether a word stands for all of a noun that have something in common. */
+/* Whether a word names a group of things by a common value, such as `role:coder`. */
 static bool misread_is_group(const struct field *field, const char *word)
 {
 	size_t n = field->by ? strlen(field->by) : 0;
@@ -212,12 +215,13 @@ static bool misread_is_group(const struct field *field, const char *word)
 	return n && !strncmp(word, field->by, n) && word[n] == ':' && word[n + 1];
 }
 
-/* The agent whose mail the words take, if the operator acts for it; else NULL. */
+/* The agent whose mail the words would take, if the caller is the operator acting for that
+ * agent; else NULL. */
 static const char *here_mail(struct cli *cli, const json_t *args)
 {
 	const char *agent = json_find_text(args, "agent");
 	const struct identity *id = &cli->home.identity;
-	struct fault ignored = { 0 }; /* the call itself meets it */
+	struct fault ignored = { 0 }; /* the call itself reports this fault */
 
 	if (!agent)
 		agent = cli->as;
@@ -226,8 +230,9 @@ static const char *here_mail(struct cli *cli, const json_t *args)
 	return id->agent && !id->as ? NULL : agent;
 }
 
-/* Refuses to take another agent's mail from a terminal, where a person most likely wants to look.
- * A taken message is held, and its agent does not get the message before the hold ends. */
+/* Refuses to take another agent's mail from a terminal, where a person most likely only wants
+ * to look. A taken message is held, and its agent does not get the message before the hold
+ * ends. */
 static int check_taking(struct cli *cli, const struct op *op, const json_t *args,
 			struct fault *f)
 {
@@ -246,8 +251,8 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 		agent, op->cli[0]);
 }
 
-/* Refuses words that may name one more receiver, or begin the text: 0, or
- * negative with `f` filled. */
+/* Refuses a word that may either name one more receiver or begin the text. 0, or negative with
+ * `f` filled. */
 static int misread_check(struct cli *cli, const struct op *op, const json_t *args,
 			 int argc, char **argv, struct fault *f)
 {
@@ -265,7 +270,8 @@ static int misread_check(struct cli *cli, const struct op *op, const json_t *arg
 		return 0;
 	snprintf(where, sizeof(where), "/%s", op->cli_fields[at + 1]);
 	first = (int)strlen(words[0]);
-	first -= first && words[0][first - 1] == ','; /* `coder, tester hi` means both */
+	/* In `coder, tester hi` the comma is no part of the name. */
+	first -= first && words[0][first - 1] == ',';
 	fault_set(
 		f, FAULT_INVALID, where,
 		"%s is the name of one more %s: is this for %.*s and %s, or does the text "
@@ -279,7 +285,8 @@ static int misread_check(struct cli *cli, const struct op *op, const json_t *arg
 		words[0], words[1]);
 }
 
-/* An agent hears of its mail with every answer; a person who acts as one does not. */
+/* Whether answers tell the caller of waiting mail: an agent is told with every answer, a person
+ * who acts as an agent is not. */
 static bool tells_mail(const struct cli *cli)
 {
 	return cli->home.identity.agent && !cli->home.identity.as;
@@ -290,7 +297,7 @@ struct form run_form(const struct cli *cli)
 	return (struct form){ .tells = tells_mail(cli) };
 }
 
-/* Takes what waits for the caller out of an answer, and says it. */
+/* Takes the note about waiting mail out of an answer, and prints the note on stderr. */
 static void run_tell_mail(json_t *answer)
 {
 	const char *waiting = json_find_text(answer, "waiting");
@@ -314,7 +321,7 @@ void awaited_take(void *arg, const char *result, const struct fault *f)
 		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
 }
 
-/* cli_client() for a call of that operation. */
+/* cli_client() for a call of this operation. */
 static int run_client(struct cli *cli, const struct op *op, struct fault *f)
 {
 	return cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f);
@@ -348,8 +355,9 @@ json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct faul
 
 /* --- words ---------------------------------------------------------------------- */
 
-/* --wait asks for the longest wait, or for the one that the operation does by
- * itself when told to, --wait=SECONDS for that; --take receives for good. */
+/* Replaces a short option by the operation's argument. --wait asks for the longest wait, or
+ * sets the flag of an operation that waits by itself. --wait=SECONDS asks for a wait of so many
+ * seconds. --take receives without a lease. */
 static char *run_spell_out(const struct op *op, char *word, struct arena *a)
 {
 	if (!strcmp(word, "--wait") && op->wait)
@@ -384,7 +392,8 @@ const struct field *run_option(const struct op *op, const char *word)
 	return field && field->type->kind != KIND_BOOL ? field : NULL;
 }
 
-/* `exec WORKSPACE COMMAND...`: how many words stand before the command's own. */
+/* The number of words before the words of the command that runs elsewhere: 1 for `exec
+ * WORKSPACE COMMAND...`. -1: the operation runs no command. */
 static int words_before_command(const struct op *op)
 {
 	int n = 0;
@@ -396,7 +405,8 @@ static int words_before_command(const struct op *op)
 	return n;
 }
 
-/* The index, among the words behind the verb, at which the command's own words begin; -1: none. */
+/* The index, among the words behind the verb, of the first word of the command; -1: there is no
+ * command. */
 static int command_at(const struct op *op, int argc, char **argv)
 {
 	int bare = 0, before = words_before_command(op);
@@ -431,15 +441,15 @@ static json_t *run_read_words(struct cli *cli, const struct op *op, int argc, ch
 	bool over = false;
 	json_t *args;
 
-	/* Given as an option of every verb it may be the argument that this one needs. */
+	/* --team is an option of every verb, but this operation has it as an argument. */
 	if (team && !strcmp(team->name, "team") && cli->team)
 		words[n++] = arena_printf(&arena, "--team=%s", cli->team);
 	for (int i = 0; i < argc; i++) {
 		if (i == command && !over)
 			words[n++] = arena_strdup(&arena, "--");
 		over = over || i == command || !strcmp(argv[i], "--");
-		/* A single word is a line for the shell; several are a program and
-		 * its arguments, which reach it as they are. */
+		/* A single word is a line for the shell. Several words are a program and its
+		 * arguments, which must arrive unchanged. */
 		if (!over && op->when && !strncmp(argv[i], "--wait=", 7))
 			words[n++] = arena_printf(&arena, "--%s", op->when->name);
 		if (command >= 0 && i >= command && argc - command > 1)
@@ -458,9 +468,9 @@ static void run_set_key(const struct cli *cli, const struct op *op, json_t *args
 		json_object_set_new(args, op_key(op), json_string(cli->key));
 }
 
-/* --- the whole ------------------------------------------------------------------------ */
+/* --- the whole operation -------------------------------------------------------------- */
 
-/* A text is printed as it is, all of it that was asked for. */
+/* Prints a text unchanged, with all the parts that the call asked for. */
 static int print_text(struct cli *cli, const struct op *op, json_t *args,
 		      const json_t *answer)
 {
@@ -486,7 +496,7 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 	return f.code ? cli_fault(cli, &f) : 0;
 }
 
-/* Whether time ran out for a call that waited. */
+/* Whether the call waited and its time ran out. */
 static bool ran_out(const struct op *op, const json_t *args, const json_t *answer)
 {
 	const json_t *waits =
@@ -498,7 +508,8 @@ static bool ran_out(const struct op *op, const json_t *args, const json_t *answe
 	return json_is_true(waits) || json_integer_value(waits) > 0;
 }
 
-/* Says that an answer did not come; of a list it was said that it is empty. */
+/* Reports that no answer came in time. For a list nothing is printed: the empty list was
+ * reported already. */
 static int run_tell_late(const struct cli *cli, const struct op *op)
 {
 	struct fault f = { 0 };
@@ -510,7 +521,7 @@ static int run_tell_late(const struct cli *cli, const struct op *op)
 						   : cli_say_fault(cli, &f);
 }
 
-/* The exit status of an answer that is no fault. */
+/* The exit status for an answer that is not a fault. */
 static int status_of(const struct op *op, const json_t *answer)
 {
 	if (op->reached)
@@ -519,8 +530,8 @@ static int status_of(const struct op *op, const json_t *answer)
 									: 0;
 }
 
-/* Whether an argument makes a list shorter: it need not be given, and says neither whose
- * list it is nor how it comes. */
+/* Whether an argument makes a list shorter. Such an argument is optional, and tells neither the
+ * list's owner nor the form of the list. */
 static bool is_narrowing(const struct op *op, const struct field *field)
 {
 	static const char *const others[] = { "team", "agent", "limit", "all" };
@@ -535,7 +546,7 @@ static bool is_narrowing(const struct op *op, const struct field *field)
 	       field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
 }
 
-/* The options by which the call asks for some of a list alone: `--status --mine`. */
+/* The options of the call that ask for a part of the list: `--status --mine`. */
 static const char *narrowed_by(struct cli *cli, const struct op *op, const json_t *args)
 {
 	char *all = arena_strdup(&cli->arena, "");
@@ -552,8 +563,8 @@ static const char *narrowed_by(struct cli *cli, const struct op *op, const json_
 	return all;
 }
 
-/* With --wait a person sees at once what was begun; a program reads one answer, which
- * says how it ended. */
+/* Prints the answer. With --wait a person sees at once what was begun, while a program reads a
+ * single answer that also has the result. */
 static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
 {
 	int status = status_of(op, answer);
@@ -586,7 +597,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 	return wait_end(cli, late ? run_tell_late(cli, op) : status);
 }
 
-/* Points at --help if a fault of the words has no better hint. */
+/* If a fault of the words has no better hint, points to --help. */
 static void hint_at_help(const struct op *op, struct fault *f)
 {
 	if (f->code == FAULT_INVALID && !strcmp(f->hint, fault_info(FAULT_INVALID)->hint))
@@ -643,15 +654,16 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 	return run_asks(f);
 }
 
-/* Whether only the first answer of a command that runs elsewhere is printed.  This holds for a
- * program (--json) that says itself whether it follows, or gives a key: a key keeps one answer. */
+/* Whether only the first answer of a command that runs elsewhere is printed. This holds for a
+ * program (--json) that gives a key, or says itself whether to follow the command. A key keeps
+ * only one answer. */
 static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	return cli->json && (cli->key || json_object_get(args, op->follows->name));
 }
 
-/* Performs the call.  With --wait its own work may take long, as that of a copy: the host
- * answers as late as the wait may last, and a line tells that it goes on. */
+/* Performs the call. With --wait, the operation's own work may take long, such as copying. Then
+ * the host may answer as late as the wait may last, and a line of progress is shown. */
 static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 		       struct fault *f)
 {
@@ -675,7 +687,8 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Performs the call of words that are read.  Signals are held back if the call gives something. */
+/* Performs the call with arguments that were read from words. If the call gives something,
+ * signals are held back. */
 static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 			  struct fault *f)
 {
@@ -698,16 +711,16 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 
 /*~ Words become a call.  Station 2 of 12.
  *
- * `op` is the row of the table that belongs to `claim`; cli.c found it by its words.
- * run_read_words() walks the rest of the command line along the fields of op->in, so that
- * `--lease-seconds 60` is an integer and is refused at once where it is not one.  What
- * comes out is a JSON object, the same that an MCP client would send.  Nothing here knows
- * what a task is.
+ * `op` is the row of `claim` in the table of operations; cli.c found the row by the words of
+ * the command. run_read_words() walks the rest of the command line along the fields of op->in.
+ * So the 60 of `--lease-seconds 60` becomes an integer, and a word that is no integer is
+ * refused at once. The result is a JSON object, the same object that an MCP client would send.
+ * No code here knows what a task is.
  *
- * A claim is special in one respect: its answer gives the caller something.  If our shell
- * dies before the answer is printed, nobody knows that the task is ours, and it is lost to
- * all until its lease ends.  deliver_begin() and deliver_end() guard that: they tell the
- * state whether the answer has arrived, and else the claim is taken back.
+ * A claim is special in one respect: its answer gives the caller something. If our shell dies
+ * before the answer is printed, nobody knows that the task is ours. No agent could then work on
+ * the task until its lease ends. deliver_begin() and deliver_end() prevent that: they tell the
+ * state whether the answer has arrived. If the answer has not arrived, the claim is taken back.
  *
  * run_op() hands the arguments over to a client, which finds the state.
  *
@@ -718,7 +731,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	struct fault f = { 0 };
 	struct scratch scratch = { "" };
 	bool here = op->flags & OP_IDENTIFIES && cli_take_word(&argc, argv, "--here");
-	bool gives = op->gives; /* what nobody would have if the answer were lost */
+	bool gives = op->gives; /* the caller would not have it if the answer were lost */
 	json_t *args, *answer = NULL;
 	int status;
 
@@ -736,7 +749,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		answer = call_words(cli, op, args, &f);
 	scratch_end(&scratch, !answer);
 	if (!answer && !f.code)
-		wait_end(cli, 0); /* a signal came */
+		wait_end(cli, 0); /* a signal ended the wait */
 	if (!answer)
 		hint_at_help(op, &f);
 	if (answer && here && agent_here_keep(cli, answer, &f) < 0)
@@ -755,18 +768,19 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 }
 
 /*
- * Arguments of a command that mean something else elsewhere: paths.
+ * Paths in arguments: the process that uses a path may have another working directory.
  */
 
-/* A text that may also name a workspace is a directory if it looks like one. */
+/* Whether an argument is a directory. An argument that may also name a workspace is a directory
+ * if it looks like a path. */
 static bool names_directory(const struct field *f, const char *given)
 {
 	return f->type->given == GIVEN_PATH ||
 	       (f->type->given == GIVEN_PLACE && (*given == '.' || *given == '/'));
 }
 
-/* Turns a path relative to this directory into a path relative to the project's top.  A path
- * outside the project stays unchanged, and is refused. */
+/* Turns a path relative to this directory into a path relative to the project's top. A path
+ * outside the project stays unchanged, and the operation refuses it. */
 static json_t *from_top(const struct project *p, json_t *given)
 {
 	const char *text = json_string_value(given);
@@ -780,8 +794,8 @@ static json_t *from_top(const struct project *p, json_t *given)
 							    : json_incref(given);
 }
 
-/* Spells arguments that name paths from this directory as they are elsewhere: a directory is
- * named from here, and may be opened by a host elsewhere. */
+/* Changes arguments that are paths, so that they are right in other directories: a host with
+ * another working directory may open them. */
 static void spell_paths(struct cli *cli, const struct op *op, json_t *args)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
@@ -793,7 +807,7 @@ static void spell_paths(struct cli *cli, const struct op *op, json_t *args)
 		char path[PATH_MAX];
 
 		if (value && f->type->given == GIVEN_TREE) {
-			run_client(cli, op, &none); /* its fault comes again */
+			run_client(cli, op, &none); /* the call reports the fault */
 			if (project_here(&p, &cli->home))
 				json_object_set_new(args, f->name, from_top(&p, value));
 		} else if (given && names_directory(f, given) && realpath(given, path)) {

@@ -1,8 +1,9 @@
 /*
- * signals - the signals that end a process, noted until the command is ready for them.
+ * signals - notes the signals that end a process until the command is ready for them.
  *
- * A command that holds something, or that stands for one that runs elsewhere, does not end
- * in the middle: signals are blocked, come only where it waits, and are noted there.
+ * A command that holds something must not end in the middle, nor must a command that stands for
+ * another one elsewhere. For such commands signals are blocked. A signal arrives only while the
+ * command waits, and is then noted.
  */
 #include <signal.h>
 
@@ -12,7 +13,7 @@ static const int known[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
-static volatile sig_atomic_t came[KNOWN]; /* and were not taken yet */
+static volatile sig_atomic_t came[KNOWN]; /* signals that were caught and not taken yet */
 
 static void signals_catch(int number)
 {

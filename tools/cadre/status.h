@@ -1,5 +1,5 @@
 /*
- * status - exit statuses of the command that are no faults.
+ * status - exit statuses of the command that do not mean a fault.
  */
 #ifndef TOOLS_CADRE_STATUS_H
 #define TOOLS_CADRE_STATUS_H

@@ -1,9 +1,9 @@
 /*
- * stream - a command that runs elsewhere, as if it ran here.
+ * stream - shows a command that runs elsewhere as if it ran here.
  *
- * Its output is printed as it comes, and the signals that end a process go to it instead of
- * ending this one.  It is a job of the workspace's guest, read from offsets on: when the
- * host goes away and returns, reading goes on where it was.
+ * The command's output is printed as it arrives. Signals that would end this process are passed
+ * on to the command instead. The command is a job of the workspace's guest; its output is read
+ * from offsets. So after the host was away, reading continues at the same offsets.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,46 +18,46 @@
 #include "tools/cadre/cli.h"
 
 enum {
-	LOOK_SECONDS = 20, /* that a look at the job waits for more */
-	AGAIN_MS = 1000, /* an interrupt that comes so soon after another one kills */
-	AWAY_MS = 10000, /* so long the host may be away */
-	QUIET_MS = 5000, /* without a first answer, before that is told */
-	PAUSE_MS = 100, /* before the next look, where one did not wait */
+	LOOK_SECONDS = 20, /* the time for which one call waits for more output */
+	AGAIN_MS = 1000, /* a second interrupt within this time kills */
+	AWAY_MS = 10000, /* the time for which the host may be away */
+	QUIET_MS = 5000, /* the time without an answer after which the user is told */
+	PAUSE_MS = 100, /* the time between calls that did not wait */
 };
 
 struct reading {
 	const char *name, *size, *offset;
 	FILE *to;
-	int64_t at, shown, most,
-		whole; /* bytes: read, printed, to be printed at most, and
-					   of the whole as far as is known */
-	bool full; /* no more is printed */
-	int error; /* why it could not be written, or 0 */
+	/* Numbers of bytes: read; printed; to be printed at most; in the whole stream, as far as
+	 * known. */
+	int64_t at, shown, most, whole;
+	bool full; /* the limit is reached: nothing more is printed */
+	int error; /* errno of a failed write, or 0 */
 };
 
 struct following {
 	struct cli *cli;
 	const struct op *op;
 	const json_t *args;
-	const json_t *answer; /* the first one */
+	const json_t *answer; /* the first answer */
 	struct reading streams[2];
 	bool running, more;
 	int code; /* the command's exit code */
-	int64_t interrupted; /* when; 0: never */
-	int last, sending; /* signal that was passed on; calls that do it */
-	bool killed, left, lost; /* lost: the command was ended, with its guest */
-	bool replaced; /* bytes of its output were no text */
-	struct fault unsent; /* why a signal was not passed on */
-	char *text[2]; /* --json: the output gathered for the one answer */
+	int64_t interrupted; /* time of the last interrupt; 0: no interrupt */
+	int last, sending; /* last signal passed on; calls that still pass signals on */
+	bool killed, left, lost; /* lost: the command was ended with its guest */
+	bool replaced; /* some bytes of the output were no text */
+	struct fault unsent; /* fault of a signal that was not passed on */
+	char *text[2]; /* --json: the output gathered for the single answer */
 	size_t size[2];
 };
 
-/* The signals that are passed on. */
+/* The signals that are passed on to the command. */
 static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0 };
 
 /* --- calls ---------------------------------------------------------------------------- */
 
-/* Waits for what comes for the client, or a signal, or so long. */
+/* Waits for input of the client, a signal, or `ms` milliseconds. */
 static void wait_some(struct cli *cli, int ms)
 {
 	int own = client_timeout(cli->client);
@@ -69,8 +69,8 @@ static void wait_some(struct cli *cli, int ms)
 	client_step(cli->client);
 }
 
-/* The arguments of an operation that goes on with the command: those of the call and of
- * its answer that it knows by name. */
+/* The arguments for a further operation on the command. They are taken from the first answer,
+ * or else from the arguments of the call, by the names of the operation's fields. */
 static json_t *next_args(const struct following *w, const struct op *op)
 {
 	json_t *next = json_object();
@@ -105,7 +105,8 @@ static void stream_send_signal(struct following *w, int number)
 	json_decref(args);
 }
 
-/* Passes on what came.  An interrupt soon after another one kills; one more leaves. */
+/* Passes on the noted signals. A second interrupt soon after the first kills the command; one
+ * more interrupt ends only this process. */
 static void pass_signals(struct following *w)
 {
 	int number;
@@ -128,7 +129,8 @@ static void pass_signals(struct following *w)
 
 /* --- output --------------------------------------------------------------------------- */
 
-/* Prints the bytes of a stream that a part holds, up to its limit: whole characters. */
+/* Prints the bytes of a stream in an answer, up to the stream's limit. Only whole characters
+ * are printed. */
 static void print_stream(struct reading *s, const json_t *part)
 {
 	json_t *text = json_object_get(part, s->name);
@@ -150,7 +152,7 @@ static void print_stream(struct reading *s, const json_t *part)
 	s->shown += (int64_t)n;
 }
 
-/* Warns when output is cut, so that nobody takes it for the whole stream. */
+/* Warns if output was cut, so that no reader takes it for the whole stream. */
 static void tell_cut(const struct reading *s)
 {
 	if (s->shown < s->whole)
@@ -160,7 +162,7 @@ static void tell_cut(const struct reading *s)
 			s->name, (long long)s->shown, (long long)s->whole);
 }
 
-/* Takes an answer; whether it brought anything. */
+/* Takes an answer; returns whether the answer has new output. */
 static bool stream_take_part(struct following *w, const json_t *part)
 {
 	const json_t *code = json_object_get(part, "exit_code");
@@ -192,7 +194,7 @@ static void stream_ask_rest(struct following *w, struct awaited *a)
 	json_decref(args);
 }
 
-/* Waits until PAUSE_MS after `from`: the time then. */
+/* Waits until PAUSE_MS after `from`; returns the time at the end. */
 static int64_t pause_after(struct following *w, int64_t from)
 {
 	int64_t now;
@@ -204,7 +206,7 @@ static int64_t pause_after(struct following *w, int64_t from)
 	return now;
 }
 
-/* Waits a moment for a host that is away; false: for too long. */
+/* Waits a moment for a host that is away; false: the host was away for too long. */
 static bool stream_wait_for_host(struct following *w, int64_t *since)
 {
 	int64_t now = clock_steady_ms();
@@ -215,8 +217,9 @@ static bool stream_wait_for_host(struct following *w, int64_t *since)
 	return pause_after(w, now) - *since < AWAY_MS;
 }
 
-/* An unknown job ended with its guest, whose commands do not outlive the guest.  Another missing
- * object, such as a renamed team, says nothing about the command. */
+/* Explains a fault `not_found`. If the job is unknown, it ended with its guest: commands do not
+ * outlive their guest. If another object is missing, such as a renamed team, nothing is known
+ * about the command. */
 static void tell_lost(struct following *w, struct fault *f)
 {
 	const struct fault why = *f;
@@ -231,8 +234,8 @@ static void tell_lost(struct following *w, struct fault *f)
 	fault_hint(f, "%s", "Look at what it has done before you run it again.");
 }
 
-/* The next answer, whether it takes a while or a new host; NULL with a fault, or where
- * this command leaves. */
+/* Waits for the next answer, and if necessary for a host that comes back. NULL with a fault:
+ * there is no answer. NULL without a fault: this process ends before the command. */
 static json_t *next_part(struct following *w, struct fault *f)
 {
 	int64_t since = 0;
@@ -261,8 +264,7 @@ static json_t *next_part(struct following *w, struct fault *f)
 	}
 }
 
-/* Whether what is printed can still be written; else the command is ended, since nobody
- * reads it. */
+/* Whether output can still be written. If not, no process reads it, and the command is ended. */
 static bool stream_is_read(struct following *w)
 {
 	if (!w->streams[0].error && !w->streams[1].error)
@@ -296,15 +298,16 @@ static void follow_on(struct following *w, struct fault *f)
 		json_decref(part);
 		if (f->code || (!w->running && !brought))
 			return;
-		if (!brought) /* a guest that does not wait is not asked without a pause */
+		if (!brought) /* so that a guest that does not wait is not asked too often */
 			pause_after(w, asked);
 	}
 }
 
-/* --- the whole ------------------------------------------------------------------------- */
+/* --- the whole command ----------------------------------------------------------------- */
 
-/* A signal that comes before the job is known waits a moment for the job.  If the guest reports the
- * command only at its end, the signal ends this process as usual. */
+/* Waits for the first answer. A signal that is caught before the job is known is kept for a
+ * moment. If the guest reports the command only at its end, the signal ends this process as
+ * usual. */
 static void stream_first_answer(struct cli *cli, struct awaited *a)
 {
 	int64_t until = 0, tells = clock_steady_ms() + QUIET_MS, next;
@@ -344,7 +347,7 @@ json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct 
 	return a.answer;
 }
 
-/* Says what is known of a command whose host is away. */
+/* Reports the progress of a command whose host is away. */
 static void tell_away(const struct following *w, struct fault *f)
 {
 	struct fault why = *f;
@@ -371,7 +374,7 @@ static int end_left(const struct following *w)
 	return 128 + w->last;
 }
 
-/* The answer of a command that was not followed. */
+/* Prints the whole output and the exit code as one answer. */
 static void print_whole(const struct following *w)
 {
 	json_t *whole = json_pack("{si}", "exit_code", w->code);

@@ -1,8 +1,8 @@
 /*
- * trust - says that a state found in a project may be used.
+ * trust - declares that a state found in a project may be used.
  *
- * `cadre init` notes the states that it makes.  So only a state that was made elsewhere
- * needs this: one that came with a clone, an archive or a backup, or that was copied.
+ * `cadre init` notes each state that it makes. So only a state that was made elsewhere needs
+ * this verb: it came with a clone, an archive or a backup, or was copied.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct target {
 	enum found_why why;
 };
 
-/* --- which one ----------------------------------------------------------------- */
+/* --- finding the state --------------------------------------------------------- */
 
 static int no_state(const char *word, struct fault *f)
 {
@@ -29,7 +29,7 @@ static int no_state(const char *word, struct fault *f)
 	return fault_hint(f, "name a project's folder or its `.cadre`");
 }
 
-/* Whether a folder is a state itself, which is not a project's. */
+/* Whether a folder is itself a state that belongs to no project. */
 static bool is_own_state(const char *dir)
 {
 	const char *name = strrchr(dir, '/');
@@ -47,7 +47,8 @@ static int needs_none(const char *dir, struct fault *f)
 	return fault_hint(f, "It needs no trust: name it by --home or CADRE_HOME.");
 }
 
-/* `word` is a project's folder, or its `.cadre`, whose own name is not followed. */
+/* Finds the state that `word` means. `word` is a project's folder, or its `.cadre`; a `.cadre`
+ * that is a link is not followed. */
 static int find_target(const char *word, struct target *t, struct fault *f)
 {
 	char text[4096], dir[4096];
@@ -79,9 +80,10 @@ static int find_target(const char *word, struct target *t, struct fault *f)
 	return t->path[0] ? 0 : no_state(dir, f);
 }
 
-/* --- what is done ---------------------------------------------------------------- */
+/* --- making a state trusted ------------------------------------------------------ */
 
-/* The index for searches is made anew from what is in the state. */
+/* Whether a file belongs to the search index. The index is removed, and made again from the
+ * state. */
 static bool is_index(const char *name)
 {
 	return !strncmp(name, "search.db", 9);
@@ -115,20 +117,21 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 	if (is_index(name))
 		return unlinkat(dir, name, 0) ? fault_set(f, FAULT_IO, "", "%s: %m", name)
 					      : 0;
-	/* The state's id is written anew: the file may have a second name elsewhere. */
+	/* The state's id is written to a new file, because the old file may have a second name
+	 * elsewhere. */
 	if (!strcmp(name, "id"))
 		return 0;
 	if (S_ISREG(st.st_mode))
 		return (st.st_mode & 077) && fchmodat(dir, name, st.st_mode & 0700, 0)
 			       ? fault_set(f, FAULT_IO, "", "%s: %m", name)
 			       : 0;
-	/* Layers of disks are found through links of the host's own. */
+	/* The host finds the layers of disks through its own links. */
 	if (!S_ISDIR(st.st_mode) || !strcmp(name, "disks") || !strcmp(name, "vault"))
 		return 0;
 	return adopt_folder(dir, path, name, f);
 }
 
-/* Makes its parts private; refuses what leads elsewhere. */
+/* Makes the parts of the state private; refuses parts that lead elsewhere. */
 static int trust_adopt(int dir, const char *path, struct fault *f)
 {
 	if (find_each_part(dir, path, adopt_part, f) < 0)
@@ -217,8 +220,7 @@ static int trust_say(const struct cli *cli, const char *what, const char *path)
 	return 0;
 }
 
-/* Forgets a state. A noted folder may be gone from the disk: its path is then used as
- * given. */
+/* Forgets a state. If a noted folder does not exist any more, its path is used as given. */
 static int trust_forget(struct cli *cli, const char *word)
 {
 	struct fault f = { 0 }, none = { 0 };

@@ -1,8 +1,8 @@
 /*
  * up - starts, serves, stops and restarts the host, which is a process.
  *
- * `up` starts `serve` in a session of its own and reads from a pipe whether it
- * got ready: "ready\n", or the fault that it ended with.
+ * `up` starts `serve` in a new session. It reads the result from a pipe: "ready\n", or the
+ * fault with which the host ended.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,12 +28,11 @@
 #include "tools/cadre/cli.h"
 
 /*
- * The guests of a state that run on without a host: how many there are, and their
- * end.
+ * The guests of a state that still run without a host: counts them, and ends them.
  */
 
-/* Backends whose guests are processes of this machine, and the state's folder that has one
- * for each of them. */
+/* Backends whose guests are processes of this machine, and the folder of the state that has a
+ * subfolder for each guest. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -79,10 +78,11 @@ static void stop_guest(const struct backend *b, const struct process *p, void *w
 {
 	struct fault ignored = { 0 };
 
-	b->stop(p, *(bool *)with, &ignored); /* who is left is counted */
+	b->stop(p, *(bool *)with, &ignored); /* running guests are counted later */
 }
 
-/* Ends them within so many seconds: how many have `ended`; how many are left. */
+/* Ends the guests within so many seconds. `*ended` gets the number of ended guests; returns the
+ * number of guests left. */
 static size_t guests_end(const char *home, int seconds, size_t *ended)
 {
 	int64_t began = clock_steady_ms(), until = began + (int64_t)seconds * 1000;
@@ -92,7 +92,7 @@ static size_t guests_end(const char *home, int seconds, size_t *ended)
 
 	while (left && clock_steady_ms() < until) {
 		nanosleep(&pause, NULL);
-		/* A guest that has not ended by half of the time is ended at once. */
+		/* After half of the time, the remaining guests are ended at once. */
 		now = clock_steady_ms() - began > (int64_t)seconds * 500;
 		left = visit_guests(home, now ? stop_guest : NULL, &now);
 	}
@@ -117,7 +117,7 @@ enum { UP_SECONDS = 20, DOWN_SECONDS = 30 };
 
 /* --- serve ------------------------------------------------------------------------ */
 
-/* Tells whoever started us why there will be no "ready". */
+/* Writes the fault to the process that started this host, in place of "ready". */
 static void up_report(int fd, const struct fault *f)
 {
 	char hint[HINT_SIZE];
@@ -159,8 +159,8 @@ int serve_main(struct cli *cli, int argc, char **argv)
 
 /* --- up ----------------------------------------------------------------------------- */
 
-/* Starts `cadre serve` with the configuration flags that `up` was given.  The vault was
- * named from where `up` runs, which the host does not. */
+/* Starts `cadre serve` with the configuration flags given to `up`. The vault's path is passed
+ * too: a relative path was meant from the folder where `up` runs, not from the host's folder. */
 static void exec_serve(struct cli *cli)
 {
 	const char *words[CLI_FLAGS + 8] = { "cadre", "--home", cli->home.dir };
@@ -177,8 +177,8 @@ static void exec_serve(struct cli *cli)
 	execv("/proc/self/exe", (char *const *)words);
 }
 
-/* Turns this process into the host.  Its output, that of a crash included, goes to its
- * log. */
+/* Turns this process into the host. All output, even the output of a crash, is written to the
+ * host's log. */
 static void become_host(struct cli *cli, int ready)
 {
 	char path[4200];
@@ -191,23 +191,24 @@ static void become_host(struct cli *cli, int ready)
 	dup2(null, 0);
 	dup2(log < 0 ? null : log, 1);
 	dup2(log < 0 ? null : log, 2);
-	if (ready == 3) /* dup3 refuses a descriptor onto itself */
+	if (ready == 3) /* dup3() refuses equal descriptors */
 		fcntl(ready, F_SETFD, 0);
 	else
 		dup2(ready, 3);
 	close_range(4, ~0U, 0);
-	/* A host that a command in a workspace starts is none of what ends with that. */
+	/* A command in a workspace may start this host. Without these variables, the host is
+	 * not ended together with the workspace's processes. */
 	unsetenv("CADRE_WORKSPACE");
 	unsetenv("CADRE_GUEST");
-	/* The host finds the project's cadre.toml from this folder upward, as clients
-	 * do. */
+	/* From this folder upward, the host finds the project's cadre.toml, as clients do. */
 	if (chdir(cli->home.dir))
 		_exit(127);
 	exec_serve(cli);
 	_exit(127);
 }
 
-/* Starts the host, forked twice, so that it is nobody's child and has no terminal. */
+/* Starts the host through two forks, so that the host has no terminal and is not this process's
+ * child. */
 static int spawn_host(struct cli *cli, struct fault *f)
 {
 	int ends[2], status;
@@ -231,7 +232,7 @@ static int spawn_host(struct cli *cli, struct fault *f)
 	return ends[0];
 }
 
-/* The fault in a line "code\ttext\thint". */
+/* Reads the fault from a line "code\ttext\thint". */
 static int read_report(char *line, struct fault *f)
 {
 	char *rest = line, *code, *text, *hint;
@@ -288,7 +289,7 @@ static int seconds_option(struct cli *cli, int argc, char **argv, int *seconds)
 	return 0;
 }
 
-/* Warns where the host that runs is of another version, as after an upgrade. */
+/* Warns if the running host has another version than this program, as after an upgrade. */
 static void warn_version(struct cli *cli)
 {
 	struct fault f = { 0 };
@@ -316,8 +317,8 @@ static int say_host(struct cli *cli, pid_t pid, bool started)
 	return 0;
 }
 
-/* Whether a host answers at the socket.  The lock does not tell this: a host killed just now holds
- * its lock for a moment, and a host started just now has no socket yet. */
+/* Whether a host answers at the socket. The lock does not tell this: a killed host still holds
+ * its lock for a moment, and a new host has no socket yet. */
 static bool host_answers(struct cli *cli)
 {
 	struct client_options o = { .home = &cli->home, .identity.level = WHO_OPERATOR };
@@ -337,9 +338,9 @@ static bool host_answers(struct cli *cli)
 	return hosted;
 }
 
-/* The process of the host that runs, 0 when there is none: a holder of the lock that is
- * silent is waited for, until it answers or is gone.  A host that was told to end may still
- * answer a call that it read in the same turn of its loop, but none that follows. */
+/* The process of the running host; 0: no host runs, or the fault is filled. If a silent process
+ * holds the lock, waits until the process answers or ends. A host that was told to end may
+ * still answer one call, which it read in the same turn of its loop. So two calls are made. */
 static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -392,15 +393,15 @@ int up_main(struct cli *cli, int argc, char **argv)
 			return say_host(cli, pid, false);
 		if (!f.code && start_host(cli, seconds, &f) == 0)
 			return say_host(cli, home_holder(&cli->home), true);
-		/* If another `up` was faster, its host will do. */
+		/* If another `up` was faster, its host is used. */
 	} while (f.code == FAULT_CONFLICT && clock_steady_ms() < until);
 	return cli_fault(cli, &f);
 }
 
 /* --- down ------------------------------------------------------------------------------ */
 
-/* Ends the process that holds the lock, through a descriptor that can mean no
- * other one, and waits for its end. */
+/* Ends the process that holds the lock, and waits for its end. A pidfd is used, which cannot
+ * mean another process. */
 static int stop_host(const struct home *home, pid_t pid, int seconds, struct fault *f)
 {
 	int fd = pidfd_open(pid, 0);
@@ -411,8 +412,7 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		return fault_set(f, FAULT_IO, "", "process %d: %m", (int)pid);
 	if (fd < 0)
 		return 0;
-	/* The process is still the holder of the lock, so the descriptor is the
-	 * holder's. */
+	/* The process still holds the lock now, so the descriptor belongs to the holder. */
 	if (home_holder(home) == pid && pidfd_send_signal(fd, SIGTERM, NULL, 0) &&
 	    errno != ESRCH)
 		rc = fault_set(f, FAULT_DENIED, "", "process %d: %m", (int)pid);
@@ -425,7 +425,7 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		       : rc;
 }
 
-/* Tells that the host has ended, of guests that have, too, and of those that go on. */
+/* Reports that the host has ended, and the numbers of ended and of running guests. */
 static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t guests)
 {
 	if (cli->json) {
@@ -445,12 +445,13 @@ static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t gues
 		       guests > 1 ? "s go" : " goes", guests > 1 ? "them" : "it");
 }
 
-/* Ends the host of the state that was found; the host's process, 0 (no host), or negative. */
+/* Ends the host of the state. Returns the host's process, 0 if no host runs, or a negative
+ * number with the fault filled. */
 static pid_t end_host(struct cli *cli, int seconds, struct fault *f)
 {
 	pid_t pid;
 
-	/* A host that runs on where its state.db is gone is ended all the same. */
+	/* A host whose state.db is missing is ended too. */
 	if (cli_folder(cli, HOME_LOOK, f) < 0 && !cli->home.gone)
 		return -1;
 	*f = (struct fault){ 0 };

@@ -1,11 +1,12 @@
 /*
- * wait_verb - commands that end when something is true: `cadre wait`, and --wait of commands that
+ * wait_verb - commands that wait for a condition: `cadre wait`, and --wait of commands that
  * begin something.
  *
- * A read waits in the state or its host, and is woken there (core/overview/wait.c).  This command
- * repeats the read until the condition holds.  One read waits for at most five minutes; for five
- * seconds while a line of progress is drawn, or while a host, which may end, has to do the work.
- * A host that is away has a short while to come back.  Ending the wait early undoes nothing.
+ * A read waits in the state or its host, and is woken there (core/overview/wait.c). This
+ * command repeats the read until the condition holds. One read waits for at most five minutes.
+ * The limit is five seconds while a line of progress is drawn. The limit is also five seconds
+ * while a host has to do the work, because the host may end. A host that is away has a short
+ * while to come back. Ending the wait early undoes nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,13 +28,13 @@ enum {
 	LONGEST = 31536000,
 	SHOWN = 5,
 	GRACE_MS = 1000,
-	AWAY_MS = 10000, /* so long no host may run that is needed */
-	PAUSE_MS = 250, /* before it is looked for again */
+	AWAY_MS = 10000, /* longest time without a needed host */
+	PAUSE_MS = 250, /* between two searches for the host */
 };
 
 /* --- words ---------------------------------------------------------------------- */
 
-/* The seconds of `--wait` or `--wait=SECONDS`, -1 where the word is neither. */
+/* The seconds of `--wait` or `--wait=SECONDS`; -1: the word is neither. */
 static int64_t wait_verb_seconds_of(const char *word, struct fault *f)
 {
 	char *end;
@@ -74,7 +75,7 @@ void wait_take(struct cli *cli, const struct op *op, int *argc, char **argv,
 
 /* --- one call ----------------------------------------------------------------------- */
 
-/* The signals that end the waiting. */
+/* The signals that end the wait. */
 static const int ending[] = { SIGINT, SIGTERM, 0 };
 
 int wait_end(struct cli *cli, int status)
@@ -86,8 +87,8 @@ int wait_end(struct cli *cli, int status)
 	return status;
 }
 
-/* How long to wait for what the client gets, in ms: a host that hangs is left alone a
- * moment after the time is up. */
+/* The time to wait for input of the client, in ms. A host that hangs is not waited for longer
+ * than a moment after the time is up. */
 static int patience(struct cli *cli, int64_t until)
 {
 	int64_t left = until + GRACE_MS - clock_steady_ms();
@@ -97,7 +98,8 @@ static int patience(struct cli *cli, int64_t until)
 	return due >= 0 && due < left ? due : (int)(left < INT_MAX ? left : INT_MAX);
 }
 
-/* Calls a read; NULL with a fault, or where a signal ends the waiting. */
+/* Calls a read. NULL with a fault: the call failed. NULL without a fault: a signal ended the
+ * wait. */
 static json_t *wait_verb_ask(struct cli *cli, const struct op *op, json_t *args,
 			     int64_t until, const sigset_t *waiting, struct fault *f)
 {
@@ -128,14 +130,14 @@ static json_t *wait_verb_ask(struct cli *cli, const struct op *op, json_t *args,
 	return a.answer;
 }
 
-/* --- until it is so -------------------------------------------------------------------- */
+/* --- until the condition holds --------------------------------------------------------- */
 
 static bool is_true(const json_t *answer, const struct field *flag)
 {
 	return json_is_true(json_object_get(answer, flag->name));
 }
 
-/* Whether a host has to do it, and none runs. */
+/* Whether the work needs a host, and no host runs. */
 static bool wait_verb_is_hostless(const struct op *op, const json_t *answer)
 {
 	return op->hostless && is_true(answer, op->hostless);
@@ -146,8 +148,8 @@ static bool is_answered(const struct op *op, const json_t *answer)
 	return is_true(answer, op->reached) || is_true(answer, op->over);
 }
 
-/* Goes on, and tells how to, with the team's name that the answer says: it may be another
- * than the one that the call was begun under. */
+/* Uses the team's name of the answer for further reads and for the hint: the team may have been
+ * renamed since the call. */
 static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t *answer)
 {
 	json_t *team = json_object_get(answer, "team");
@@ -156,7 +158,8 @@ static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t 
 		json_object_set(args, "team", team);
 }
 
-/* Goes on with what the answer calls it: ids stay when names are free again. */
+/* Uses the names of the answer for further reads. The answer gives ids, which stay the same if
+ * a name is later given to another thing. */
 static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
@@ -168,8 +171,8 @@ static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 	}
 }
 
-/* Appends the values of an argument as a word of the command line, which a shell takes
- * as it is: `#001` begins a comment there. */
+/* Appends the values of an argument as a word of the command line, quoted for a shell: `#001`
+ * would begin a comment. */
 static void wait_verb_add_value(struct text *out, const json_t *value)
 {
 	struct arena a = { 0 };
@@ -187,8 +190,8 @@ static void wait_verb_add_value(struct text *out, const json_t *value)
 	arena_release(&a);
 }
 
-/* Writes the command that waits for the same thing; a team that was said is called as it is
- * by now. */
+/* Writes the command that waits for the same condition. If the call named a team, the command
+ * has the team's current name. */
 static void tell_command(const struct cli *cli, const struct op *op, const json_t *args,
 			 struct text *out)
 {
@@ -207,8 +210,7 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 	}
 }
 
-/* Fills the fault of a wait that ends before it is answered: after so long, or without a
- * host. */
+/* Fills the fault of a wait that ends without an answer: the time was up, or no host runs. */
 static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
 			       const json_t *args, const json_t *answer,
 			       enum fault_code code, const char *why, struct fault *f)
@@ -245,8 +247,7 @@ static void wait_verb_show(const struct cli *cli, const struct op *op,
 	free(said);
 }
 
-/* Waits a moment for a host to come; false where a signal ends the waiting, or none has run
- * for too long. */
+/* Waits a moment for a host. False: a signal ended the wait, or no host has run for too long. */
 static bool wait_verb_wait_for_host(struct cli *cli, struct progress **p, int64_t *since,
 				    const sigset_t *waiting)
 {
@@ -263,13 +264,14 @@ static bool wait_verb_wait_for_host(struct cli *cli, struct progress **p, int64_
 	return !cli->ended_by && clock_steady_ms() - *since < AWAY_MS;
 }
 
-/* How long the first answer may take, in seconds. */
+/* The most seconds that the first read waits. */
 static int64_t first_wait(const struct op *op, const struct progress *p)
 {
 	return p ? 0 : op->hostless ? SHOWN : op->wait->type->max;
 }
 
-/* Asks until it is answered, the time is up or a signal comes; the last answer. */
+/* Repeats the read until the condition is answered, the time is up or a signal is caught.
+ * Returns the last answer. */
 static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_t until,
 		      const sigset_t *before, struct fault *f)
 {
@@ -300,7 +302,7 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 		}
 		since = 0;
 		wait_verb_show(cli, op, answer, p);
-		if (p) /* things change most in the beginning */
+		if (p) /* most changes happen early */
 			most = most < SHOWN / 2 ? 2 * most + 1 : SHOWN;
 	}
 	progress_end(p);
@@ -316,12 +318,12 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 	json_t *answer;
 
 	if (said && !json_is_integer(said))
-		return run_op(cli, op, args, f); /* which refuses it */
+		return run_op(cli, op, args, f); /* the operation refuses the value */
 	if (said)
 		seconds = json_integer_value(said);
 	seconds = seconds > LONGEST ? LONGEST : seconds < 0 ? 0 : seconds;
 	snprintf(why, sizeof(why), "after %lld s", (long long)seconds);
-	signals_block(ending, &before); /* a signal noted now would not end the wait */
+	signals_block(ending, &before); /* a signal before the wait must also end it */
 	signals_note(ending);
 	answer = ask_on(cli, op, args, clock_steady_ms() + seconds * 1000, &before, f);
 	if (cli->ended_by)
@@ -339,9 +341,10 @@ int wait_status(const struct op *op, const json_t *answer)
 	return is_true(answer, op->reached) ? 0 : STATUS_OTHERWISE;
 }
 
-/* --- behind a write ----------------------------------------------------------------------- */
+/* --- after a write ------------------------------------------------------------------------ */
 
-/* A value that the answer, else the call, has under a name; of a record, its id. */
+/* The value under a name in the answer, or else in the call's arguments; for a record, the
+ * record's id. */
 static json_t *wait_verb_value_of(const json_t *args, const json_t *answer,
 				  const char *name)
 {
@@ -352,8 +355,8 @@ static json_t *wait_verb_value_of(const json_t *args, const json_t *answer,
 	return value ? value : json_object_get(args, name);
 }
 
-/* The arguments of the read that waits for what a call began; NULL where the call began
- * nothing of that kind. */
+/* The arguments of the read that waits for the work of a call. NULL: the call began no such
+ * work. */
 static json_t *wait_args(const struct op *op, const json_t *args, const json_t *answer)
 {
 	const struct record *in = op->until->in;

@@ -1,5 +1,5 @@
 /*
- * watch - an agent's turns as they run, and a word to it from the operator.
+ * watch - shows an agent's turns as they run, and sends the operator's words to the agent.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,9 @@ enum { LOOK_MS = 100 };
 struct watching {
 	struct cli *cli;
 	const char *agent;
-	bool once; /* ends with the turn */
-	json_int_t turn, offset; /* that is shown, up to there; 0: none yet */
-	char state[16]; /* of it, as last shown */
+	bool once; /* ends after one turn */
+	json_int_t turn, offset; /* turn shown, or 0; offset up to which it is shown */
+	char state[16]; /* state of the turn, as last shown */
 };
 
 static void watch_rest(void)
@@ -30,7 +30,7 @@ static const char *watch_state_of(const json_t *answer)
 	return json_find_text(json_object_get(answer, "turn"), "state");
 }
 
-/* Prints what came of the turn: its text, or with --json the answer as a line. */
+/* Prints the new part of the turn: its text, or with --json the answer on one line. */
 static void watch_show(struct watching *w, json_t *answer)
 {
 	const json_t *turn = json_object_get(answer, "turn");
@@ -61,7 +61,8 @@ static json_t *read_turn(struct watching *w, json_int_t turn, json_int_t offset,
 			f);
 }
 
-/* Shows the rest of the turn: NULL while it runs, else how it ended. */
+/* Shows the next part of the turn. NULL: the turn still runs, or the fault is filled; else the
+ * turn's last state. */
 static const char *watch_go_on(struct watching *w, char ended[16], struct fault *f)
 {
 	json_t *answer = read_turn(w, w->turn, w->offset, f);
@@ -77,7 +78,7 @@ static const char *watch_go_on(struct watching *w, char ended[16], struct fault 
 	return over ? ended : NULL;
 }
 
-/* Waits for a turn that is not shown yet: 0, or negative. */
+/* Waits for a turn that was not shown yet: 0, or negative. */
 static int next_turn(struct watching *w, struct fault *f)
 {
 	json_int_t was = w->turn;
@@ -86,7 +87,7 @@ static int next_turn(struct watching *w, struct fault *f)
 		json_t *answer = read_turn(w, 0, 0, f);
 		json_int_t number;
 
-		if (!answer && f->code == FAULT_CONFLICT) { /* it has taken none yet */
+		if (!answer && f->code == FAULT_CONFLICT) { /* there was no turn yet */
 			*f = (struct fault){ 0 };
 			watch_rest();
 			continue;

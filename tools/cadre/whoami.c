@@ -1,5 +1,5 @@
 /*
- * whoami - tells the identity of this process, and forgets what is kept for a directory.
+ * whoami - tells the identity of this process, and forgets the identity kept for a directory.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* --- whoami -------------------------------------------------------------------------- */
 
-/* Why, as an end of the sentence `coder of team shop, …`. */
+/* The reason, as the end of the sentence `coder of team shop, …`. */
 static const char *why(const struct home *h)
 {
 	static const char *const words[] = {
@@ -30,7 +30,8 @@ static bool whoami_is_kept(const struct home *h)
 	return h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION;
 }
 
-/* An agent that was renamed, or whose team was, is told as it is called now, and kept so. */
+/* If the agent or its team was renamed, uses the new name, and keeps the new name for the
+ * directory. */
 static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
@@ -47,7 +48,7 @@ static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 	id->team = home_keep(&cli->home, team);
 }
 
-/* Whether the state knows the agent still, and takes its token. */
+/* Checks that the state still knows the agent, and accepts its token. */
 static int whoami_check(struct cli *cli, struct fault *f)
 {
 	const struct identity *id = &cli->home.identity;

@@ -1,8 +1,9 @@
 /*
- * doctor - looks at a state and its host, and says what to do; --fix does it.
+ * doctor - checks a state and its host, and says what to do; with --fix, does it.
  *
- * One line per finding: ok, warn (somebody should look) or bad (it does not work
- * or will not for long); 1 when anything is bad, or could not be mended.  Without --fix it changes nothing.
+ * The doctor prints one line per finding: ok, warn (a person should look) or bad (the thing
+ * does not work, or soon will not). The exit status is 1 if anything is bad or could not be
+ * mended. Without --fix the doctor changes nothing.
  */
 #include "tools/cadre/doctor/doctor.h"
 
@@ -32,13 +33,13 @@
 
 enum { LINE_AT = 19 };
 
-/* FIX_ALONE: while no host runs, which has the thing in its hands. */
+/* FIX_ALONE: the fix runs only while no host runs, because a host uses the thing. */
 enum { NEEDS_STATE = 1, FIX_ALONE = 2 };
 
 struct check {
 	const char *name;
 	check_look *look;
-	check_fix *fix; /* NULL: a person has to */
+	check_fix *fix; /* NULL: a person has to mend it */
 	unsigned flags;
 };
 
@@ -58,7 +59,7 @@ void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *
 	va_end(ap);
 	todo = todo ? hint_plain(todo, plain) : NULL;
 	if (todo && d->fixes && !strncmp(todo, DOCTOR_FIX, strlen(DOCTOR_FIX)))
-		todo += strlen(DOCTOR_FIX); /* it was tried */
+		todo += strlen(DOCTOR_FIX); /* the fix was tried already */
 	d->worst = v > d->worst ? v : d->worst;
 	json_array_append_new(d->lines,
 			      json_pack("{ss,ss,ss,so,so*}", "check", d->check->name,
@@ -67,7 +68,7 @@ void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *
 					todo ? json_text(todo) : NULL));
 }
 
-/* Prints a line whose first word has that colour. */
+/* Prints a line whose first word is printed in the given colour. */
 static void print_line(const struct doctor *d, const char *word, const char *color,
 		       const char *what, const char *text, const char *todo)
 {
@@ -111,9 +112,9 @@ void doctor_did(struct doctor *d, const char *fmt, ...)
 		print_line(d, "did", colors[VERDICT_OK], d->check->name, text, NULL);
 }
 
-/* --- what fixes use -------------------------------------------------------------------- */
+/* --- helpers of fixes ------------------------------------------------------------------ */
 
-/* The folder of what fixes take away, which may not be there yet. */
+/* The folder for things that fixes take away; the folder may not exist yet. */
 static const char *doctor_aside(struct doctor *d)
 {
 	char when[CLOCK_STAMP];
@@ -126,8 +127,8 @@ static const char *doctor_aside(struct doctor *d)
 	return d->aside;
 }
 
-/* Moves a file of the state's folder to where it is kept: 1, 0 if there is none, or a
- * fault. */
+/* Moves a file from the state's folder to the folder for things taken away. Returns 1, 0 if
+ * there is no such file, or a fault. */
 static int doctor_keep(struct doctor *d, const char *name, struct fault *f)
 {
 	const char *home = d->cli->home.dir;
@@ -168,7 +169,7 @@ int doctor_call(struct doctor *d, struct store *store, const struct op *op, json
 	return f->code;
 }
 
-/* The environment, and the folder of a state: its place, permissions, free space. */
+/* Checks of the environment, and of a state's folder: its place, permissions and free space. */
 
 /* --- the environment ------------------------------------------------------------ */
 
@@ -187,7 +188,8 @@ static bool is_variable(const char *name, size_t len)
 	return config_is_variable(name, len);
 }
 
-/* A variable that is spelled wrong would else be passed over in silence. */
+/* Warns of unknown variables: without this check, a misspelled variable would be ignored
+ * silently. */
 static void check_environment(struct doctor *d)
 {
 	for (char **e = environ; *e; e++) {
@@ -204,7 +206,8 @@ static void check_environment(struct doctor *d)
 
 /* --- the folder ------------------------------------------------------------------ */
 
-/* The name of a file system, NULL: it is unknown; and whether it may be another machine's. */
+/* The name of a file system; NULL: the type is unknown. `*remote`: the file system may belong
+ * to another machine. */
 static const char *file_system(long type, bool *remote)
 {
 	static const struct {
@@ -250,11 +253,12 @@ static void check_folder(struct doctor *d)
 			   "%s is on an unknown one (%lx)", dir, (long)fs.f_type);
 }
 
-/* --- who may look -------------------------------------------------------------------- */
+/* --- permissions --------------------------------------------------------------------- */
 
-/* Calls `each` for the state's folder, for its files, for the files in the folders that hold copies
- * of them, and for the state's own vault.  Other folders are closed by the state's folder.  A vault
- * elsewhere is a person's. */
+/* Calls `each` for the state's folder and its folders of backups and logs. Also calls `each`
+ * for the files in these three folders, and for the state's own vault. Other folders are
+ * protected by the state's folder, which is closed. A vault outside the state's folder belongs
+ * to a person. */
 static void visit_private(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *path))
 {
@@ -282,8 +286,8 @@ static void visit_private(struct doctor *d,
 	}
 }
 
-/* Whether others may read it: settings and what says to git that all is ignored may be
- * anybody's to read. */
+/* Whether other users have rights on a path that must be private. The settings file and
+ * .gitignore may be open. */
 static bool doctor_place_is_open(const char *path, struct stat *st)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -313,7 +317,7 @@ static void close_open(struct doctor *d, const char *path)
 		return;
 	was = st.st_mode & 0777;
 	if (!S_ISDIR(st.st_mode))
-		private_tree(path); /* unless it is another's, or has a name elsewhere */
+		private_tree(path); /* skips files of others, or with two names */
 	if (lstat(path, &st) || (S_ISREG(st.st_mode) && (st.st_mode & 077)) ||
 	    chmod(path, S_ISDIR(st.st_mode) ? PRIVATE_FOLDER : PRIVATE_FILE))
 		return;
@@ -344,7 +348,7 @@ static int fix_permissions(struct doctor *d, struct fault *f)
 	return 0;
 }
 
-/* --- room and files ------------------------------------------------------------------ */
+/* --- free space and files ------------------------------------------------------------ */
 
 static void check_space(struct doctor *d)
 {
@@ -365,8 +369,8 @@ static void check_space(struct doctor *d)
 		doctor_say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
 }
 
-/* A host that serves files which are not here any more ends within a second; one
- * that stands still cannot. */
+/* Looks for a host whose state.db was removed or replaced. Such a host ends within a second,
+ * unless its process is stopped. */
 static void check_ground(struct doctor *d)
 {
 	pid_t holder = home_holder(&d->cli->home);
@@ -396,7 +400,7 @@ static void check_ground(struct doctor *d)
 			   "a former state is kept in %s", path);
 }
 
-/* Clients that `cadre setup` has told of cadre, here and in the user's files. */
+/* Checks of the clients that `cadre setup` has set up, in the project and in the user's files. */
 
 static void doctor_clients_tell(void *arg, bool ok, const struct setup_client *c,
 				const char *found, const char *todo)
@@ -439,7 +443,7 @@ static void say_lag(struct doctor *d, const char *what, int64_t behind)
 			   (long long)behind);
 }
 
-/* The number of the newest event, negative where that cannot be told. */
+/* The number of the newest event; negative: the number is not known. */
 static int64_t newest_event(struct doctor *d, struct fault *f)
 {
 	json_t *status = run_args(d->cli, op_state_status, json_object(), f);
@@ -481,7 +485,7 @@ static void check_files(struct doctor *d)
 	text_release(&report);
 }
 
-/* The vault shows nothing of the state, or does not say up to which event. */
+/* Reports a vault that shows nothing of the state, or that does not say up to which event. */
 static void say_unmade(struct doctor *d, struct fault *f)
 {
 	int64_t newest = newest_event(d, f);
@@ -502,7 +506,7 @@ static void check_mirror(struct doctor *d)
 	int64_t behind = -1;
 	struct fault f = { 0 };
 
-	/* A vault that is not there would be made by a look into it. */
+	/* Looking into a missing vault would create the vault. */
 	if (access(home->vault, F_OK) == 0)
 		mirror_lag(home, d->store, &behind, &f);
 	if (!f.code && behind < 0)
@@ -515,7 +519,7 @@ static void check_mirror(struct doctor *d)
 		check_files(d);
 }
 
-/* Lets the mirror look at each file, as that of a host does. */
+/* Lets the mirror look at each file, as the mirror of a host does. */
 static int mirror_all(struct doctor *d, struct store *store, const char *attic,
 		      struct fault *f)
 {
@@ -565,8 +569,8 @@ static int fix_mirror(struct doctor *d, struct fault *f)
 
 /* --- the search index ---------------------------------------------------------------------- */
 
-/* The longest word between blanks that is of plain letters and digits, in the arena; NULL: there
- * is none worth a search. */
+/* The longest word between blanks that has only plain letters and digits, in the arena. NULL:
+ * no word is long enough for a search. */
 static const char *plain_word(struct arena *a, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -585,7 +589,7 @@ static const char *plain_word(struct arena *a, const char *text)
 	return at ? arena_printf(a, "%.*s", (int)best, at) : NULL;
 }
 
-/* Whether the index finds a message by a word of its own. */
+/* Whether the index finds a message when a word of the message is searched for. */
 static bool is_found(struct search *search, int64_t id, const char *body, struct arena *a,
 		     struct fault *f)
 {
@@ -603,7 +607,7 @@ static bool is_found(struct search *search, int64_t id, const char *body, struct
 	return n < 0 || (n == 1 && row == id);
 }
 
-/* Looks for the newest messages in the index: how many it does not have. */
+/* Searches the index for the newest messages; returns how many of them the index lacks. */
 static int count_missing(struct doctor *d, struct search *search, struct fault *f)
 {
 	struct search_fed_row row;
@@ -626,8 +630,8 @@ static int count_missing(struct doctor *d, struct search *search, struct fault *
 	return missing;
 }
 
-/* A search step of 0 ms tells how far the index is.  If the index is complete, looks for messages
- * that the index lacks. */
+/* A search step of 0 ms tells how far the index has come. If the index is complete, counts the
+ * messages that the index lacks. */
 static void doctor_shown_look_into(struct doctor *d, int64_t *indexed, int *missing,
 				   struct fault *f)
 {
@@ -668,7 +672,8 @@ static void check_search(struct doctor *d)
 		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
 }
 
-/* All that was indexed is in the state and the vault; the former files are kept even so. */
+/* Makes the index anew. Everything in the index is also in the state and the vault; the former
+ * files are kept all the same. */
 static int fix_search(struct doctor *d, struct fault *f)
 {
 	static const char *const names[] = { "search.db-wal", "search.db-shm",
@@ -678,7 +683,7 @@ static int fix_search(struct doctor *d, struct fault *f)
 	int64_t indexed = 0;
 	bool more = true, kept = false;
 
-	/* An index that is only behind goes on. */
+	/* If the index only lags behind, its files stay and the index is continued. */
 	for (size_t i = 0; d->worst == VERDICT_BAD && i < sizeof(names) / sizeof(*names);
 	     i++) {
 		int rc = doctor_keep(d, names[i], f);
@@ -705,7 +710,8 @@ static int fix_search(struct doctor *d, struct fault *f)
 
 /* --- trash ------------------------------------------------------------------------------- */
 
-/* The folders of removed workspaces, which take up space until their time is over. */
+/* Checks the folders of removed workspaces. The folders take up space until their time to be
+ * kept has passed. */
 static void check_trash(struct doctor *d)
 {
 	const struct config *config = &d->cli->home.settings.config;
@@ -735,7 +741,7 @@ static void check_trash(struct doctor *d)
 	arena_release(&a);
 }
 
-/* The notes that were removed, in the vault. */
+/* Checks the removed notes in the vault. */
 static void check_note_trash(struct doctor *d)
 {
 	const struct settings *s = &d->cli->home.settings;
@@ -761,10 +767,10 @@ static void check_note_trash(struct doctor *d)
 	arena_release(&a);
 }
 
-/* --- the whole ------------------------------------------------------------------------------ */
+/* --- the table and the run ------------------------------------------------------------------ */
 
-/* Later checks use what earlier ones have opened and listed.  Checks of copies made from rows, such
- * as the mirror, stand behind all checks whose fixes write rows. */
+/* Later checks use the connection and the lists that earlier checks have made. Checks of copies
+ * made from rows, such as the mirror, come after all checks whose fixes write rows. */
 /* clang-format off */
 static const struct check checks[] = {
 	{ "environment",   check_environment, NULL,            0 },
@@ -793,14 +799,15 @@ static const struct check checks[] = {
 };
 /* clang-format on */
 
-/* The vault and the index may hold all that is left of rows that are lost. */
+/* Refuses a fix of a damaged state: the vault and the index may hold the last copy of lost
+ * rows. */
 static void refuse_damaged(struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "the state is damaged");
 	fault_hint(f, "put a backup in its place first, as integrity says");
 }
 
-/* Whether the fix may have changed something. */
+/* Runs the fix; returns whether the fix may have changed something. */
 static bool fix(struct doctor *d)
 {
 	struct fault f = { 0 };
@@ -822,7 +829,8 @@ static bool fix(struct doctor *d)
 	return json_array_size(d->fixes) > done;
 }
 
-/* Whether the state is open, if the check needs it: a fix may have failed to open it again. */
+/* Whether the check can run: the state is open, or the check does not need the state. A fix may
+ * have failed to open the state again. */
 static bool may_look(const struct doctor *d, const struct check *check)
 {
 	return d->store || !(check->flags & NEEDS_STATE);
@@ -846,7 +854,7 @@ static void doctor_run(struct doctor *d, const struct check *check)
 	d->bad |= d->worst == VERDICT_BAD;
 }
 
-/* Fixes are the operator's. */
+/* Checks that the caller may run fixes: only the operator may. */
 static int may_fix(struct cli *cli, struct fault *f)
 {
 	if (cli_refuse_agent(cli, "doctor --fix", f) < 0 ||

@@ -1,4 +1,4 @@
-/* doctor_state - the database of a state, its clock and its host. */
+/* doctor_state - checks of a state's database, clock, host, guests and network. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,13 +25,14 @@
 
 enum {
 	HELD_MS = 2000,
-	CLOCK_MS = 60000, /* by which a clock may be behind what was written */
-	LATE_MS = 60000, /* until somebody has written down what ran out */
+	CLOCK_MS = 60000, /* the clock may lag behind stored times by at most this time */
+	LATE_MS = 60000, /* the end of a lease must be stored within this time */
 };
 
 /* --- the database ------------------------------------------------------------------- */
 
-/* A damaged database is not mended in its place: nobody can know which data are lost. */
+/* Reports a damaged database. The database is not mended in place, because the lost data cannot
+ * be known. */
 static void say_damage(struct doctor *d, const char *found)
 {
 	char newest[300] = "", dir[4200], todo[HINT_SIZE];
@@ -98,8 +99,8 @@ void check_tokens(struct doctor *d)
 			d->cli->home.dir);
 }
 
-/* Rows that operations refuse come from somebody's hand, or from an import of an older program,
- * which asked less. */
+/* Looks for rows that no operation would accept. Such rows were written by hand, or imported
+ * from an older program that had fewer rules. */
 void check_rules(struct doctor *d)
 {
 	struct fault f = { 0 };
@@ -141,8 +142,9 @@ void check_clock(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Leases and lives that ran out.  Every call sees their end, but nobody is told of the end before
- * a host or a writer has written it down. */
+/* Looks for leases, messages and assignments whose time ran out more than a minute ago. Every
+ * call sees that a time has run out. But other callers are told only after a host or a writer
+ * has stored the end. */
 void check_leases(struct doctor *d)
 {
 	const struct sql_doctor_late_in in = { .now = clock_wall_ms() - LATE_MS };
@@ -163,8 +165,8 @@ void check_leases(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Arguments of the first tick are those of a host that starts: leases are moved by the time
- * without one, and what has run out even so is ended. */
+/* The arguments of a tick. The first tick has the arguments of a starting host: leases are
+ * extended by the time without a host, and leases that ran out even so are ended. */
 static json_t *tick_args(struct store *store, bool first, struct fault *f)
 {
 	const struct sql_host_due_in in = { .now = clock_wall_ms() };
@@ -265,7 +267,7 @@ void check_host(struct doctor *d)
 		check_answer(d, holder);
 }
 
-/* Tells of agents that cannot go on, as `status` does. */
+/* Reports agents that cannot go on, as `status` does. */
 void check_agents(struct doctor *d)
 {
 	struct fault f = { 0 };
@@ -281,8 +283,10 @@ void check_agents(struct doctor *d)
 	json_decref(status);
 }
 
-/* Whether the state's own socket is there and nobody listens; false as well where that cannot
- * be told.  A file that is no socket refuses too, and $CADRE_SOCKET names those of others. */
+/* Whether the state's own socket exists and no process listens at it; false also if this is
+ * unknown. A file that is no socket refuses connections too, so the type is checked. The socket
+ * in $CADRE_SOCKET may belong to another state, so only a socket in the state's own folder
+ * counts. */
 static bool doctor_state_is_left(const struct home *home)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -304,7 +308,8 @@ static bool doctor_state_is_left(const struct home *home)
 	return refused;
 }
 
-/* Whether the file with a host's HTTP URL is left; without a host nobody answers at that URL. */
+/* Whether the file with a host's HTTP URL exists. Without a host, no process answers at that
+ * URL. */
 static bool endpoint_left(const struct home *home, char path[4200])
 {
 	snprintf(path, 4200, "%s/endpoint", home->dir);
@@ -351,11 +356,13 @@ int fix_socket(struct doctor *d, struct fault *f)
 	return f->code;
 }
 
-/* Guests of a state's workspaces, and what they have left on the machine. */
+/* Checks of the guests of a state's workspaces, and of things that guests have left on the
+ * machine. */
 
 enum { PATIENCE_MS = 10000, LOOK_MS = 20 };
 
-/* Backends whose guests are processes of this machine, and their folders in the state's. */
+/* Backends whose guests are processes of this machine, and the folder of the state that has a
+ * subfolder for each guest. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -364,7 +371,7 @@ static const struct {
 	{ &backend_process, "guests" },
 };
 
-/* --- guests that rows know -------------------------------------------------------- */
+/* --- guests with a row ------------------------------------------------------------ */
 
 /* The state of a process as /proc tells it; 0: it is no more, reaped or not. */
 static char doctor_guests_state_of(pid_t pid)
@@ -382,7 +389,8 @@ static char doctor_guests_state_of(pid_t pid)
 	return s && s[1] == ' ' && !strchr("ZX", s[2]) ? s[2] : '\0';
 }
 
-/* Whether a row of this machine names a guest that is no more; its pid may be another's now. */
+/* Whether a row names a guest of this machine that no longer runs. The guest's pid may belong
+ * to another process now. */
 static bool is_dead(const struct doctor *d, const json_t *row)
 {
 	const struct backend *m = NULL;
@@ -396,14 +404,14 @@ static bool is_dead(const struct doctor *d, const json_t *row)
 	       !m->seek(d->cli->home.dir, json_text_at(row, "id"), &p);
 }
 
-/* Whether the doctor can correct the row of a dead guest here.  Only a host decides about a dead
- * VM: the host finds out whether its machine went down with the VM. */
+/* Whether the doctor can correct the row of a dead guest here. Only a host decides about a dead
+ * VM, because only a host finds out whether the machine went down with the VM. */
 static bool is_mended(const struct doctor *d, const json_t *row)
 {
 	return is_dead(d, row) && !strcmp(json_text_at(row, "backend"), "process");
 }
 
-/* Whether a host has to start it. */
+/* Whether a host has to start the workspace's guest. */
 static bool is_waiting(const json_t *row)
 {
 	return !strcmp(json_text_at(row, "state"), "ready") &&
@@ -427,7 +435,7 @@ static bool doctor_guests_check_guest(struct doctor *d, const json_t *row)
 	return false;
 }
 
-/* Adds a team's workspaces to d->known, by their ids. */
+/* Adds a team's workspaces to d->known; their ids are the keys. */
 static void list_team(struct doctor *d, const json_t *team, struct fault *f)
 {
 	json_t *rows = run_rows(d->cli, op_workspace_list, "workspaces", "team",
@@ -483,8 +491,8 @@ void check_guests(struct doctor *d)
 			   json_object_size(d->known));
 }
 
-/* Notes that a workspace's guest has no process: its agent is not heard of, and a host
- * starts it. */
+/* Stores in a workspace's row that its guest has no process. The agent counts as offline, and a
+ * host starts the guest again. */
 static int note_dead(struct doctor *d, struct store *store, const json_t *row,
 		     struct fault *f)
 {
@@ -521,7 +529,7 @@ int fix_guests(struct doctor *d, struct fault *f)
 	const char *id;
 	json_t *row;
 
-	/* A host may have changed the rows before the lock. */
+	/* A host may have changed the rows before this process took the lock. */
 	if (list_guests(d, f) < 0 || doctor_open(d, &store, f) < 0)
 		return f->code;
 	json_object_foreach(d->known, id, row) {
@@ -532,9 +540,9 @@ int fix_guests(struct doctor *d, struct fault *f)
 	return f->code;
 }
 
-/* --- guests that stand still --------------------------------------------------------- */
+/* --- guests that a signal has stopped ------------------------------------------------ */
 
-/* Calls `each` for every guest of this machine that rows know and that a signal has stopped.  A
+/* Calls `each` for every guest of this machine that has a row and that a signal has stopped. A
  * guest stopped by a debugger is left to the debugger's user. */
 static void visit_stopped(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *name, pid_t pid))
@@ -581,20 +589,20 @@ int fix_stuck(struct doctor *d, struct fault *f)
 	return 0;
 }
 
-/* --- guests that no row knows -------------------------------------------------------------- */
+/* --- guests without a row ------------------------------------------------------------------ */
 
 struct strangers {
 	struct arena arena;
 	struct stranger {
 		const struct backend *backend;
-		const char *place; /* its folder */
+		const char *place; /* the guest's folder */
 		struct process process;
 	} * v;
 	size_t n;
-	size_t folders; /* of workspaces that no row knows, without a guest as well */
+	size_t folders; /* number of workspace folders without a row, with or without a guest */
 };
 
-/* Whether a name is a file; some file systems do not say so in a listing. */
+/* Whether a name is a regular file. Some file systems do not give the type in a listing. */
 static bool doctor_guests_is_file(DIR *dir, const struct dirent *e)
 {
 	struct stat st;
@@ -675,9 +683,9 @@ static size_t stop_all(const struct strangers *s, bool stop, bool now)
 	return alive;
 }
 
-/* Ends them as a host does that starts: first replaced/ is there, which says to all later
- * hosts that their files stay.  Guests are listed again: a host may have made some before the
- * lock. */
+/* Ends these guests as a starting host does. First makes the folder replaced/, which tells all
+ * later hosts to leave the guests' files. Lists the guests again, because a host may have made
+ * some before this process took the lock. */
 int fix_orphans(struct doctor *d, struct fault *f)
 {
 	struct strangers s;
@@ -721,8 +729,8 @@ void check_network(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Whether bridge, taps and tables that end in this state's tag are there though no VM uses
- * them. */
+/* Whether the bridge, taps and tables whose names end in this state's tag exist though no VM
+ * uses them. */
 static bool doctor_guests_is_left(struct doctor *d, struct net_linux *net)
 {
 	return !guests_running(d->cli->home.dir) &&

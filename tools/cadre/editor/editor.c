@@ -1,8 +1,8 @@
 /*
  * editor - texts that a person writes in an editor: `cadre send ann` on a terminal.
  *
- * A person's text is not lost.  The file is removed once its text is used, or if nothing was typed.
- * In all other cases the file's path is printed.
+ * A person's text is not lost. The file is removed once its text is used, or if the person
+ * typed nothing. In all other cases the file's path is printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 /* --- the file -------------------------------------------------------------------------- */
 
-/* Whether a folder is this user's, and nobody else may look into it. */
+/* Whether a folder belongs to this user and is closed to all others. */
 static bool is_private(const char *path)
 {
 	struct stat st;
@@ -32,7 +32,7 @@ static bool is_private(const char *path)
 	       st.st_uid == geteuid() && !(st.st_mode & 077);
 }
 
-/* Where the file is made: it is 0600 in any case. */
+/* The folder for the file. The file's mode is 0600 in any folder. */
 static const char *choose_folder(const struct cli *cli)
 {
 	const char *runtime = paths_env("XDG_RUNTIME_DIR"), *temp = paths_env("TMPDIR");
@@ -83,8 +83,9 @@ static const char *editor_command(void)
 	return visual ? visual : editor ? editor : "vi";
 }
 
-/* Runs the editor, which may be a command with arguments, with the file as one more:
- * its wait status, or -1.  The signals of the keyboard are for the editor meanwhile. */
+/* Runs the editor on the file. `command` may have arguments; the file's path is added as the
+ * last one. Returns the wait status, or -1. Meanwhile only the editor handles the signals of
+ * the keyboard. */
 static int run_editor(const char *command, char *path)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, was[2];
@@ -131,22 +132,22 @@ static bool scratch_can(const struct cli *cli)
 	return cli->terminal && isatty(STDIN_FILENO) && !cli->json;
 }
 
-/* Lets a person edit `text`, in a file that is named after `name`: 0 with what he left in
- * `out`, or a fault.  The caller ends it with scratch_end(). */
+/* Lets a person edit `text` in a file named after `name`: 0 with the edited text in `out`, or a
+ * fault. The caller ends the file with scratch_end(). */
 static int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 			const struct text *text, struct text *out, struct fault *f)
 {
 	const char *command = editor_command();
 	int status;
 
-	client_close(cli->client); /* nothing is held open while somebody writes */
+	client_close(cli->client); /* no connection is open while the person writes */
 	cli->client = NULL;
 	if (editor_make_file(cli, d, name, text, f) < 0)
 		return f->code;
 	status = run_editor(command, d->path);
 	if (status)
 		editor_failed(command, status, f);
-	/* Also what an editor that failed has left may be somebody's work. */
+	/* Even if the editor failed, an edited file may hold a person's work, and stays. */
 	if (fetch_file(d->path, out, f) == 0 && f->code && out->len == text->len &&
 	    !memcmp(out->data, text->len ? text->data : "", text->len))
 		scratch_end(d, false);
@@ -155,7 +156,7 @@ static int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 
 /* --- the text of an operation ---------------------------------------------------------- */
 
-/* Whether the words are right but for the text, so that nobody writes one in vain. */
+/* Checks all words except the text, before a person writes the text in vain. */
 static int editor_check_rest(const struct op *op, json_t *args, struct fault *f)
 {
 	json_t *all = json_copy(args);
@@ -170,7 +171,7 @@ static int editor_check_rest(const struct op *op, json_t *args, struct fault *f)
 	return rc;
 }
 
-/* Empty lines at the end are the editor's. */
+/* Removes blanks and empty lines at the end, which the editor adds. */
 static void editor_trim(struct text *text)
 {
 	while (text->len && strchr(" \t\r\n", text->data[text->len - 1]))
@@ -208,13 +209,13 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
  * `cadre task edit`: a task as a page of Markdown, in an editor.
  *
  * The page looks like the mirror's file of the task, but has only the parts that may be edited.
- * The edited page is compared with the given page, part by part.  Unchanged parts are not sent, so
- * that changes by others to these parts stay.  A part that both sides changed is a conflict.  The
- * state takes the changes only if the task is still the same as at the comparison; else the pages
- * are compared anew.
+ * The edited page is compared with the original page, part by part. Unchanged parts are not
+ * sent, so that changes by others to these parts stay. A part that both sides changed is a
+ * conflict. The state takes the changes only if the task is still the same as at the
+ * comparison; else the pages are compared again.
  */
 
-enum { TRIES = 10 }; /* while others change other parts of the task */
+enum { TRIES = 10 }; /* most attempts while others change other parts of the task */
 
 static const char description_at[] = "Description", criteria_at[] = "Acceptance Criteria";
 
@@ -235,7 +236,8 @@ static const char *section_of(const char *line, size_t len)
 	return NULL;
 }
 
-/* Whether a line would read as a section, or as one that is marked as none by a backslash. */
+/* Whether a line would be read as the begin of a section, perhaps behind backslashes. A
+ * backslash in front marks such a line as text. */
 static bool is_marked(const char *line, size_t len)
 {
 	size_t n = strspn(line, "\\");
@@ -277,10 +279,10 @@ static void edit_write_page(const json_t *task, struct text *t)
 
 /* --- a page as the parts of a task -------------------------------------------------- */
 
-/* A page that is being read; parts that it does not have stay as they are. */
+/* A page that is being read. Parts of the task that are not on the page stay unchanged. */
 struct reading {
 	json_t *parts;
-	const char *section; /* that the lines belong to; NULL before the first one */
+	const char *section; /* section of the current line; NULL: no section yet */
 	struct text prose;
 	struct fault *fault;
 };
@@ -370,7 +372,7 @@ static int edit_read_body(struct reading *r, const char *at)
 	return json_object_set_new(r->parts, "description", json_stringn(text, len));
 }
 
-/* Takes priority and tags, and no other key. */
+/* Reads the keys at the beginning of the page: priority and tags, and no other key. */
 static int read_front(struct reading *r, const struct text *page, size_t size)
 {
 	const char *start = strchr(page->data, '\n') + 1, *end = page->data + size - 1;
@@ -404,7 +406,7 @@ static int read_front(struct reading *r, const struct text *page, size_t size)
 	return rc;
 }
 
-/* The parts that a page has, or NULL with the fault filled. */
+/* Reads the parts of the task from a page; NULL with the fault filled. */
 static json_t *edit_read_page(const struct text *page, struct fault *f)
 {
 	struct reading r = { .parts = json_object(), .fault = f };
@@ -421,7 +423,7 @@ static json_t *edit_read_page(const struct text *page, struct fault *f)
 
 /* --- the task ------------------------------------------------------------------------- */
 
-/* Reads the rest of a list or a text of which an answer had room for a part only. */
+/* Reads a whole list or text of which the answer held only a part. */
 static int read_rest(struct cli *cli, const char *id, json_t *task, const char *part,
 		     struct fault *f)
 {
@@ -454,7 +456,8 @@ static int read_rest(struct cli *cli, const char *id, json_t *task, const char *
 	return f->code;
 }
 
-/* The task as a page, and (unless NULL) when it changed last: 0, or a fault. */
+/* Writes the task as a page, and unless `at` is NULL, sets `*at` to the time of the task's last
+ * change: 0, or a fault. */
 static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t **at,
 		      struct fault *f)
 {
@@ -476,7 +479,7 @@ static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t
 	return f->code;
 }
 
-/* The parts of `now` that are others than in `was`. */
+/* The parts of `now` that differ from those in `was`. */
 static json_t *changes_of(json_t *was, json_t *now)
 {
 	json_t *changes = json_object(), *value;
@@ -489,8 +492,8 @@ static json_t *changes_of(json_t *was, json_t *now)
 	return changes;
 }
 
-/* A fault where somebody else changed meanwhile what is to be changed; else `at` is when
- * the task changed last. */
+/* A fault if another caller has meanwhile changed a part that is in `changes`. Else `at` is the
+ * time of the task's last change. */
 static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t *changes,
 			   json_t **at, struct fault *f)
 {
@@ -513,8 +516,8 @@ static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t 
 	return f->code;
 }
 
-/* Sends changes that were compared with the task as it is: the answer, or NULL with a fault,
- * at /updated_at where the task changed in between. */
+/* Compares the changes with the current task and sends them. Returns the answer, or NULL with a
+ * fault. The fault is at /updated_at if the task changed between comparison and sending. */
 static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *changes,
 			 struct fault *f)
 {
@@ -530,7 +533,8 @@ static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *c
 	return answer;
 }
 
-/* Sends what is changed: the answer, or NULL, without a fault where nothing is. */
+/* Sends the changed parts, and returns the answer. NULL with a fault: the call failed. NULL
+ * without a fault: nothing was changed. */
 static json_t *send_changes(struct cli *cli, const char *id, json_t *was,
 			    const struct text *after, struct fault *f)
 {

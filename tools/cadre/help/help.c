@@ -12,13 +12,13 @@
  */
 
 /*
- * Texts of help, wrapped anew at words to the width of the terminal.
+ * Texts of help, wrapped at words to the width of the terminal.
  */
 
 enum { NARROW = 60, NARROW_HANG = 4, ENTRY = 2 };
 
-/* The column at which a wrapped line goes on: for an entry `  NAME    TEXT` the column of TEXT, for
- * every other line the column of its first word. */
+/* The column at which the wrapped rest of a line begins. For an entry `  NAME    TEXT` this is
+ * the column of TEXT, for every other line the column of its first word. */
 static size_t hang_of(const char *line, size_t n)
 {
 	size_t indent = strspn(line, " "), at = indent;
@@ -33,7 +33,7 @@ static size_t hang_of(const char *line, size_t n)
 	return at + 1 < n ? at : indent;
 }
 
-/* Whether a line goes on with the paragraph before it. */
+/* Whether a line continues the paragraph above. */
 static bool help_flow_goes_on(const char *line, size_t hang)
 {
 	return *line && *line != '\n' && hang != ENTRY && strspn(line, " ") == hang;
@@ -56,8 +56,8 @@ static void put_paragraph(int width, const char *text, size_t hang)
 	cli_wrap(width, text + hang, NARROW_HANG);
 }
 
-/* Prints paragraphs and entries (`  NAME    what it is`, which go on below what it is), whose
- * lines may be broken anywhere. */
+/* Prints paragraphs and entries. An entry is `  NAME    TEXT`; its further lines begin below
+ * TEXT. The lines may be broken at any word. */
 static void help_flow(int width, const char *text)
 {
 	struct text paragraph = { 0 };
@@ -82,10 +82,10 @@ static void help_flow(int width, const char *text)
 }
 
 /*
- * The texts of help on the verbs that have code of their own.
+ * The texts of help on the verbs of verb_table.
  */
 
-/* Help on verbs beyond their summary. */
+/* Help on verbs, in addition to their summary. */
 static const struct {
 	const char *verb, *doc;
 } verb_docs[] = {
@@ -205,7 +205,7 @@ static const struct {
 	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },
 };
 
-/* Help on a verb beyond its summary, or NULL. */
+/* The help on a verb in addition to its summary, or NULL. */
 static const char *verb_doc(const char *verb)
 {
 	for (size_t i = 0; i < sizeof(verb_docs) / sizeof(verb_docs[0]); i++)
@@ -216,7 +216,7 @@ static const char *verb_doc(const char *verb)
 
 enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, TOPIC_WIDTH = 12, SHORTEST = 30, INDENT = 2 };
 
-static int line_width = LINE_WIDTH; /* of what is printed: a terminal may have less */
+static int line_width = LINE_WIDTH; /* of printed lines; a terminal may be narrower */
 
 const struct option_text option_table[] = {
 	{ "--utc", NULL, "Times of the clock as UTC, not as of this place." },
@@ -236,7 +236,7 @@ const struct option_text option_table[] = {
 	{ NULL, NULL, NULL },
 };
 
-/* Prints a text that was written for help, and releases it. */
+/* Prints a text of help, and releases it. */
 static void put_help(struct text *help)
 {
 	help_flow(line_width, help->data);
@@ -286,8 +286,8 @@ void help_command(const struct op *op, char *out, size_t room)
 	}
 }
 
-/* A command and what it does, in two columns; a command too long for its column stands on
- * a line of its own, and the summary goes on below itself. */
+/* Prints a command and its summary in two columns. If a command is too long for its column, its
+ * summary is printed on the next line, in the second column. */
 static void help_put_entry(const char *line, const char *summary)
 {
 	const int column = line_width < NARROW ? 2 * INDENT : ENTRY_WIDTH;
@@ -308,7 +308,7 @@ static void put_verb(const struct verb *v)
 	help_put_entry(line, v->summary);
 }
 
-/* The verbs of a topic, or (NULL) all. */
+/* Lists the verbs of a topic; NULL: all verbs. */
 static void list_verbs(const char *topic)
 {
 	for (const struct verb *v = verb_table; v->name; v++)
@@ -316,7 +316,8 @@ static void list_verbs(const char *topic)
 			put_verb(v);
 }
 
-/* A verb with code of its own stands for the operation of the same name. */
+/* Whether verb_table has a verb with the operation's name; help shows the verb in place of the
+ * operation. */
 static bool help_is_verb(const struct op *op)
 {
 	for (const struct verb *v = verb_table; v->name && !op->cli[1]; v++)
@@ -325,7 +326,7 @@ static bool help_is_verb(const struct op *op)
 	return false;
 }
 
-/* Whether the operation's command begins with the word, or is about that noun. */
+/* Whether the operation's command begins with the word, or is about the noun `word`. */
 static bool help_is_about(const struct op *op, const char *word)
 {
 	return !strcmp(op->cli[0], word) || op_has_noun(op, word);
@@ -339,8 +340,8 @@ static void help_put_op(const struct op *op)
 	help_put_entry(line, op->summary);
 }
 
-/* The verbs that begin with a word and the operations about it, or (NULL) all of these; how
- * many. */
+/* Lists the verbs that begin with a word, and the operations about the word. NULL: lists all
+ * operations. Returns the number of lines. */
 static int list_ops(const char *word)
 {
 	size_t len = word ? strlen(word) : 0;
@@ -362,7 +363,7 @@ static int list_ops(const char *word)
 
 /* --- topics ------------------------------------------------------------------- */
 
-/* Topics of verbs alone; schema/ has the others. */
+/* Topics that have only verbs of verb_table; schema/ defines the other topics. */
 static const struct topic own_topics[] = {
 	{ .name = "start",
 	  .doc = "Set cadre up for a project, start its host, connect clients." },
@@ -371,7 +372,8 @@ static const struct topic own_topics[] = {
 
 enum { OWN_TOPICS = sizeof(own_topics) / sizeof(own_topics[0]) };
 
-/* The i-th topic as people need them: to start, to work, to keep; NULL behind the last. */
+/* The i-th topic, in the order in which people need them: to start, to work, to keep. NULL:
+ * there is no i-th topic. */
 static const struct topic *topic_at(size_t i)
 {
 	if (i == 0)
@@ -386,8 +388,9 @@ static bool is_of_topic(const struct op *op, const struct topic *t)
 	return op->cli && !help_is_verb(op) && op_topic(op) == t;
 }
 
-/* The topic's command behind `last` (NULL: the first command); NULL behind the last command.  The
- * commands that the topic lists first precede the others, which follow by name. */
+/* The topic's command after `last`; NULL for `last`: the first command. Returns NULL after the
+ * last command. Commands that the topic lists come first; the other commands follow, sorted by
+ * name. */
 static const struct op *help_next_of(const struct topic *t, const struct op *last)
 {
 	const struct op *next = NULL;
@@ -404,12 +407,12 @@ static const struct op *help_next_of(const struct topic *t, const struct op *las
 	return next;
 }
 
-/* A line of words that goes on below its first word. */
+/* A list of words on several lines; further lines begin below the first word. */
 struct wrapped {
 	int at;
 };
 
-/* Writes a word behind `, ` or `|`, of which the sign ends a line. */
+/* Writes a word behind `, ` or `|`. If the word does not fit, the comma or bar ends the line. */
 static void help_put_word(struct wrapped *w, const char *before, const char *word)
 {
 	int n = (int)(strlen(before) + strlen(word));
@@ -423,7 +426,7 @@ static void help_put_word(struct wrapped *w, const char *before, const char *wor
 	w->at += n;
 }
 
-/* The commands of two words that share the first one: `team create|destroy|list`. */
+/* Writes the commands of two words that have the same first word: `team create|destroy|list`. */
 static void put_group(struct wrapped *w, const struct topic *t, const struct op *first,
 		      const char *before)
 {
@@ -450,7 +453,7 @@ static bool is_first_of_group(const struct topic *t, const struct op *op)
 	return true;
 }
 
-/* Whether a program has no command of the topic, as the one in a VM. */
+/* Whether this program has no command of the topic. The program in a VM has fewer commands. */
 static bool is_empty(const struct topic *t)
 {
 	for (const struct verb *v = verb_table; v->name; v++)
@@ -459,7 +462,7 @@ static bool is_empty(const struct topic *t)
 	return !help_next_of(t, NULL);
 }
 
-/* A topic with all its commands, as few lines as they need. */
+/* Prints a topic with all its commands, on as few lines as possible. */
 static void put_topic(const struct topic *t)
 {
 	struct wrapped w = { TOPIC_WIDTH };
@@ -489,7 +492,7 @@ static void put_topic(const struct topic *t)
 	putchar('\n');
 }
 
-/* Whether this program makes states, as the one in a VM does not. */
+/* Whether this program can make a state. The program in a VM cannot. */
 static bool makes_states(void)
 {
 	const struct verb *v = verb_table;
@@ -522,7 +525,7 @@ static int overview(const struct cli *cli)
 	return 0;
 }
 
-/* Everything, as a page to search in. */
+/* Prints all commands and options, as a page to search in. */
 static int explain_all(void)
 {
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\nThis machine:\n");
@@ -544,7 +547,7 @@ static const struct topic *topic_named(const char *word)
 	return topic_at(i);
 }
 
-/* The exit statuses of the commands that wait. */
+/* Explains the exit statuses of the commands that wait. */
 static void explain_ends(struct text *out)
 {
 	text_addf(
@@ -556,7 +559,8 @@ static void explain_ends(struct text *out)
 		fault_info(FAULT_NOT_FOUND)->exit_status);
 }
 
-/* The same behind the list of the commands that begin with a word, if they wait. */
+/* Explains these exit statuses after a list of commands, if a command with this first word
+ * waits. */
 static void put_ends(const char *word)
 {
 	struct text help = { 0 };
@@ -569,7 +573,8 @@ static void put_ends(const char *word)
 		put_help(&help);
 }
 
-/* The topic of that name, or the one with the commands of a noun or a first word. */
+/* Explains the topic of that name, or lists the commands of a noun or of a first word. False:
+ * there is no such topic, noun or word. */
 static bool explain_topic(const char *word)
 {
 	const struct topic *t = topic_named(word);
@@ -603,7 +608,8 @@ static int explain_verb(const struct verb *v)
 	return 0;
 }
 
-/* Lists the commands whose first word is this command, such as `inbox peek` for `inbox`. */
+/* Lists the commands of two words that begin with this command, such as `inbox peek` for
+ * `inbox`. */
 static void list_longer(const struct op *op, struct text *out)
 {
 	bool any = false;
@@ -622,7 +628,7 @@ static void list_longer(const struct op *op, struct text *out)
 		text_addf(out, ".\n");
 }
 
-/* Explains --wait, and the exit statuses that are no faults. */
+/* Explains --wait, and the exit statuses that do not mean a fault. */
 static void explain_wait(const struct op *op, struct text *out)
 {
 	if (op->until)
@@ -670,7 +676,7 @@ static int explain_op(const struct op *op)
 	return 0;
 }
 
-/* argv[1...] are the words to be explained. */
+/* Explains the words argv[1...]. */
 int help_main(struct cli *cli, int argc, char **argv)
 {
 	const struct verb *v;
@@ -684,7 +690,7 @@ int help_main(struct cli *cli, int argc, char **argv)
 		return overview(cli);
 	v = cli_verb(argc - 1, argv + 1, &taken);
 	if (v && !v->usage && op_command(argc - 1, argv + 1, &words))
-		v = NULL; /* an operation has the word too, and is what people mean */
+		v = NULL; /* people mean the operation that has the same word */
 	if (v && (v->usage || taken == 1) && strcmp(v->name, "events") &&
 	    strcmp(v->name, "gc"))
 		return explain_verb(v);

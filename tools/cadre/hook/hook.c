@@ -1,8 +1,8 @@
 /*
- * hook - tells a client's model what is new for its agent, at an event of the client.
+ * hook - tells a client's model the news for its agent, at an event of the client.
  *
- * Nothing that goes wrong here stops the client: the exit status is 0, standard output stays
- * empty, and the log gives the reason.  Messages are printed first, and then marked as shown.
+ * No fault here stops the client: the exit status is 0, standard output stays empty, and the
+ * log gives the reason. Messages are printed first, and only afterwards marked as shown.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,14 +30,15 @@
 /*
  * The folder in which a client's session began.
  *
- * A client may go elsewhere while its model works, and stays who it was.  A link tells the
- * folder.  The link is in the user's own state folder, which stays when the user logs out, as the
- * session may.  A session that begins removes links at which no session has looked for long.
+ * A client may change its folder while its model works, but it stays the same agent. So a link
+ * stores the first folder of the session. The link is in the user's own state folder. That
+ * folder stays when the user logs out, because the session may go on. A new session removes
+ * links that no session has used for a long time.
  */
 
 enum { DAY = 86400, KEPT_DAYS = 30 };
 
-/* Whether the client says by which name its session is to be known. */
+/* Whether the client gives its session a name that can be used for the link. */
 static bool hook_session_has_name(const struct hook_event *e)
 {
 	static const char good[] =
@@ -76,7 +77,7 @@ static void hook_session_sweep(const char *folder)
 		closedir(dir);
 }
 
-/* Makes the link where there is none: whether there was none. */
+/* Makes the link if it is missing; returns whether the link was made. */
 static bool hook_session_make_link(const char *folder, const char *link, const char *cwd)
 {
 	struct fault none = { 0 };
@@ -89,8 +90,8 @@ static bool hook_session_make_link(const char *folder, const char *link, const c
 	       dir_make_all(folder, 0700) == 0 && symlink(cwd, link) == 0;
 }
 
-/* Makes the event one of the folder in which its session began, `begins` where that is now: false
- * where this can neither be kept nor read. */
+/* Sets the event's folder to the folder in which its session began. `begins`: the session
+ * begins now, in the event's folder. False: the folder can neither be stored nor read. */
 static bool session_stay(struct hook_event *e, const char *client, bool begins)
 {
 	char folder[4096], link[4096], began[sizeof(e->cwd)];
@@ -100,7 +101,8 @@ static bool session_stay(struct hook_event *e, const char *client, bool begins)
 		return true;
 	if (!find_link(e, client, folder, link))
 		return false;
-	/* A session that is resumed or compacted starts again, and is the same one. */
+	/* A resumed or compacted session begins again but is the same session, so its link
+	 * stays. */
 	if (begins && access(link, F_OK) < 0)
 		unlink(link);
 	if (hook_session_make_link(folder, link, e->cwd))
@@ -115,7 +117,7 @@ static bool session_stay(struct hook_event *e, const char *client, bool begins)
 	return true;
 }
 
-/* The session is over. */
+/* Removes the link of a session that has ended. */
 static void session_forget(const struct hook_event *e, const char *client)
 {
 	char folder[4096], link[4096];
@@ -125,10 +127,10 @@ static void session_forget(const struct hook_event *e, const char *client)
 }
 
 /*
- * The texts that a model is told.
+ * The texts for a model.
  *
- * Lines that begin in the first column are cadre's own.  Those of a message stand behind a
- * blank, so that none can look like the heading of another.
+ * Lines of cadre itself begin in the first column. Lines of a message begin with a blank, so
+ * that no line can look like the heading of another message.
  */
 
 /* Appends a text by other agents or people, on one line. */
@@ -140,7 +142,8 @@ static void tell_add_line(struct text *out, const char *text)
 	arena_release(&arena);
 }
 
-/* Appends such a text in a heading, whose end it cannot look like. */
+/* Appends a text written by other agents or people to a heading. Brackets are replaced, so that
+ * the text cannot look like the end of the heading. */
 static void tell_add_quoted(struct text *out, const char *text)
 {
 	struct text said = { 0 };
@@ -244,7 +247,7 @@ static void tell_prime(struct text *out, const json_t *start)
 		  "cadre done TASK TEXT: end it with its result\n");
 }
 
-/* Appends that another session, of this process, is the agent already. */
+/* Appends that another session here, of process `other`, is the agent already. */
 static void tell_beside(struct text *out, const json_t *who, pid_t other)
 {
 	const char *name = json_text_at(who, "name");
@@ -257,7 +260,8 @@ static void tell_beside(struct text *out, const json_t *who, pid_t other)
 		(int)other, name, name);
 }
 
-/* The heading of a message: its sender, its number and properties, and the commands for it. */
+/* Appends the heading of a message: its sender, its number and properties, and the commands for
+ * it. */
 static void tell_add_heading(struct text *out, const json_t *m)
 {
 	const char *from = json_text_at(m, "from"),
@@ -285,8 +289,8 @@ static void tell_add_heading(struct text *out, const json_t *m)
 	text_addf(out, "]:\n");
 }
 
-/* Bytes up to the end of the line at `s`, and in `*ends` the bytes of the line end.  A line end is
- * every character that a reader may take for a line end. */
+/* The number of bytes up to the end of the line at `s`; `*ends` gets the number of bytes of the
+ * line end. A line end is any character that a reader may take for a line end. */
 static size_t tell_line_size(const char *s, size_t *ends)
 {
 	static const char *const wide[] = { "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
@@ -330,7 +334,8 @@ static void tell_add_message(struct text *out, const json_t *m)
 			strlen(content));
 }
 
-/* Appends messages as message.show answers, for `who`, an answer with its name and team. */
+/* Appends the messages of an answer of message.show. `who` is an answer that has the agent's
+ * name and team. */
 static void tell_messages(struct text *out, const json_t *shown, const json_t *who)
 {
 	const json_t *messages = json_object_get(shown, "messages"), *m;
@@ -357,7 +362,7 @@ static void tell_nudge(struct text *out, const json_t *news)
 		  json_int_at(news, "urgent"));
 }
 
-/* Appends who has reserved a file, as message.news answers. */
+/* Appends the holder of a reserved file, from an answer of message.news. */
 static void tell_reserved(struct text *out, const json_t *news)
 {
 	const json_t *r = json_object_get(news, "reserved");
@@ -380,7 +385,7 @@ static void tell_reserved(struct text *out, const json_t *news)
 		  holder);
 }
 
-/* Appends why a tool may not run now. */
+/* Appends the reason why no tool may run now. */
 static void tell_stopped(struct text *out, const json_t *who)
 {
 	text_addf(
@@ -394,12 +399,12 @@ static void tell_stopped(struct text *out, const json_t *who)
 /*
  * Git's hook before a commit: refuses a commit of a file that another agent has reserved.
  *
- * The committer is identified as for every command.  Nothing holds up a person or an unknown
- * caller, nor anybody if the state cannot be asked.
+ * The committer is identified like the caller of any command. The commit of a person or of an
+ * unknown caller is never refused. If the state cannot be asked, no commit is refused.
  */
 
-/* Adds a path to the paths for message.news.  U+FFFD replaces each byte that is no UTF-8: `?` and
- * `*` match U+FFFD.  A path that is too long for the operation is left out. */
+/* Adds a path to the paths for message.news. U+FFFD replaces each byte that is no UTF-8; the
+ * wildcards `?` and `*` match U+FFFD. A path that is too long for the operation is left out. */
 static void add_path(json_t *paths, const char *path)
 {
 	json_t *text = json_text(path);
@@ -409,8 +414,8 @@ static void add_path(json_t *paths, const char *path)
 	json_decref(text);
 }
 
-/* Asks for some paths, which are taken over: 1 and says why where one is reserved, 0, or a
- * fault. */
+/* Asks whether a path is reserved; takes over `paths`. Returns 1 if a path is reserved, and
+ * prints the holder. Returns 0 if all paths are free, or a fault. */
 static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 {
 	json_t *news =
@@ -426,8 +431,8 @@ static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 	return rc;
 }
 
-/* The folder from whose top git tells paths, as the project calls it: "" but in a submodule.  git runs
- * its hooks at that top. */
+/* The project's path of the folder to which the paths printed by git are relative. This is the
+ * top folder of the repository, where git runs its hooks. The path is "" except in a submodule. */
 static void find_prefix(const struct cli *cli, char out[4096])
 {
 	struct project p;
@@ -447,8 +452,7 @@ static void add_below(json_t *paths, const char *prefix, const char *path)
 		add_path(paths, whole);
 }
 
-/* Asks for all paths that git prints: how many of these questions were refused, or a
- * fault. */
+/* Asks about all paths that git prints. Returns the number of refused questions, or a fault. */
 static int guard_ask_all(struct cli *cli, FILE *git, struct fault *f)
 {
 	json_t *paths = json_array();
@@ -473,7 +477,8 @@ static int guard_ask_all(struct cli *cli, FILE *git, struct fault *f)
 	return refused ? refused : rc;
 }
 
-/* Whether the files that are staged in git are free: the exit status of a hook of git. */
+/* Whether no other agent has reserved a file staged in git; returns the exit status of git's
+ * hook. */
 static int guard_commit(struct cli *cli)
 {
 	struct fault f = { 0 };
@@ -501,21 +506,23 @@ struct hook {
 	const struct hook_client *client;
 	const struct hook_rule *rule;
 	struct hook_event event;
-	char at[4096]; /* the folder of the event, from which its paths are told */
-	char lost[4096]; /* the folder in which the session began, where it is gone */
-	bool stays; /* session's folder is known, if the client tells sessions apart */
-	atomic_bool placed; /* cli->home.dir is known, and stays */
-	/* In a turn that a runner has started, mail comes with the turns: mail shown in a turn
-	 * would be lost if that turn does not end well. */
+	char at[4096]; /* folder of the event, to which its paths are relative */
+	char lost[4096]; /* folder in which the session began, if that folder is gone */
+	bool stays; /* the session's folder is known, or its client names no session */
+	atomic_bool placed; /* cli->home.dir is known, and does not change */
+	/* A runner has started this turn, and hands out mail with its turns. Mail shown by the
+	 * hook would be lost if the turn failed. */
 	bool in_turn;
 };
 
-/* A hook that has begun to write goes on: half a text, or a repeated text, would be worse than a
- * late text.  A hook whose time is up before it writes does not write any more. */
+/* The stages of a hook. Once a hook has begun to write, it finishes even if it is late: half a
+ * text, or a repeated text, would be worse. A hook whose time ends before it writes does not
+ * write any more. */
 enum { RUNS, WRITES, ENDS, LATE };
 static atomic_int stage;
 
-/* Goes on to another stage, or no further where the time is up: then the process is about to end. */
+/* Enters the next stage. If the time is up, this call never returns: the other thread is about
+ * to end the process. */
 static void hook_go_on(int next)
 {
 	if (atomic_exchange(&stage, next) == LATE)
@@ -523,7 +530,7 @@ static void hook_go_on(int next)
 			pause();
 }
 
-/* Writes the whole text to standard output, which nobody else here uses: 0 or a fault. */
+/* Writes the whole text to standard output, which no other code here uses: 0 or a fault. */
 static int hook_write_out(const struct hook *h, const char *text, struct fault *f)
 {
 	struct text out = { 0 };
@@ -540,7 +547,7 @@ static int hook_write_out(const struct hook *h, const char *text, struct fault *
 		     : 0;
 }
 
-/* Says what was shown, so that it does not come again. */
+/* Marks messages as shown, so that they are not shown again. */
 static int hook_note_shown(const struct hook *h, const char *request, struct fault *f)
 {
 	json_decref(run_args(h->cli, op_message_shown,
@@ -548,7 +555,7 @@ static int hook_note_shown(const struct hook *h, const char *request, struct fau
 	return f->code;
 }
 
-/* A hand-out that could not be written waits again at once, for the next hook. */
+/* Gives back messages that could not be written: they wait again at once, for the next hook. */
 static void hook_give_back(const struct hook *h, const char *request)
 {
 	struct fault none = { 0 };
@@ -557,7 +564,8 @@ static void hook_give_back(const struct hook *h, const char *request)
 			     json_pack("{s:[s]}", "lost", request), &none));
 }
 
-/* No more is shown at once than the client passes on, for written messages count as shown. */
+/* The most tokens to show at once. The client must pass all of them on, because all written
+ * messages count as shown. */
 static int64_t most_tokens(const struct hook *h)
 {
 	const int64_t said = h->cli->home.settings.config.hook_max_tokens;
@@ -566,7 +574,7 @@ static int64_t most_tokens(const struct hook *h)
 	return most && most < said ? most : said;
 }
 
-/* Shows messages behind what `text` holds already. */
+/* Shows messages after the text that `text` holds already. */
 static int hook_show(const struct hook *h, const json_t *who, struct text *text,
 		     struct fault *f)
 {
@@ -611,7 +619,8 @@ static int hook_start(const struct hook *h, struct text *text, struct fault *f)
 	return f->code;
 }
 
-/* Whether a client's name for a tool is that of one of cadre's, as the server called so offers it. */
+/* Whether a client's name for a tool means a tool of cadre, offered by an MCP server that is
+ * named cadre. */
 static bool hook_is_own(const char *name)
 {
 	static const char *const before[] = { "mcp__cadre__", "mcp_cadre_", "cadre_" };
@@ -626,7 +635,7 @@ static bool hook_is_own(const char *name)
 	return false;
 }
 
-/* Whether a tool is about to run that writes the files which the event names. */
+/* Whether the event is about a tool that will write the files named in the event. */
 static bool writes_files(const struct hook *h)
 {
 	if (h->rule->kind != HOOK_TOOL || !json_array_size(h->event.paths))
@@ -637,8 +646,8 @@ static bool writes_files(const struct hook *h)
 	return false;
 }
 
-/* The files of the project that the tool is about to write: under the names that they are given, and
- * those to which links lead. */
+/* The files of the project that the tool is about to write: the paths as given, and the paths
+ * to which links lead. */
 static json_t *about_to_write(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
@@ -662,7 +671,8 @@ static json_t *about_to_write(const struct hook *h)
 	return paths;
 }
 
-/* Asks what is new, and for these paths, as many at once as may be, until one is reserved. */
+/* Asks for news, and whether these paths are reserved. Each call has as many paths as the
+ * operation takes; the first reserved path ends the calls. */
 static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault *f)
 {
 	json_t *news = NULL, *some;
@@ -680,7 +690,7 @@ static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault 
 	return news;
 }
 
-/* Looks for news by one read, and does nothing else if there is no news. */
+/* Reads the news; if there is no news, does nothing else. */
 static int hook_look(const struct hook *h, struct text *text, struct fault *f)
 {
 	json_t *paths = about_to_write(h), *news = hook_ask(h, paths, f);
@@ -718,7 +728,8 @@ static const struct hook_rule *rule_of(const struct hook_client *client,
 	return NULL;
 }
 
-/* Writes into the log of the host of this state, "": none, what went wrong, also where no host runs. */
+/* Writes the fault into the log of the host whose state is in `dir`, even if no host runs. If
+ * `dir` is "", writes the fault to stderr. */
 static void tell_log(const struct hook *h, const char *dir, const struct fault *why)
 {
 	struct fault none = { 0 };
@@ -735,7 +746,7 @@ static void tell_log(const struct hook *h, const char *dir, const struct fault *
 	log_close(log);
 }
 
-/* Says why nothing was told, once the hook is about to end. */
+/* Logs the reason why the model was told nothing. Called when the hook is about to end. */
 static void tell_fault(struct hook *h, const struct fault *why)
 {
 	struct home *home = &h->cli->home;
@@ -746,7 +757,8 @@ static void tell_fault(struct hook *h, const struct fault *why)
 	tell_log(h, none.code ? "" : home->dir, why);
 }
 
-/* `h` stays valid here: if this thread is the first at the end, the hook's main thread waits. */
+/* Ends the process when the hook's time is up. `h` stays valid: if this thread is first at the
+ * end, the hook's main thread waits. */
 static void *end_in_time(void *arg)
 {
 	static const struct timespec most = { .tv_sec = HOOK_MOST_MS / 1000,
@@ -766,8 +778,8 @@ static void *end_in_time(void *arg)
 	return NULL;
 }
 
-/* From here on the hook takes a bounded time, whoever holds the state.  Signals are for the thread
- * that works. */
+/* From here on the hook takes a limited time, even if another process holds the state. Only the
+ * main thread handles signals. */
 static void limit_time(struct hook *h)
 {
 	sigset_t all, old;
@@ -781,7 +793,8 @@ static void limit_time(struct hook *h)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* Goes to the folder in which the session began, or to the event's own where that is gone. */
+/* Changes into the folder in which the session began. If that folder is gone, changes into the
+ * event's own folder. */
 static int go_there(struct hook *h, struct fault *f)
 {
 	struct hook_event *e = &h->event;
@@ -795,8 +808,8 @@ static int go_there(struct hook *h, struct fault *f)
 	return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", e->cwd);
 }
 
-/* Whether a session whose first folder is gone would become the agent of a directory that this was
- * not in. */
+/* Whether the identity belongs to a directory that did not contain the session's first folder.
+ * Only a session whose first folder is gone is checked. */
 static bool is_stranger(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
@@ -806,15 +819,15 @@ static bool is_stranger(const struct hook *h)
 	       (strncmp(h->lost, home->place, n) != 0 || h->lost[n] != '/');
 }
 
-/* Whether the session may have come from another agent's directory: that one's mail is not for
- * it. */
+/* Whether the identity comes from this directory although the session may have begun in another
+ * agent's directory. Such a session must not get the mail of this directory's agent. */
 static bool is_unsure(const struct hook *h)
 {
 	return !h->stays && h->cli->home.who == HOME_BY_PLACE &&
 	       h->rule->kind != HOOK_START && h->rule->kind != HOOK_TOOL;
 }
 
-/* Answers an event; the agent is looked for in the client's folder. */
+/* Answers an event. The agent is looked for in the client's folder. */
 static int hook_answer(struct hook *h, struct fault *f)
 {
 	struct text text = { 0 };
@@ -822,8 +835,8 @@ static int hook_answer(struct hook *h, struct fault *f)
 	if (event_read(STDIN_FILENO, &h->event, f) < 0)
 		return f->code;
 	h->rule = rule_of(h->client, h->event.name);
-	/* A model that the agent's own one has started may keep to itself what is said to the
-	 * agent. */
+	/* A model started by the agent's own model may not pass on the news, so only its tools
+	 * are checked. */
 	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
 		return 0;
 	if (h->rule->kind == HOOK_END) {
@@ -864,7 +877,7 @@ static const struct hook_client *client_named(const char *name)
 	return NULL;
 }
 
-/* Tells a person a wrong use, with a status at which no client blocks. */
+/* Reports wrong use to a person, with an exit status at which no client blocks. */
 static int misused(struct cli *cli)
 {
 	cli_usage(

@@ -10,36 +10,37 @@
 
 #include "tools/cadre/cli.h"
 
-/* Parts of what a client says on standard input; "" where it does not. */
+/* Parts of the event that a client writes to standard input; "": the event does not have the
+ * part. */
 struct hook_event {
 	char name[64];
 	char cwd[4096];
 	char tool[256];
-	char session[128]; /* of the client */
-	json_t *paths; /* files that the tool is about to touch */
-	char inner[64]; /* id of the agent within the client that it happened in */
+	char session[128]; /* name that the client gives its session */
+	json_t *paths; /* files that the tool is about to write */
+	char inner[64]; /* the client's id of an inner agent that caused the event */
 };
 
-/* Reads an event to its end, of which only these parts are kept: 0, or a fault where it is no
- * JSON object, too large, or does not end in time. */
+/* Reads an event to its end, and stores only these parts. Returns 0 or a fault. It is a fault
+ * if the event is no JSON object, is too large, or does not end in time. */
 int event_read(int fd, struct hook_event *out, struct fault *f);
 void event_release(struct hook_event *e);
 
-/* The thing to do at an event. */
+/* The act of `cadre hook` at an event. */
 enum hook_kind {
-	HOOK_START, /* the agent's identity, and all news */
-	HOOK_ALL, /* all news */
-	HOOK_URGENT, /* urgent news */
-	HOOK_NUDGE, /* that something urgent waits: another event shows it */
-	HOOK_TOOL, /* a tool is about to run: not in a stopped team, and not to write what
-		      another agent has reserved */
-	HOOK_END, /* nothing, but the place where the session began is forgotten */
+	HOOK_START, /* tells the agent's identity, and all news */
+	HOOK_ALL, /* tells all news */
+	HOOK_URGENT, /* tells urgent news */
+	HOOK_NUDGE, /* tells that urgent messages wait; another event shows them */
+	/* Refuses a tool in a stopped team, or a write to a file that another agent has reserved. */
+	HOOK_TOOL,
+	HOOK_END, /* tells nothing, but forgets where the session began */
 };
 
 struct hook_rule {
 	const char *event; /* NULL ends a table */
 	enum hook_kind kind;
-	/* JSON that the client takes: $ stands for the text, @ for the event's name. */
+	/* JSON in the client's form: $ stands for the text, @ for the event's name. */
 	const char *form;
 };
 
@@ -47,24 +48,24 @@ struct hook_client {
 	const char *name, *also;
 	const struct hook_rule *rules;
 	const char *const
-		*writers; /* tools that write files in their arguments; ends with NULL */
-	int64_t tokens; /* the most that the client passes on; 0: nobody has said */
+		*writers; /* tools that write the files in their arguments; then a NULL */
+	int64_t tokens; /* the most that the client passes on; 0: no limit is known */
 };
 
-extern const struct hook_client hook_clients[]; /* ends with a NULL name */
+extern const struct hook_client hook_clients[]; /* a NULL name ends the table */
 
-/* Appends a form that is filled in, and a newline. */
+/* Appends the rule's form, filled in with the text, and a newline. */
 void hook_form_fill(struct text *out, const struct hook_rule *rule, const char *text);
 
 extern const char plugin_opencode[];
 
-/* A client waits for its hooks: a host that is silent so long is passed over, and after that time
- * a hook ends. */
+/* A client waits for its hooks, so time is limited. HOOK_HURRY_MS: a host that is silent for so
+ * long is not waited for. HOOK_MOST_MS: the hook ends after this time. */
 enum { HOOK_HURRY_MS = 400, HOOK_MOST_MS = 1000 };
 
 enum {
-	HOOK_PATHS = 64, /* that message.news takes at once */
-	HOOK_FILES = 1024, /* that are kept of an event */
+	HOOK_PATHS = 64, /* paths that message.news takes in one call */
+	HOOK_FILES = 1024, /* paths that are stored of one event */
 };
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * hook_event - reads what a client says to its hook, in constant memory.
+ * hook_event - reads the event that a client gives to its hook, in constant memory.
  *
- * An event may hold the whole answer of a tool.  Only texts at its top are looked at, the
- * first of a list of folders, and the files that the arguments of a tool name: by themselves, or
- * in the headings of a patch.
+ * An event may hold the whole answer of a tool. Only three kinds of text are looked at. These
+ * are the texts at the top of the event, the first of a list of folders, and the files in a
+ * tool's arguments. A file is itself an argument, or is named in the headings of a patch.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,19 +14,20 @@
 #include "core/base/clock.h"
 #include "tools/cadre/hook/hook.h"
 
-/* TOP: depths of which keys are looked at, and the depth outside of all, which has none. */
+/* TOP: the number of depths whose state is stored. Keys are read at the depths 1 and 2; depth 0
+ * is outside the object and has no keys. */
 enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000, TOP = 3 };
 
 struct scan {
 	struct hook_event *out;
 	size_t depth;
 	bool begun, over, broken;
-	bool quoted, escaped; /* in a text; behind a backslash */
-	bool value[TOP]; /* at each depth: behind a colon */
-	char key[TOP][32]; /* at each depth: before the colon; "": too long */
-	bool patch; /* the text is a patch, of which `word` holds a line */
-	char word[sizeof(((struct hook_event *)0)->cwd)]; /* as JSON, without its quotes */
-	size_t n; /* bytes of it; too many: it is passed over */
+	bool quoted, escaped; /* inside a text; behind a backslash */
+	bool value[TOP]; /* for each depth: behind a colon */
+	char key[TOP][32]; /* for each depth: the last key; "": the key is too long */
+	bool patch; /* the text is a patch, and `word` holds one line of it */
+	char word[sizeof(((struct hook_event *)0)->cwd)]; /* JSON text, without quotes */
+	size_t n; /* bytes in `word`; a text that does not fit is skipped */
 };
 
 static bool in_arguments(const struct scan *s)
@@ -47,14 +48,14 @@ static bool is_among(const char *word, const char *const *words)
 	return false;
 }
 
-/* Whether the half of a pair of escapes is at `s`, in quotes. */
+/* Whether one half of a surrogate pair is at `s`, as a JSON escape. */
 static bool is_half(const char *s)
 {
 	return s[0] == '\\' && s[1] == 'u' && (s[2] | 32) == 'd' && s[3] > '7';
 }
 
-/* The text that `word` holds; NULL: it is none.  U+FFFD stands for what is no character (`mends`), as
- * in the name of the file that a client writes then. */
+/* The text in `word`; NULL: it is no text. With `mends`, U+FFFD replaces each sequence that is
+ * no character. A client that gets such a name writes a file whose name has U+FFFD too. */
 static json_t *word_text(struct scan *s, bool mends)
 {
 	struct text mended = { 0 };
@@ -80,7 +81,7 @@ static json_t *word_text(struct scan *s, bool mends)
 	return text;
 }
 
-/* Keeps a file that the tool is about to write; the name is taken over. */
+/* Adds a file that the tool is about to write; takes over the name. */
 static void keep_path(struct scan *s, json_t *name)
 {
 	if (name && json_array_size(s->out->paths) < HOOK_FILES)
@@ -88,7 +89,7 @@ static void keep_path(struct scan *s, json_t *name)
 	json_decref(name);
 }
 
-/* A name without the blanks around it. */
+/* A copy of a name without the blanks before and after it. */
 static json_t *hook_event_trim(const char *name)
 {
 	const char *at = name = text_past_blanks(name), *end = name;
@@ -102,8 +103,8 @@ static json_t *hook_event_trim(const char *name)
 	return json_stringn(name, (size_t)(end - name));
 }
 
-/* Keeps the file that a line of a patch names.  Blanks around a heading and its name count for nothing,
- * as Codex takes them. */
+/* Adds the file that a line of a patch names. Blanks around the heading and around the name are
+ * ignored, as Codex does. */
 static void keep_heading(struct scan *s)
 {
 	static const char *const headings[] = { "*** Add File: ", "*** Update File: ",
@@ -121,7 +122,7 @@ static void keep_heading(struct scan *s)
 	json_decref(text);
 }
 
-/* Keeps a value in the place of its key, if that is empty. */
+/* Stores a value as the part of the event that its key names, if that part is still empty. */
 static void keep_value(struct scan *s)
 {
 	static const char *const files[] = { "file_path", "notebook_path", "filePath",
@@ -177,7 +178,7 @@ static void in_text(struct scan *s, char c)
 		end_text(s);
 		return;
 	}
-	if (s->patch && s->escaped && c == 'n') { /* the end of a line */
+	if (s->patch && s->escaped && c == 'n') { /* end of a line */
 		s->n -= s->n < sizeof(s->word);
 		keep_heading(s);
 		s->n = 0;
@@ -223,7 +224,8 @@ static void hook_event_take(struct scan *s, char c)
 		s->value[s->depth] = c == ':';
 }
 
-/* Waits for bytes until the time is up: how many were read, 0 at the end, or -1. */
+/* Waits for bytes until the time `until`. Returns the number of bytes read, 0 at the end of
+ * input, or -1. */
 static ssize_t read_until(int fd, char *data, size_t room, int64_t until)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -255,8 +257,9 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	ssize_t n = 0;
 
 	*out = (struct hook_event){ .paths = json_array() };
-	/* A broken event is read to its end as well: a client may fail where nobody reads.  A whole
-	 * event is not read to the end of the input, which some clients leave open. */
+	/* A broken event is read to its end too, because some clients fail if their output is
+	 * not read. After a complete event nothing more is read, because some clients leave the
+	 * input open. */
 	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 &&
 	       all <= BYTES_MAX) {
 		all += (size_t)n;
@@ -276,16 +279,15 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 }
 
 /*
- * The events of each client at which cadre does something, and what the client takes
- * there.
+ * The events of each client at which cadre acts, and the form of the answer that the client
+ * takes.
  *
- * docs/clients.md says where each of these facts comes from.  An event that is not here is
- * passed over.
+ * docs/clients.md gives the source of each of these facts. All other events are ignored.
  */
 
 #define CONTEXT "{\"hookSpecificOutput\":{\"hookEventName\":@,\"additionalContext\":$}}"
 
-/* Codex has taken over the forms of Claude Code. */
+/* Codex uses the same forms as Claude Code. */
 static const struct hook_rule claude[] = {
 	{ "SessionStart", HOOK_START, CONTEXT },
 	{ "UserPromptSubmit", HOOK_ALL, CONTEXT },
@@ -308,7 +310,7 @@ static const struct hook_rule gemini[] = {
 	{ NULL, 0, NULL },
 };
 
-/* A prompt takes no context here: news comes behind the next tool. */
+/* Cursor takes no context at a prompt, so news is told after the next tool. */
 static const struct hook_rule cursor[] = {
 	{ "sessionStart", HOOK_START, "{\"additional_context\":$}" },
 	{ "postToolUse", HOOK_ALL, "{\"additional_context\":$}" },
@@ -318,7 +320,7 @@ static const struct hook_rule cursor[] = {
 	{ NULL, 0, NULL },
 };
 
-/* The names are those of plugin.c, which asks. */
+/* plugin.c sends events under these names. */
 static const struct hook_rule opencode[] = {
 	{ "session.start", HOOK_START, "{\"context\":$}" },
 	{ "chat.message", HOOK_ALL, "{\"context\":$}" },
@@ -335,8 +337,9 @@ static const char *const gemini_writes[] = { "replace", "write_file", NULL };
 static const char *const cursor_writes[] = { "Delete", "Edit", "Write", NULL };
 static const char *const opencode_writes[] = { "apply_patch", "edit", "write", NULL };
 
-/* Claude Code passes on 10,000 characters, and only the first 2,000 of a longer text; Codex passes
- * on 2,500 tokens.  The limits below leave room for the additions of text_add_said(). */
+/* Limits of clients. Claude Code passes on 10,000 characters, but only the first 2,000 of a
+ * longer text; Codex passes on 2,500 tokens. These limits are lower, to leave room for the
+ * additions of text_add_said(). */
 enum { CLAUDE_TOKENS = 2100, CODEX_TOKENS = 2100 };
 
 const struct hook_client hook_clients[] = {

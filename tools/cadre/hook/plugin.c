@@ -1,5 +1,6 @@
 /*
- * plugin - the plugin of OpenCode, whose hooks are functions: it asks `cadre hook opencode`.
+ * plugin - the plugin of OpenCode, whose hooks are functions. The plugin calls `cadre hook
+ * opencode`.
  */
 
 /* clang-format off */

@@ -28,19 +28,19 @@
 #include "tools/cadre/screen/progress.h"
 
 /*
- * The parts of `cadre image build`, each of which makes one file.
+ * The parts of `cadre image build`; each part makes one file.
  */
 
-/* The folders of a build. */
+/* Folders and files of a build. */
 struct image_build {
 	struct arena arena;
-	const char *half; /* folder of the image as it grows */
-	const char *work; /* thrown away afterwards */
-	const char *cache; /* packages that were fetched */
-	const char *rootfs; /* the user's own, or NULL */
-	const char *kernel; /* its version, once fetched */
-	const char *guest; /* the guest's program, after image_guest() */
-	struct progress *progress; /* NULL: none is seen */
+	const char *half; /* folder of the unfinished image */
+	const char *work; /* folder that is removed after the build */
+	const char *cache; /* folder of fetched packages */
+	const char *rootfs; /* root folder or disk given by the user, or NULL */
+	const char *kernel; /* the kernel's version, once fetched */
+	const char *guest; /* program of the guest, set by image_guest() */
+	struct progress *progress; /* NULL: no line of progress is shown */
 };
 
 /* --- an initrd as cpio's "newc" ----------------------------------------- */
@@ -48,10 +48,10 @@ struct image_build {
 struct archive {
 	FILE *file;
 	unsigned entries;
-	struct fault *fault; /* the first one */
+	struct fault *fault; /* the first fault */
 };
 
-/* Says what is done now: on the progress line, else as a line of its own on stderr. */
+/* Reports the current step on the progress line, or if there is none, as a line on stderr. */
 static __attribute__((format(printf, 2, 3))) void image_say(struct image_build *b,
 							    const char *fmt, ...)
 {
@@ -66,7 +66,7 @@ static __attribute__((format(printf, 2, 3))) void image_say(struct image_build *
 		fprintf(stderr, "image: %s\n", text);
 }
 
-/* A fault where a signal has ended the build, or that one. */
+/* Sets a fault if a signal has ended the build. Returns the fault so far, or 0. */
 static int image_wanted(struct fault *f)
 {
 	return signals_came() ? fault_set(f, FAULT_IO, "", "the build was ended")
@@ -75,7 +75,7 @@ static int image_wanted(struct fault *f)
 
 /* --- packages --------------------------------------------------------------------- */
 
-/* Downloads packages; a package that the cache holds as the archive has it is not
+/* Downloads packages. A package that the cache holds in the archive's current version is not
  * fetched again. */
 static int image_fetch(struct image_build *b, const char *const *packages,
 		       struct fault *f)
@@ -111,8 +111,7 @@ static int image_find_file(struct image_build *b, const char *package, const cha
 	return *file ? 0 : fault_set(f, FAULT_IO, "", "%s was not fetched", package);
 }
 
-/* Fetches packages, named as the archive does, into the cache and unpacks them
- * into `to`. */
+/* Fetches packages, named like in the archive, into the cache, and unpacks them into `to`. */
 static int image_unpack(struct image_build *b, const char *const *packages,
 			const char *to, struct fault *f)
 {
@@ -147,8 +146,8 @@ static void pad(struct archive *ar)
 		fputc(0, ar->file);
 }
 
-/* Thirteen numbers of eight hexadecimal digits behind the magic, then the
- * name, to a multiple of four. */
+/* Writes the head of an entry: the magic, thirteen numbers of eight hexadecimal digits, and the
+ * name. The entry is then filled up to a multiple of four bytes. */
 static void head(struct archive *ar, const char *name, unsigned mode, size_t size,
 		 unsigned major, unsigned minor)
 {
@@ -172,7 +171,7 @@ static void archive_device(struct archive *ar, const char *name, unsigned mode,
 	head(ar, name, S_IFCHR | mode, 0, major, minor);
 }
 
-/* A file with the bytes of `from`. */
+/* Adds a file with the bytes of the file `from`. */
 static void archive_file(struct archive *ar, const char *name, unsigned mode,
 			 const char *from)
 {
@@ -195,7 +194,7 @@ static void archive_file(struct archive *ar, const char *name, unsigned mode,
 		fclose(in);
 }
 
-/* 0, or the fault */
+/* Ends the archive: 0, or its first fault. */
 static int archive_close(struct archive *ar)
 {
 	head(ar, "TRAILER!!!", 0, 0, 0, 0);
@@ -208,15 +207,15 @@ static int archive_close(struct archive *ar)
 }
 
 /*
- * The kernel is Debian's for clouds, fetched and unpacked without being
- * installed.  Its drivers for VMs are modules.  The modules that a guest needs go
- * into the initrd, each behind the modules on which it depends.
+ * The kernel is Debian's cloud kernel, fetched and unpacked without being installed. Its
+ * drivers for VMs are modules. The modules that a guest needs are put into the initrd, each
+ * after the modules on which it depends.
  */
 
 #define META "linux-image-cloud-amd64"
 
-/* `when` is known to guest/guest_boot.c: always, with a network card, with vsock, or
- * once the guest runs. */
+/* guest/guest_boot.c knows the letters in `when`: always (a), with a network card (n), with
+ * vsock (v), or once the guest runs (z). */
 static const struct module {
 	char when;
 	const char *path;
@@ -236,7 +235,7 @@ static const struct module {
 	{ 'z', "fs/overlayfs/overlay" },
 };
 
-/* Finds the kernel package that the meta package depends on today. */
+/* Finds the kernel package on which the meta package currently depends. */
 static int find_package(struct image_build *b, const char **package, struct fault *f)
 {
 	const char *words[] = { "apt-cache", "depends", META, NULL };
@@ -255,7 +254,7 @@ static int find_package(struct image_build *b, const char **package, struct faul
 	return 0;
 }
 
-/* Finds the kernel's version: the one folder in lib/modules. */
+/* Finds the kernel's version: the name of the only folder in lib/modules. */
 static int find_version(struct image_build *b, const char *root, struct fault *f)
 {
 	DIR *dir = opendir(arena_printf(&b->arena, "%s/lib/modules", root));
@@ -270,7 +269,7 @@ static int find_version(struct image_build *b, const char *root, struct fault *f
 			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
 }
 
-/* Finds the guest's program beside this one, or where `make install` puts it. */
+/* Finds the guest's program beside this program, or in the folder where `make install` puts it. */
 static int image_guest(struct image_build *b, struct fault *f)
 {
 	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",
@@ -291,7 +290,8 @@ static int image_guest(struct image_build *b, struct fault *f)
 	return fault_hint(f, "It comes with cadre: make, or make install.");
 }
 
-/* The name of a module in the initrd: sorted by name they are in the order of loading. */
+/* The name of a module in the initrd. Sorted by these names, modules are in the order of
+ * loading. */
 static const char *module_name(struct image_build *b, size_t i)
 {
 	return arena_printf(&b->arena, "modules/%c%02zu-%s.ko", modules[i].when, i,
@@ -334,11 +334,11 @@ static int image_kernel(struct image_build *b, struct fault *f)
 }
 
 /*
- * The root disk: an ext4 file system in a qcow2, from packages, or from the
- * user's own directory, or a copy of the user's own disk.
+ * The root disk: an ext4 file system in a qcow2. The disk is made from packages or from the
+ * user's own directory, or is a copy of the user's own disk.
  */
 
-/* Packages that come as dependencies, but are of no use inside the VM. */
+/* Packages that are dependencies, but have no use inside the VM. */
 static const char *const left_out[] = {
 	"perl",    "liberror-perl", "git-man",  "debconf",         "dpkg",       "tar",
 	"openssl", "libdb5.3",      "libgdbm6", "libgdbm-compat4", "gcc-12-base"
@@ -346,8 +346,8 @@ static const char *const left_out[] = {
 
 enum { BLOCK = 4096, INODE = 512 };
 
-/* The image's disk is as large as VMs' disks usually are, so that the file system need
- * not grow when one boots; empty blocks take no room in a qcow2. */
+/* The image's disk is as large as disks of VMs usually are, so that the file system need not
+ * grow when a VM boots. Empty blocks take no room in a qcow2. */
 #define DISK_BYTES (8LL << 30)
 #define SPARE_BYTES (256LL << 20)
 
@@ -359,8 +359,8 @@ static bool is_left_out(const char *package)
 	return !strncmp(package, "perl-", 5) || !strncmp(package, "libperl", 7);
 }
 
-/* Lists the packages that a shell and git need, as if nothing were installed: apt names
- * each as `'URI' NAME_VERSION_ARCH.deb SIZE HASH`. */
+/* Lists the packages that a shell and git need on an empty system. apt prints each package as
+ * `'URI' NAME_VERSION_ARCH.deb SIZE HASH`. */
 static int list_packages(struct image_build *b, const char ***out, struct fault *f)
 {
 	const char *words[] = { "apt-get",
@@ -371,7 +371,7 @@ static int list_packages(struct image_build *b, const char ***out, struct fault 
 				"Dir::State::status=/dev/null",
 				"-o",
 				"Debug::NoLocking=true",
-				"-o", /* packages in the usual cache would not be named */
+				"-o", /* apt does not list packages in its usual cache */
 				arena_printf(&b->arena, "Dir::Cache::archives=%s/",
 					     b->work),
 				"install",
@@ -439,7 +439,7 @@ static int make_files(struct image_build *b, const char *root, struct fault *f)
 	return f->code;
 }
 
-/* Links busybox under the names of programs that are missing. */
+/* Makes links to busybox for all programs that are missing. */
 static int link_applets(struct image_build *b, const char *root, struct fault *f)
 {
 	const char *busybox = arena_printf(&b->arena, "%s/bin/busybox", root);
@@ -468,7 +468,7 @@ static int link_applets(struct image_build *b, const char *root, struct fault *f
 	return 0;
 }
 
-/* Joins the certificates into one file, as installing ca-certificates would do. */
+/* Joins the certificates into one file, as the installation of ca-certificates would do. */
 static void join_certificates(struct image_build *b, const char *root)
 {
 	FILE *out = fopen(arena_printf(&b->arena, "%s/etc/ssl/certs/ca-certificates.crt",
@@ -519,7 +519,7 @@ static int root_make_tree(struct image_build *b, const char *root, struct fault 
 
 /* --- a disk from a tree --------------------------------------------------------------- */
 
-static long long tree_bytes; /* nftw() has no argument for its callback */
+static long long tree_bytes; /* nftw() passes no argument to its callback */
 
 static int add_size(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -541,7 +541,7 @@ static int convert(struct image_build *b, const char *from, struct fault *f)
 	return child_run(words, NULL, f);
 }
 
-/* The path of mkfs.ext4 in Debian, which is not in the PATH of all users. */
+/* The path of mkfs.ext4 in Debian; the program is not in every user's PATH. */
 static const char *mkfs_program(void)
 {
 	return access("/usr/sbin/mkfs.ext4", X_OK) ? "mkfs.ext4" : "/usr/sbin/mkfs.ext4";
@@ -623,7 +623,7 @@ static const char *cache_folder(struct arena *a)
 	return arena_printf(a, "%s/.cache/cadre/packages", home ? home : "");
 }
 
-/* Sorts by time; the last digits part two of one second. */
+/* A version that sorts by time; the last three digits tell versions of one second apart. */
 static const char *new_version(struct arena *a)
 {
 	int64_t now = clock_wall_ms();
@@ -642,7 +642,8 @@ static int make_parts(struct image_build *b, struct fault *f)
 	return image_wanted(f);
 }
 
-/* Removes the leftovers of builds whose processes are gone; a running build is left alone. */
+/* Removes the leftovers of builds whose processes have ended; the folders of a running build
+ * stay. */
 static void image_sweep(struct arena *a, const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -674,7 +675,7 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	image_sweep(a, folder);
 	if (image_guest(b, f) == 0)
 		make_parts(b, f);
-	tree_remove(b->work, &ignored); /* nothing of it needs to reach the disk */
+	tree_remove(b->work, &ignored); /* before the sync, which need not store it */
 	if (!f->code &&
 	    image_make_folder(arena_printf(a, "%s/%s", folder, name), f) == 0 &&
 	    (tree_sync(b->half) || rename(b->half, *dir) || dir_sync_above(*dir) ||
@@ -684,7 +685,8 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	return f->code;
 }
 
-/* Images are this machine's, for the VMs of all teams, and not for who is in one. */
+/* Checks that the caller may build images. Images belong to this machine and are for the VMs of
+ * all teams; no agent, and no caller inside a VM, may build one. */
 static int image_check_may(struct cli *cli, struct fault *f)
 {
 	if (cli_refuse_agent(cli, "image build", f) < 0)
@@ -692,7 +694,8 @@ static int image_check_may(struct cli *cli, struct fault *f)
 	return cli->home.socket[0] ? cli_outside(cli, f) : 0;
 }
 
-/* A signal ends the build where it stands, and the process when what it has made is gone. */
+/* Builds an image. A signal stops the build at once; the process ends after the unfinished
+ * files are removed. */
 static int build_main(struct cli *cli, int argc, char **argv)
 {
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, 0 };

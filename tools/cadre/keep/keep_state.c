@@ -1,5 +1,5 @@
 /*
- * keep_state - what keeps a state: backup and restore, export and import.
+ * keep_state - backup and restore, export and import of a state.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,11 +31,11 @@
 #include "tools/cadre/screen/progress.h"
 
 /*
- * Temporary files of copies whose process was killed, and copies that had no room.
+ * Temporary files of copies whose process was killed, and faults of copies that had no room.
  */
 
-/* Whether `name` is that of a copy under way, `base` with the number of a process and
- * `.tmp`, whose process has ended. */
+/* Whether `name` is the temporary file of a copy whose process has ended. The name of such a
+ * file is `base`, the number of the process and `.tmp`. */
 static bool is_leftover(const char *name, const char *base)
 {
 	size_t n = strlen(base);
@@ -50,8 +50,8 @@ static bool is_leftover(const char *name, const char *base)
 	       errno == ESRCH;
 }
 
-/* Removes what processes that have ended left beside `path`: files called PATH.PID.tmp or
- * PATH.secret.PID.tmp, also with -journal or -wal behind. */
+/* Removes the files beside `path` that ended processes have left: PATH.PID.tmp and
+ * PATH.secret.PID.tmp, also with -journal or -wal at the end. */
 static void leftovers_remove(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -68,7 +68,8 @@ static void leftovers_remove(const char *path)
 		closedir(d);
 }
 
-/* Gives a fault that says no more than `unavailable` what helps a copy: its code. */
+/* If a fault `unavailable` has only the usual hint, gives the fault a hint for copies. Returns
+ * the fault's code. */
 static int keep_hint_room(struct fault *f)
 {
 	if (f->code == FAULT_UNAVAILABLE &&
@@ -79,13 +80,13 @@ static int keep_hint_room(struct fault *f)
 
 struct restore {
 	struct cli *cli;
-	const char *file; /* as it was said */
+	const char *file; /* path as given by the user */
 	bool yes, any_secret;
 	char path[PATH_MAX], secret[PATH_MAX + 16];
 	char aside[4400];
-	bool had; /* a state was there */
-	int64_t ended; /* assignments */
-	struct mirror_aside put_aside; /* in the vault */
+	bool had; /* there was a state before */
+	int64_t ended; /* number of assignments ended */
+	struct mirror_aside put_aside; /* things put aside in the vault */
 };
 
 static int read_args(struct restore *r, int argc, char **argv)
@@ -105,7 +106,8 @@ static int read_args(struct restore *r, int argc, char **argv)
 	return r->file ? 0 : cli_usage(r->cli, "`restore` needs the file of a backup");
 }
 
-/* Whether the backup is the state's own file, from which nothing can go. */
+/* Whether the backup is the state's own file. Restoring that file loses nothing, so no question
+ * is asked. */
 static bool is_same_file(const struct restore *r)
 {
 	char own[4200];
@@ -133,13 +135,14 @@ static int keep_restore_find_file(struct restore *r, struct fault *f)
 	if (!is_same_file(r))
 		return 0;
 	if (r->any_secret && home_lost_secret(r->cli->home.dir))
-		return 0; /* it begins anew but for the secret */
+		return 0; /* the state stays, and gets a new secret */
 	fault_set(f, FAULT_INVALID, "/file", "%.150s is the state itself", r->file);
 	return fault_hint(f, "to begin with it anew, move it elsewhere first, and its "
 			     "secret beside it as FILE.secret");
 }
 
-/* FILE.secret as `backup` writes it, or the `secret` of a state's folder. */
+/* Finds the secret: FILE.secret as `backup` writes it, or the file `secret` beside FILE, as in
+ * a state's folder. */
 static int find_secret(struct restore *r, struct fault *f)
 {
 	struct stat st;
@@ -153,7 +156,7 @@ static int find_secret(struct restore *r, struct fault *f)
 	if (stat(r->secret, &st) == 0)
 		return 0;
 	r->secret[0] = 0;
-	if (r->any_secret) /* a new one is made */
+	if (r->any_secret) /* a new secret is made */
 		return 0;
 	fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s.secret is not there", r->file);
 	return fault_hint(
@@ -197,8 +200,8 @@ static int keep_restore_check_file(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* A secret of another state would make all tokens void.  A secret that was made anew fits the
- * agents that were registered since. */
+/* Refuses the secret of another state, which would make all tokens void. A secret that was made
+ * anew is accepted if it fits any agent: it fits the agents registered since. */
 static int keep_restore_check_secret(struct restore *r, struct store *store,
 				     struct fault *f)
 {
@@ -224,8 +227,8 @@ static int keep_restore_check_secret(struct restore *r, struct store *store,
 			  "--any-secret takes this one, and agents are registered anew");
 }
 
-/* Checks a backup before a state is made for it: a backup that cannot be restored leaves no
- * state. */
+/* Checks a backup before a state is made for it, so that a backup that cannot be restored
+ * leaves no new state. */
 static int keep_restore_check_first(struct restore *r, struct fault *f)
 {
 	const char *temp = getenv("TMPDIR");
@@ -248,7 +251,7 @@ static int keep_restore_check_first(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Whether this directory's project had a state, which is gone. */
+/* Whether this directory's project had a state that is gone now. */
 static bool was_here(const struct cli *cli)
 {
 	struct fault gone = { 0 };
@@ -258,7 +261,7 @@ static bool was_here(const struct cli *cli)
 	       find_check_gone(cwd, &gone) == FAULT_NOT_FOUND;
 }
 
-/* Makes a state for the backup, where there is none and somebody says so. */
+/* Makes a state for the backup. This needs --create, or a project here whose state is gone. */
 static int keep_restore_make_state(struct restore *r, bool create,
 				   const struct fault *none, struct fault *f)
 {
@@ -276,14 +279,14 @@ static int keep_restore_make_state(struct restore *r, bool create,
 	return cli_outside(cli, f);
 }
 
-/* Finds the state that is here, else makes one for the backup. */
+/* Finds the state for this directory; if there is none, makes a state for the backup. */
 static int find_state(struct restore *r, struct fault *f)
 {
 	struct cli *cli = r->cli;
 	struct fault none = { 0 };
 	bool create = cli->create;
 
-	cli->create = false; /* not before the backup is known to be one */
+	cli->create = false; /* no state is made before the backup was checked */
 	if (cli_folder(cli, HOME_LOOK, &none) < 0) {
 		if (none.code != FAULT_NOT_FOUND) {
 			*f = none;
@@ -296,8 +299,8 @@ static int find_state(struct restore *r, struct fault *f)
 	return home_may_write(cli->home.dir, f);
 }
 
-/* Gives the staged state a new incarnation, and ends what may have run since the backup;
- * done there, so that all of it counts at once. */
+/* Gives the staged state a new incarnation, and ends assignments that may have run since the
+ * backup. Both are done in the staged state, so that all changes take effect at once. */
 static int keep_restore_renew(struct restore *r, const char *stage, struct fault *f)
 {
 	struct call call = { .settings = &r->cli->home.settings,
@@ -322,8 +325,8 @@ static int keep_restore_renew(struct restore *r, const char *stage, struct fault
 	return f->code;
 }
 
-/* The folder's id names the staged database before it takes the place of the other one,
- * and it alone afterwards. */
+/* Puts the staged database in the place of the former one. Before this, the folder's id is set
+ * to name the staged database too; afterwards the id names only the new database. */
 static int keep_restore_commit(struct restore *r, struct fault *f)
 {
 	const char *path = r->cli->home.dir;
@@ -335,7 +338,7 @@ static int keep_restore_commit(struct restore *r, struct fault *f)
 	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
 	    restore_commit(path, r->secret[0] ? r->secret : NULL, r->aside,
 			   sizeof(r->aside), f) == 0)
-		state_id_settle(dir, &later); /* else the next verb does */
+		state_id_settle(dir, &later); /* if this fails, the next verb does it */
 	close(dir);
 	return f->code;
 }
@@ -370,9 +373,10 @@ static int restore(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Renames the folders of teams to the names that the teams had at the backup.  Numbers of teams
- * that the backup does not know are used again: the mirror archives the folders of such teams
- * before a new team could be taken for an old one.  A host repeats failed steps at its start. */
+/* Renames the folders of teams to the names that the teams had at the backup. New teams will
+ * get the numbers of teams that the backup does not know. So the mirror archives the folders of
+ * such teams, before a new team could be taken for an old one. A host repeats failed steps at
+ * its start. */
 static void show_rows(struct restore *r)
 {
 	enum { MOST_MS = 60000 };
@@ -399,7 +403,7 @@ static void report_json(const struct restore *r)
 				 "conflicts", (json_int_t)aside->conflicts));
 }
 
-/* Tells of notes that are not where they were. */
+/* Reports folders and notes of the vault that were moved. */
 static void report_vault(const struct restore *r)
 {
 	const struct mirror_aside *aside = &r->put_aside;
@@ -450,8 +454,8 @@ enum { SECRET = 32 };
 
 /* --- folders ------------------------------------------------------------------------- */
 
-/* Makes a path such as HOME/backups/state-20261121-080000.123456789.db, which no two
- * backups share. */
+/* Makes a path such as HOME/backups/state-20261121-080000.123456789.db; each backup gets its
+ * own path. */
 static int default_path(const struct home *home, char *path, size_t room, struct fault *f)
 {
 	int64_t now = clock_wall_ns();
@@ -466,8 +470,8 @@ static int default_path(const struct home *home, char *path, size_t room, struct
 	return 0;
 }
 
-/* Checks the folder before a name is made in it: a fault about a temporary file would
- * not help the user. */
+/* Checks the folder before a file is made in it: a fault about a temporary file would not help
+ * the user. */
 static int keep_backup_check_folder(const char *path, struct fault *f)
 {
 	char copy[4400];
@@ -501,8 +505,8 @@ static ssize_t read_small(const char *path, char bytes[SECRET + 1])
 	return n;
 }
 
-/* Checks before anything is copied that the names are free, or hold the same secret, as
- * an interrupted backup leaves it. */
+/* Checks, before anything is copied, that the names are free. PATH.secret may also hold the
+ * same secret: an interrupted backup leaves such a file. */
 static int check_names(const char *path, const char *secret_path, const uint8_t *secret,
 		       struct fault *f)
 {
@@ -534,8 +538,9 @@ static int write_secret(const char *temp, const uint8_t *secret, struct fault *f
 	return f->code;
 }
 
-/* The tokens of agents come from the state's secret: PATH.secret goes with a
- * backup, and is written first, so that each backup has its secret.  *made: the file is new. */
+/* Writes the state's secret to the file `to`, which belongs to a backup: the tokens of agents
+ * are made with the secret. The secret is written before the backup, so that no backup lacks
+ * its secret. *made: the file is new. */
 static int keep_secret(const struct home *home, const char *to, bool *made,
 		       struct fault *f)
 {
@@ -554,7 +559,7 @@ static int keep_secret(const struct home *home, const char *to, bool *made,
 	return f->code;
 }
 
-/* --- both ------------------------------------------------------------------------------ */
+/* --- backup and secret together -------------------------------------------------------- */
 
 static int keep_backup_back_up(struct cli *cli, const char *path, struct fault *f)
 {
@@ -572,8 +577,7 @@ static int keep_backup_back_up(struct cli *cli, const char *path, struct fault *
 	if (store_open(&store, cli->home.dir, 0, NULL, f) == 0 &&
 	    rule_check_lost(store, f) == 0 &&
 	    keep_secret(&cli->home, secret_path, &made, f) == 0 &&
-	    /* Check again: another process may have put another state's secret there
-	     * meanwhile. */
+	    /* Check again: meanwhile another process may have written another state's secret. */
 	    check_names(path, secret_path, secret, f) == 0)
 		store_backup(store, path, f);
 	store_close(store);
@@ -582,9 +586,9 @@ static int keep_backup_back_up(struct cli *cli, const char *path, struct fault *
 	return keep_hint_room(f);
 }
 
-/* --- older ones ------------------------------------------------------------------------ */
+/* --- older backups --------------------------------------------------------------------- */
 
-/* Whether an entry has a name that default_path() gives. */
+/* Whether an entry's name has the form that default_path() gives. */
 static int is_backup(const struct dirent *e)
 {
 	int end = 0;
@@ -593,8 +597,8 @@ static int is_backup(const struct dirent *e)
 	return end && !e->d_name[end];
 }
 
-/* Removes all but the newest `most` backups of HOME/backups, of which `path` is one that is
- * verified by now, whatever the clock says. */
+/* Removes all but the newest `most` backups from HOME/backups. The backup `path` is verified by
+ * now and stays, even if the clock makes it look old. */
 static int remove_older(const char *path, int64_t most, struct fault *f)
 {
 	char folder[4400], one[4900];
@@ -621,7 +625,7 @@ static int remove_older(const char *path, int64_t most, struct fault *f)
 	return f->code;
 }
 
-/* Takes --keep N out of the words: 0: it was not said. */
+/* Takes --keep N out of the words; *most is 0 if the option is not given. */
 static int take_keep(int *argc, char **argv, int64_t *most, struct fault *f)
 {
 	const char *said = NULL;
@@ -687,7 +691,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
  * Writes the state, or a team of it, as lines of JSON: see docs/export.md.
  */
 
-/* An export of a damaged state holds what is left of it, and the verb says so. */
+/* Checks whether the exported state is whole. The export of a damaged state holds only the
+ * readable rest, and the verb reports the damage. */
 static void check_whole(struct store *store, struct fault *damage)
 {
 	struct fault found = { 0 };
@@ -725,7 +730,7 @@ static int export_failed(const char *what, const char *path, struct fault *f)
 			       : (int)f->code;
 }
 
-/* Writes the file under a name of its own, and gives it the other one when it is whole and
+/* Writes the file under a temporary name. The file gets its final name when it is complete and
  * durable. */
 static int export_write_file(struct cli *cli, const char *path,
 			     struct transfer_report *report, struct fault *damage,
@@ -800,10 +805,10 @@ int export_main(struct cli *cli, int argc, char **argv)
 }
 
 /*
- * Adds what `export` wrote to the state: see docs/export.md.
+ * Adds the rows of an export to the state: see docs/export.md.
  */
 
-/* A plain file, which a queue of another process is not: that would never open. */
+/* Opens a plain file. A named pipe is refused: opening it could wait for ever. */
 static FILE *import_open_file(const char *path, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -832,7 +837,8 @@ static bool import_copy(FILE *from, FILE *to)
 	return !ferror(from);
 }
 
-/* Input is read twice, and must not change meanwhile: it is kept in a file without a name. */
+/* Copies the input to a file without a name: the input is read twice and must not change
+ * meanwhile. */
 static FILE *open_input(const char *path, struct fault *f)
 {
 	FILE *from = strcmp(path, "-") ? import_open_file(path, f) : stdin;
@@ -849,7 +855,7 @@ static FILE *open_input(const char *path, struct fault *f)
 	return NULL;
 }
 
-/* The lock of each note takes a descriptor. */
+/* Raises the limit of open files: the lock of each note needs a descriptor. */
 static void raise_limit(void)
 {
 	struct rlimit l;
@@ -860,8 +866,8 @@ static void raise_limit(void)
 	}
 }
 
-/* The mirror makes the folders of new teams; then notes go into these folders.  A host repeats
- * failed steps at its start. */
+/* Lets the mirror make the folders of new teams, and then writes the notes into these folders.
+ * A host repeats failed steps at its start. */
 static void import_show(struct call *call, struct home *home)
 {
 	enum { MOST_MS = 60000 };
@@ -869,7 +875,7 @@ static void import_show(struct call *call, struct home *home)
 
 	mirror_catch_up(home, call->store, MOST_MS, &later);
 	vault_sweep(call);
-	call->fault = (struct fault){ 0 }; /* the import is done, whatever came of this */
+	call->fault = (struct fault){ 0 }; /* the import is done, even if this failed */
 }
 
 static int import(struct cli *cli, FILE *in, const char *as, struct call *call,
@@ -928,7 +934,7 @@ int import_main(struct cli *cli, int argc, char **argv)
 			     .identity.level = WHO_HOST,
 			     .now = clock_wall_ms(),
 			     .seed = home_random() };
-	const char *as = cli->as; /* the name of a team here, not who calls */
+	const char *as = cli->as; /* here --as names a team, not the caller */
 	FILE *in;
 
 	cli->as = NULL;

@@ -1,9 +1,9 @@
 /*
- * print - an answer as people read it, from what the schema says of it.
+ * print - prints an answer for people, in the form that the schema describes.
  *
- * The first list of an answer is a table; a single record is lines of key and
- * value with its own lists as tables below; messages are blocks with their
- * text.  Times are relative on a terminal and ISO elsewhere.
+ * The first list of an answer becomes a table. A single record becomes lines of key and value,
+ * with the record's lists as tables below. Messages become blocks with their text. Times are
+ * relative on a terminal, and ISO elsewhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@ static void print_table(const struct cli *cli, const struct record *r,
 			int indent, struct layout *kept);
 
 /*
- * A record as a page: a heading, the few things that matter below it, its texts in
- * full, and all the rest as small print.
+ * A record as a page: a heading, a few important values below it, the texts in full, and all
+ * other fields as small print.
  *
- * Which field is which is the operation's, in the schema.
+ * The operation's definition in the schema assigns the fields to these parts.
  */
 
 struct page {
@@ -28,10 +28,10 @@ struct page {
 	const struct record *r;
 	const json_t *record;
 	struct arena arena;
-	int at; /* column at which the line of small things has come */
+	int at; /* columns printed so far of a line of values */
 };
 
-/* --- lines of small things ------------------------------------------------------------ */
+/* --- lines of short values ------------------------------------------------------------ */
 
 static void screen_page_end_line(struct page *p)
 {
@@ -40,7 +40,7 @@ static void screen_page_end_line(struct page *p)
 	p->at = 0;
 }
 
-/* Adds `name value` to the line, or begins another one where it would be too long. */
+/* Adds `name value` to the line; if the line would become too long, begins a new line. */
 static void add_small(struct page *p, const struct field *field, bool small)
 {
 	const char *name = screen_label(&p->arena, field),
@@ -123,7 +123,8 @@ static void print_section(struct page *p, const struct field *field, bool named)
 
 /* --- the page ----------------------------------------------------------------------------- */
 
-/* The field of the schema's word, and whether the page shows it where this loop is. */
+/* The field that a word of the schema names; NULL: there is no such field, or it has nothing to
+ * show. */
 static const struct field *screen_page_take(struct page *p, const char *word)
 {
 	const struct field *field = field_find(p->r, word);
@@ -136,7 +137,7 @@ static bool is_on_page(const struct op *op, const struct field *field)
 	const size_t n = strlen(field->name);
 	const char *at = op->says;
 
-	/* The heading may tell it, as {FIELD} or {RECORD.FIELD}. */
+	/* The heading may show the field, as {FIELD} or {RECORD.FIELD}. */
 	for (; at && (at = strstr(at, field->name)); at += n)
 		if (at > op->says && strchr("{.", at[-1]) && at[n] == '}')
 			return true;
@@ -164,8 +165,8 @@ static void print_rest(struct page *p, const struct op *op)
 	screen_page_end_line(p);
 }
 
-/* A page begins with what its operation says, or with the record's first field and the first
- * one of the page. */
+/* Prints the heading: the operation's sentence, or else the values of the record's first field
+ * and of the first field named for the page. */
 static void print_heading(struct page *p, const json_t *answer)
 {
 	fputs(p->cli->color ? "\033[1m" : "", stdout);
@@ -181,7 +182,7 @@ static void print_heading(struct page *p, const json_t *answer)
 	fputs(screen_plain(p->cli), stdout);
 }
 
-/* Prints an answer, or the record that it is, as a page. */
+/* Prints an answer as a page, or if the answer's first field is a record, prints this record. */
 static void screen_page(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const struct field *first = &op->out->fields[0];
@@ -209,7 +210,8 @@ static void screen_page(const struct cli *cli, const struct op *op, const json_t
 
 /* --- overviews ------------------------------------------------------------------------------ */
 
-/* Finds FIELD or FIELD.FIELD of a record, which then is the inner one; NULL: there is none. */
+/* Finds FIELD or FIELD.FIELD of a record; for the latter, `*r` and `*record` become the inner
+ * record. NULL: there is no such field. */
 static const struct field *find_part(struct arena *a, const char *path,
 				     const struct record **r, const json_t **record)
 {
@@ -224,7 +226,7 @@ static const struct field *find_part(struct arena *a, const char *path,
 	return field_find(*r, dot + 1);
 }
 
-/* Adds a single value, FIELD or FIELD.FIELD, that tells anything: nobody counts zeros. */
+/* Adds a single value, FIELD or FIELD.FIELD, to the line. An empty value or a zero is left out. */
 static void add_single(struct page *p, const struct op *op, const json_t *answer,
 		       const char *word)
 {
@@ -239,7 +241,8 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 		add_small(p, field, false);
 }
 
-/* Sentences need no words above them, numbers do. */
+/* Whether a table can be printed without headings: columns of numbers need headings, sentences
+ * do not. */
 static bool speaks_for_itself(const struct record *r, const char *const *columns)
 {
 	const struct field *field;
@@ -250,8 +253,8 @@ static bool speaks_for_itself(const struct record *r, const char *const *columns
 	return true;
 }
 
-/* Prints an answer of several lists as an overview, which begins with what needs the
- * person. */
+/* Prints an answer of several lists as an overview. The first list shows the things that need
+ * the person's attention. */
 static void screen_overview(const struct cli *cli, const struct op *op,
 			    const json_t *answer)
 {
@@ -278,7 +281,7 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 	for (word += *word != NULL; *word; word++) {
 		add_single(&p, op, answer, *word);
 		if (!cli->terminal)
-			screen_page_end_line(&p); /* for who looks for one */
+			screen_page_end_line(&p); /* one value per line, for searches */
 	}
 	screen_page_end_line(&p);
 	arena_release(&p.arena);
@@ -286,19 +289,19 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 
 /*~ The answer on a terminal.  Station 12 of 12.
  *
- * The answer came back as JSON, and the table of the operation tells how to show it: which
- * list is a table and with which columns, what is a time, what is a state.  So this file
- * knows as little of tasks as all the doors before it.  Texts are other people's: an agent
- * may have written them, so what would drive a terminal is shown as a question mark.
+ * The answer came back as JSON. The operation's row in the table tells how to show the answer:
+ * which list becomes a table and with which columns, which fields are times or states. So this
+ * file knows nothing of tasks, like all the doors before. An agent may have written the texts
+ * of an answer. So characters that would control the terminal are shown as question marks.
  *
  * When the last byte is written, and only then, the client tells the host that the claim
  * has arrived.  Had the shell been killed a moment earlier, the task would be pending again
  * now, and the next claim would find it.
  *
- * That was the way of every call.  Where to go from here: docs/state.md has the tables and
- * views, storage/message.sql decides about messages as storage/task.sql does about
- * tasks, core/host/guests/ has the guests of VMs, and tests/op/ tells most of what cadre
- * does as stories that can be run.  The first station is where it began.
+ * Every call goes this way. You can read on in these places. docs/state.md has the tables and
+ * views. storage/message.sql decides about messages, as storage/task.sql decides about tasks.
+ * core/host/guests/ has the guests of VMs. tests/op/ shows most acts of cadre, as stories that
+ * can be run. The tour began at the first station.
  *
  * Next: tools/cadre/main.c
  */
@@ -340,8 +343,9 @@ static bool any_has(const json_t *rows, const char *name)
 	return false;
 }
 
-/* Chooses the columns that the operation names (before the |), else all fields that some row has.
- * With `spare`, for a screen, leaves out named columns that are empty in all rows. */
+/* Chooses the columns that the operation names before the |. If the operation names no columns,
+ * chooses all fields that have a value in any row. With `spare`, for a screen, leaves out named
+ * columns that are empty in all rows. */
 static size_t choose_columns(const struct record *r, const char *const *columns,
 			     const json_t *rows, bool spare, const struct field **chosen,
 			     size_t most)
@@ -359,7 +363,7 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 	return n;
 }
 
-/* Whether the schema names a column behind the |: it is left out last. */
+/* Whether the schema names the column behind the |: such a column is left out last. */
 static bool print_stays(const char *const *columns, const char *name)
 {
 	bool behind = false;
@@ -381,7 +385,7 @@ static void print_add_heading(struct table *t, const struct field *field)
 	table_cell(t, text);
 }
 
-/* A list of records, with or without a heading. */
+/* Prints a list of records as a table, with or without a heading. */
 static void print_table(const struct cli *cli, const struct record *r,
 			const char *const *columns, const json_t *rows, bool head,
 			int indent, struct layout *kept)
@@ -458,7 +462,8 @@ static void print_message(const struct cli *cli, const struct record *r,
 	arena_release(&a);
 }
 
-/* Prints the reply to a message that was sent; the reply's thread has the message's number. */
+/* Prints the reply to a sent message. The reply's thread is shown as the number of the sent
+ * message. */
 static void print_reply(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const json_t *reply = op->prints ? json_object_get(answer, op->prints->name)
@@ -497,7 +502,7 @@ static bool is_long(const char *text)
 	return strchr(text, '\n') || strlen(text) > VALUE_MOST;
 }
 
-/* Texts that are long get lines of their own, below their name. */
+/* Prints a field's name and value. A long text is printed on its own lines, below the name. */
 static void print_value(const struct cli *cli, const struct record *r,
 			const struct field *field, const json_t *record, int indent,
 			int width)
@@ -549,7 +554,7 @@ static void print_record(const struct cli *cli, const struct record *r,
 		if (field->flags & FIELD_LIST) {
 			print_table(cli, field->type->record, columns, value, true,
 				    indent + INDENT, NULL);
-			columns = NULL; /* they were for the first list */
+			columns = NULL; /* the columns were for the first list */
 		} else {
 			print_record(cli, field->type->record, NULL, value,
 				     indent + INDENT);
@@ -559,14 +564,14 @@ static void print_record(const struct cli *cli, const struct record *r,
 
 /* --- answers ------------------------------------------------------------------------ */
 
-/* Tells that a list is empty, and what to do next. */
+/* Reports that a list is empty, and what to do next. */
 static void print_empty(const struct cli *cli, const struct op *op)
 {
 	const char *what = op->out->fields[0].name, *by = cli->narrowed,
 		   *hint = op->empty ? op->empty : "";
 	struct arena a = { 0 };
 
-	/* A call for some of a list alone is not told what is true of all of it. */
+	/* The hint is about the whole list, so it is not given for a part of the list. */
 	if (by && *by)
 		cli_prose(cli,
 			  arena_printf(&a,
@@ -581,7 +586,7 @@ static void print_empty(const struct cli *cli, const struct op *op)
 	arena_release(&a);
 }
 
-/* A text, or texts in lines, of an answer whose lists are no tables. */
+/* Prints the texts of an answer that has no columns; returns whether the answer has texts. */
 static bool print_words(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	struct arena a = { 0 };
@@ -626,8 +631,8 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 		screen_says(cli, op, answer);
 }
 
-/* How to get what the answer had no room for, as options of the command, and whether
- * there may be more that nobody looked at. */
+/* If the answer had no room for everything, prints the options of the command that get the
+ * rest. Also reports if the time ran out before everything was looked at. */
 static void print_more(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const json_t *next = page_next(op, answer),
@@ -702,16 +707,15 @@ void cli_text(const struct cli *cli, const char *s)
 }
 
 /*
- * An answer told in one line: `created task 002, which waits for 001`.
+ * An answer as one line: `created task 002, which waits for 001`.
  *
- * The line is the operation's, in the schema: {FIELD} and {FIELD.FIELD} are parts of the
- * answer, and what stands in brackets is left out where one of its parts is absent, zero or
- * false.
+ * The schema defines the line for each operation. {FIELD} and {FIELD.FIELD} are parts of the
+ * answer. A text in brackets is left out if one of its parts is absent, zero or false.
  */
 
-enum { LIST_MOST = 8 }; /* of a longer list the rest is counted */
+enum { LIST_MOST = 8 }; /* values printed of a list; the others are counted */
 
-/* A line while it is made of an answer. */
+/* The state while a line is made from an answer. */
 struct line {
 	const struct cli *cli;
 	const struct op *op;
@@ -719,14 +723,14 @@ struct line {
 	struct arena arena;
 };
 
-/* Whether a part is empty, false or 0: its bracket is then left out. */
+/* Whether a part is empty, false or 0; the brackets around the part are left out. */
 static bool is_nothing(const json_t *value)
 {
 	return screen_is_empty(value) || json_is_false(value) ||
 	       (json_is_integer(value) && !json_integer_value(value));
 }
 
-/* The first values of a long list, and how many more there are. */
+/* The first values of a long list, and the number of the other values. */
 static const char *list_text(struct line *l, const struct field *field,
 			     const json_t *list)
 {
@@ -742,8 +746,8 @@ static const char *list_text(struct line *l, const struct field *field,
 	return cli_plain(&l->arena, text, false);
 }
 
-/* The text of a part, FIELD or FIELD.FIELD, or NULL where it is absent; `*nothing` where it
- * tells nothing. */
+/* The text of a part, FIELD or FIELD.FIELD; NULL: the part is absent. Sets `*nothing` if the
+ * part is absent, zero or false. */
 static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
 {
 	const char *path = arena_strndup(&l->arena, name, n);
@@ -761,7 +765,8 @@ static const char *part_text(struct line *l, const char *name, size_t n, bool *n
 			 false);
 }
 
-/* Appends a piece of the line without brackets: false where a part of it tells nothing. */
+/* Appends a piece of the line without its brackets; false: a part of the piece is absent, zero
+ * or false. */
 static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 {
 	bool nothing = false;

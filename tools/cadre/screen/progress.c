@@ -1,4 +1,4 @@
-/* A thread draws the line, since what it tells of mostly waits for something else. */
+/* A thread draws the line, because the main thread is mostly busy or waiting. */
 #include "tools/cadre/screen/progress.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ struct progress {
 	bool over, drawn;
 };
 
-/* The last column stays free: a terminal may wrap behind it. */
+/* Draws the line. The last column stays free: a terminal may begin a new line behind it. */
 static void draw(struct progress *p)
 {
 	struct arena a = { 0 };
@@ -60,7 +60,7 @@ static void *keep_drawing(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that works. */
+/* Starts the thread that draws. Only the main thread handles signals. */
 static int start_thread(struct progress *p)
 {
 	sigset_t all, old;

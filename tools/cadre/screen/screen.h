@@ -8,40 +8,41 @@
 
 enum { INDENT = 2 };
 
-/* Sequences that begin small print on a terminal with colours, and end any colour. */
+/* On a terminal with colours: the sequences that begin small print, and that end any colour. */
 const char *screen_dim(const struct cli *cli);
 const char *screen_plain(const struct cli *cli);
 
 bool screen_is_empty(const json_t *value);
-bool screen_is_list(const struct field *field); /* of records */
+bool screen_is_list(const struct field *field); /* a list of records */
 bool screen_is_nested(const struct field *field);
-/* Whether a field is the number that people read for the id which the field before it
- * tells. */
+/* Whether a field is the number that people read in place of the id in the field before it. */
 bool screen_is_number(const struct field *field);
-/* Whether a field is a secret, which no screen shows: people are behind it, recorders, and
- * models, which read pipes. */
+/* Whether a field is a secret. No screen shows a secret: other people, recorders, and models
+ * that read pipes could see it. */
 bool screen_is_hidden(const struct field *field);
-/* Whether a field of a record tells anything: it is there, and not as it is mostly. */
+/* Whether a field of a record is worth showing: it has a value that is not empty and not the
+ * default. */
 bool screen_is_shown(const struct field *field, const json_t *record);
 
-/* The words for a field beside its value: `created` of created_at, `lease ends` of
+/* The words printed beside a field's value: `created` for created_at, `lease ends` for
  * lease_until. */
 const char *screen_label(struct arena *a, const struct field *field);
 
-/* A value on one line, of a record its first field; a field of a record, where #102 stands
- * for an id that has a number.  Texts are the answer's or in the arena, and not yet plain. */
+/* The text of a value, or of a record's field, on one line. A record that is a value is shown
+ * by its first field. In screen_field(), #102 replaces an id that has a number. Texts belong to
+ * the answer or to the arena, and may have control characters. */
 const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value);
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record);
-/* A time as people read it: "3 min ago", or by the clock of this place; ISO in a pipe. */
+/* A time in a form for people: "3 min ago", or local clock time; ISO in a pipe. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
-/* The answer's line of an operation that says one, malloc'd (print.c). */
+/* The line that the operation's definition makes from the answer, malloc'd (print.c). */
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);
-/* Prints it; nothing where it is empty. */
+/* Prints the line of screen_line(), unless the line is empty. */
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);
-/* Tells what a person may do after it. */
+/* Prints a line that says what a person may do next. */
 void screen_next(const struct cli *cli, const struct op *op, const json_t *answer);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * screen_table - cells under headings, as wide as they have to be.
+ * screen_table - prints tables: cells under headings, in columns that are as wide as necessary.
  */
 #include <locale.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void screen_table_measure(const struct table *t, bool head,
 	}
 }
 
-/* The columns that a row takes, and the widest one of prose. */
+/* The number of terminal columns that a row takes; `*widest` is the widest column of prose. */
 static size_t row_width(const struct table *t, const struct table_column *columns,
 			size_t *widest)
 {
@@ -82,8 +82,8 @@ static size_t row_width(const struct table *t, const struct table_column *column
 	return total;
 }
 
-/* The rank of a column; columns of a lower rank are left out first.  0: without prose; 1: prose,
- * which can be cut instead; 2: the first column; 3: the schema leaves the column out last. */
+/* The rank of a column; columns of a lower rank are left out first. 0: no prose; 1: prose,
+ * which can be cut instead; 2: the first column; 3: a column that the schema leaves out last. */
 static int rank_of(const struct table *t, const struct table_column *columns, size_t i)
 {
 	if (t->stay >> i & 1)
@@ -91,8 +91,8 @@ static int rank_of(const struct table *t, const struct table_column *columns, si
 	return !i ? 2 : columns[i].prose;
 }
 
-/* The column that can be spared: the last one of the lowest rank.  n_columns: there is none
- * but one. */
+/* The column to leave out next: the last column of the lowest rank. n_columns: only one column
+ * is left. */
 static size_t spare(const struct table *t, const struct table_column *columns)
 {
 	size_t found = t->n_columns, shown = 0;
@@ -108,8 +108,8 @@ static size_t spare(const struct table *t, const struct table_column *columns)
 	return shown > 1 ? found : t->n_columns;
 }
 
-/* Makes a row fit the terminal: the widest columns of prose are narrowed as far as their
- * words can still be read, then columns are left out, and at last prose is cut short. */
+/* Makes a row fit the terminal. First the widest columns of prose are narrowed as long as their
+ * words stay readable. Next, columns are left out; at last prose is cut short. */
 static void screen_table_fit(const struct cli *cli, const struct table *t,
 			     struct table_column *columns, int indent)
 {
@@ -133,7 +133,8 @@ static void screen_table_fit(const struct cli *cli, const struct table *t,
 	}
 }
 
-/* Colours of states that matter to people: red for faults, yellow for work, green for success. */
+/* The colour of a state that matters to people: red for faults, yellow for work, green for
+ * success. */
 static const char *color_of(const char *word)
 {
 	static const char *const colors[][2] = {
@@ -161,7 +162,7 @@ const char *cli_colored(const struct cli *cli, struct arena *a, const char *word
 	return color ? arena_printf(a, "\033[%sm%s\033[0m", color, word) : word;
 }
 
-/* Prints a cell.  In a pipe nothing is padded: who reads pays for blanks. */
+/* Prints a cell. In a pipe nothing is padded: a model that reads the pipe pays for blanks. */
 static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t width,
 		       bool last)
 {
@@ -184,8 +185,8 @@ static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t 
 	       "");
 }
 
-/* Prints a row; without a heading its last text is no column to be looked along, and goes on
- * below itself instead of being cut. */
+/* Prints a row. Without a heading, a long text in the last column is wrapped below itself, not
+ * cut: nobody compares such texts line by line. */
 static void print_row(const struct cli *cli, struct table *t, size_t row,
 		      const struct table_column *columns, bool head, int at)
 {
@@ -206,8 +207,8 @@ static void print_row(const struct cli *cli, struct table *t, size_t row,
 	printf("%s\n", head && cli->color && !row ? "\033[0m" : "");
 }
 
-/* Whether the heading that was printed last fits rows in these columns.  In a pipe nothing is
- * padded, so one heading fits all. */
+/* Whether the last printed heading fits rows in these columns. In a pipe nothing is padded, so
+ * one heading fits all rows. */
 static bool stands_above(const struct cli *cli, const struct layout *kept,
 			 const struct table_column *columns)
 {
@@ -241,7 +242,7 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 }
 
 /*
- * The columns that a text takes on a terminal, and texts wrapped to fit one.
+ * The width of a text on a terminal, and texts wrapped to a width.
  *
  * One visible character may be several characters of Unicode: a letter with marks, a
  * flag of two letters, a family of people joined into one picture.  The width of each is
@@ -339,7 +340,8 @@ size_t cli_fit(const char *s, size_t width)
 	return (size_t)(at - s);
 }
 
-/* Bytes of a line's beginning that fit into the width: whole words, if one does. */
+/* The number of bytes at the beginning of a line that fit into the width. Only whole words
+ * count, if at least one word fits. */
 static size_t line_fit(const char *s, size_t n, size_t width)
 {
 	size_t fit = cli_fit(s, width), at;
@@ -349,9 +351,9 @@ static size_t line_fit(const char *s, size_t n, size_t width)
 	for (at = fit; at > 0 && s[at] != ' '; at--)
 		;
 	while (at > 0 && s[at - 1] == ' ')
-		at--; /* sentences may have two blanks between them */
+		at--; /* two blanks may separate sentences */
 	at = at ? at : fit;
-	return at ? at : (size_t)(next_shown(s, &fit) - s); /* one at least */
+	return at ? at : (size_t)(next_shown(s, &fit) - s); /* at least one character */
 }
 
 int cli_columns(int fd)
@@ -363,7 +365,8 @@ int cli_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
 }
 
-/* `begun`: the first line's blanks are there already, or a word in their place. */
+/* Prints a text wrapped at words. `begun`: the first line already has its blanks, or a word in
+ * their place. */
 static void width_put_prose(FILE *out, int columns, const char *text, int indent,
 			    bool begun)
 {
@@ -402,7 +405,7 @@ void cli_tell(const char *fmt, ...)
 	va_list ap;
 	char *text;
 
-	fflush(stdout); /* which is told behind what was printed */
+	fflush(stdout); /* the answer on stdout comes first */
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) >= 0) {
 		width_put_prose(stderr, cli_columns(STDERR_FILENO), text, 0, false);

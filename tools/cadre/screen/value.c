@@ -1,5 +1,5 @@
 /*
- * value - values of an answer as people read them.
+ * value - the values of an answer as texts for people.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ bool screen_is_empty(const json_t *value)
 	       (json_is_object(value) && !json_object_size(value));
 }
 
-/* A time of today as hours, minutes and seconds, an older one with its day. */
+/* Formats a time: today's as hours, minutes and seconds, any other as day, hours and minutes. */
 static const char *clock_time(const struct cli *cli, struct arena *a, int64_t ms)
 {
 	struct tm *(*split)(const time_t *, struct tm *) = cli->utc ? gmtime_r
@@ -152,7 +152,7 @@ static const char *record_value(const struct cli *cli, struct arena *a,
 		       : name;
 }
 
-/* A value on one line. */
+/* Formats a value on one line. */
 const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value)
 {
@@ -191,7 +191,8 @@ bool screen_is_number(const struct field *field)
 	return field->type->given == GIVEN_NUMBER;
 }
 
-/* The field of the number that stands for the id in `field`, if this record tells one. */
+/* The field with the number that replaces the id in `field`; NULL: this record has no such
+ * number. */
 static const struct field *
 value_number_of(const struct record *r, const struct field *field, const json_t *record)
 {
@@ -203,7 +204,8 @@ value_number_of(const struct record *r, const struct field *field, const json_t 
 		       : NULL;
 }
 
-/* The words for the detail of events of a kind; "{}", the detail itself, if the kind has none. */
+/* The template for the detail of events of a kind. If the kind has no template: "{}", which
+ * stands for the whole detail. */
 static const char *value_words_of(const char *kind)
 {
 	for (size_t i = 0; i < event_count; i++)
@@ -212,7 +214,8 @@ static const char *value_words_of(const char *kind)
 	return "{}";
 }
 
-/* The part of a detail that a word in braces names: "" is all of it; NULL: it has none. */
+/* The part of a detail that the name in braces selects; "" selects the whole detail. NULL: the
+ * detail has no such part. */
 static const char *value_part_of(struct arena *a, const char *detail, const char *key)
 {
 	json_t *parts = *key ? json_loads(detail, 0, NULL) : NULL;
@@ -227,7 +230,8 @@ static const char *value_part_of(struct arena *a, const char *detail, const char
 	return text;
 }
 
-/* The detail of an event in the words of its kind, as it is where it lacks a part of them. */
+/* Fills the template of an event's kind with parts of the detail. If a part is missing, returns
+ * the detail unchanged. */
 static const char *event_words(struct arena *a, const char *kind, const char *detail)
 {
 	const char *at = value_words_of(kind), *out = "", *part;
@@ -248,15 +252,15 @@ static const char *event_words(struct arena *a, const char *kind, const char *de
 	return *out ? out : "-";
 }
 
-/* Whether `field` is the agent by whom something was done, and the record says that the
- * operator acted as that. */
+/* Whether `field` names the agent who did something, and the record says that the operator
+ * acted as this agent. */
 static bool is_acted_for(const struct field *field, const json_t *record)
 {
 	return !strcmp(field->name, "by") &&
 	       json_is_true(json_object_get(record, "as_operator"));
 }
 
-/* A field of a record on one line. */
+/* Formats a field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
 {

@@ -1,7 +1,9 @@
 /*
- * check - parts of a client that are not as they were set up: an entry or hook is missing,
- * names a program that is gone or another one, or acts as the operator; a file is broken, or
- * switches it off; or instructions are all that is left.
+ * check - finds parts of a client that deviate from the set-up state.
+ *
+ * An entry or hook may be missing, may name another program or a missing one, or may act as the
+ * operator. A file may be broken, or a setting may switch a part off. Instructions may be left
+ * without any other part.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +13,11 @@
 
 /* --- settings that switch a part off -------------------------------------------------------- */
 
-/* Setup names the settings by which a person keeps a client from using the server or the hooks
- * that setup told the client of, but never changes them. */
+/* A person may use settings to keep a client from the server or hooks that setup has put. Setup
+ * names these settings, but never changes them. */
 
-/* The byte at which a value switches the part off; SIZE_MAX: the value does not. */
+/* The offset of the value that switches the part off; SIZE_MAX: the setting does not switch the
+ * part off. */
 static size_t off_at(const struct setup_off *off, const struct setup_value *v)
 {
 	const struct jsonc *node = v->node ? v->node->first : NULL;
@@ -35,7 +38,8 @@ static size_t off_at(const struct setup_off *off, const struct setup_value *v)
 	return off->how == OFF_UNLESS_NAMED && json_is_array(v->value) ? v->at : SIZE_MAX;
 }
 
-/* Says where a file, which need not be there, switches the part off; NULL: it does not. */
+/* A text that names the place where a file switches the part off. NULL: the file is missing, or
+ * does not switch the part off. */
 static const char *off_look_in(struct setup_plan *p, const struct setup_off *off,
 			       bool toml, const char *path, const char *shown)
 {
@@ -55,8 +59,8 @@ static const char *off_look_in(struct setup_plan *p, const struct setup_off *off
 	return f.code ? arena_strdup(&p->arena, f.text) : NULL;
 }
 
-/* The files in which a switch may stand: the user's, the project's, and one of the project that
- * git does not track. */
+/* The path of the i-th file that may have a switch: the user's file, the project's file, and a
+ * file of the project that git does not track. False: there is no such file. */
 static bool off_path_of(const struct setup_plan *p, const struct setup_client *c,
 			const struct setup_off *off, int i, char out[4096])
 {
@@ -89,15 +93,15 @@ struct setup_found_off *setup_plan_off(struct setup_plan *p, const struct setup_
 /* --- findings about a client ------------------------------------------------------------------ */
 
 struct seen {
-	struct setup_target *reads; /* its file of instructions, or NULL */
+	struct setup_target *reads; /* the client's file of instructions, or NULL */
 	struct text wrong;
-	struct text mend; /* the files that a person has to mend */
-	int ours, yours; /* entries and hooks */
-	bool may_have; /* a file that cannot be read may have something of ours */
-	bool misled; /* an entry of a person's for cadre does not do what it should */
+	struct text mend; /* files that a person has to mend */
+	int ours, yours; /* numbers of setup's and of a person's entries and hooks */
+	bool may_have; /* a file that cannot be read may have setup's parts */
+	bool misled; /* a person's entry for cadre does not work as it should */
 };
 
-/* Adds a text to a list, once: two parts may be in one file. */
+/* Adds a text to a list if the list does not have the text yet: two parts may be in one file. */
 static void check_add(struct text *out, const char *between, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -149,7 +153,7 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 		wrong(s, "%s: %s is another program than this (%s)", name, t.other, file);
 	if (t.as_operator)
 		wrong(s, "%s: --operator makes it act as the operator (%s)", name, file);
-	/* Setup leaves such an entry as it is. */
+	/* Setup does not change such an entry, so a person has to mend it. */
 	if (part == PART_MCP && t.yours && (t.gone[0] || t.other[0] || t.as_operator)) {
 		s->misled = true;
 		to_mend(s, file);
@@ -160,8 +164,8 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 	}
 }
 
-/* Whether instructions are left that no client reads which is set up.  One client tells of them: a
- * client that reads the instructions, or a client whose files are broken. */
+/* Whether instructions are left though no client that is set up reads them. Only one client
+ * reports this: a client that reads the instructions, or a client whose files are broken. */
 static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 			 const struct seen *all, struct seen *s)
 {

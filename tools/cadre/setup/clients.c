@@ -6,8 +6,8 @@
 #include "core/home/paths.h"
 #include "tools/cadre/setup/setup.h"
 
-/* Settings by which a person switches parts off, as the clients' documents have them.  The first
- * is what a "no" at the beginning of a session of Claude Code leaves. */
+/* Settings by which a person switches parts off, as described by the clients' documents. Claude
+ * Code writes the first setting if the user says "no" at the beginning of a session. */
 static const struct setup_off claude_off[] = {
 	{ PART_MCP, PART_HOOKS, OFF_WHERE_NAMED, "disabledMcpjsonServers", "cadre",
 	  true },
@@ -120,7 +120,8 @@ const struct setup_client setup_clients[] = {
 		.servers = "mcp",
 		.entry =
 			"{\"type\":\"local\",\"command\":[\"@\",\"mcp\"],\"enabled\":true}",
-		/* OpenCode would add it, and the file would stay. */
+		/* OpenCode would add this key itself, and then --remove could not remove the
+		 * file. */
 		.beside = { [PART_MCP] = { .key = "$schema",
 					   .value = "\"https://opencode.ai/config.json\"",
 					   .anew = true } },
@@ -150,14 +151,14 @@ const struct setup_client *setup_client_named(const char *name)
 	return NULL;
 }
 
-/* --- where they are ----------------------------------------------------------------------- */
+/* --- paths of clients --------------------------------------------------------------------- */
 
 static bool clients_is_program(const char *path, struct stat *st)
 {
 	return !access(path, X_OK) && !stat(path, st) && S_ISREG(st->st_mode);
 }
 
-/* Finds the file that a command runs, in PATH where the command is no path. */
+/* Finds the file that a command runs. A command that is no path is looked for in PATH. */
 static bool clients_find_program(const char *command, struct stat *st)
 {
 	char path[4096];
@@ -187,7 +188,7 @@ enum setup_runs setup_runs(const char *command, const char *self)
 		       : RUNS_ANOTHER;
 }
 
-/* The folder of the user that holds a file of the client. */
+/* The folder for a user's file of the client. */
 static bool user_folder(const struct setup_client *c, bool in_home, char out[4096])
 {
 	const char *said = c->variable ? paths_env(c->variable) : NULL;
@@ -202,7 +203,7 @@ int setup_client_check(const struct setup_client *c, struct fault *f)
 {
 	const char *said = c->variable ? paths_env(c->variable) : NULL;
 
-	/* By the rules of XDG a relative path is passed over. */
+	/* The rules of XDG say that a relative path is ignored. */
 	if (!said || *said == '/' || !strncmp(c->variable, "XDG_", 4))
 		return 0;
 	fault_set(f, FAULT_INVALID, "",

@@ -5,7 +5,7 @@
 
 #include "core/config/toml.h"
 
-/* INDENT_MOST: bytes of an indentation, which each inserted line repeats. */
+/* INDENT_MOST: the most bytes of an indentation; each inserted line repeats the indentation. */
 enum { DEPTH = 200, INDENT_MOST = 80 };
 
 #define BLANKS " \t\r\n"
@@ -26,10 +26,13 @@ void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *dat
 	d->text = out;
 }
 
-/* The line end of a span of the text, or of the file: that of the first line.  The span is what is
- * taken away, whose line end may not be the file's: of "begin\r\nx\r\nend" in
- * "a\n\nbegin\r\nx\r\nend\nb" it is \r\n, so that "a\n\nb" is left.  One line alone has none
- * within, and was put with the file's. */
+/* The line end of the first line of a span. A span without a line end gets the line end of the
+ * file's first line.
+ *
+ * The span is the text that is taken away, and its line end may differ from the file's. In
+ * "a\n\nbegin\r\nx\r\nend\nb" the span "begin\r\nx\r\nend" has the line end \r\n, so that
+ * "a\n\nb" is left. A single line has no line end in itself, and was put with the file's line
+ * end. */
 static const char *draft_eol(const struct setup_draft *d, size_t from, size_t to)
 {
 	const char *s = d->text.data,
@@ -45,7 +48,7 @@ size_t draft_start(const struct setup_draft *d)
 	return d->text.len >= 3 && !memcmp(d->text.data, mark, 3) ? 3 : 0;
 }
 
-/* Adds the blanks that begin the line of the byte `at`, up to INDENT_MOST. */
+/* Adds the blanks at the beginning of the line that contains the byte `at`, up to INDENT_MOST. */
 static void draft_indent(const struct setup_draft *d, size_t at, struct text *out)
 {
 	size_t from = at, n;
@@ -86,7 +89,7 @@ void draft_append(struct setup_draft *d, const char *lines)
 	d->there = true;
 }
 
-/* Goes back over a line end before `at`, if one is there. */
+/* If a line end is just before `at`, returns the offset of its first byte, else `at`. */
 static size_t back(const struct setup_draft *d, size_t at, const char *eol)
 {
 	size_t n = strlen(eol);
@@ -109,25 +112,25 @@ void draft_cut(struct setup_draft *d, size_t from, size_t to)
 	size_t above = back(d, from, eol), ended = ending(d, to);
 
 	if (!ended) {
-		/* "a" became "a\n\nours", of which both line ends go; of "a\nours, mine" they
-		 * stay, since ours did not end the text. */
+		/* "a" became "a\n\nours", so both line ends are removed. In "a\nours, mine" the
+		 * line end stays, because setup's text was not at the end. */
 		draft_splice(d, to < d->text.len ? from : back(d, above, eol), to, "", 0);
 		return;
 	}
 	to += ended;
-	/* "a\n" became "a\n\nours\n", of which the empty line goes; of "a\nours\n", where a
-	 * person has removed that line, no line end goes but that of ours. */
+	/* "a\n" became "a\n\nours\n", so the empty line is removed too. In "a\nours\n" a person
+	 * has removed the empty line, so only the line end of setup's text is removed. */
 	if (above < from && above > draft_start(d) && d->text.data[above - 1] != '\n')
 		above = from;
 	d->there = above || to < d->text.len;
 	draft_splice(d, above, to, "", 0);
 }
 
-/* --- reading: saying what is wrong ----------------------------------------------------------- */
+/* --- reading: reports of errors -------------------------------------------------------------- */
 
 struct reader {
 	const struct setup_draft *d;
-	const char *s; /* the text, behind which a NUL stands */
+	const char *s; /* the text, ended by a NUL */
 	size_t at;
 	int depth;
 	struct arena *arena;
@@ -154,9 +157,10 @@ int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const 
 
 #define wrong(r, ...) jsonc_refuse((r)->d, (r)->at, (r)->fault, __VA_ARGS__)
 
-/* --- what stands between ---------------------------------------------------------------- */
+/* --- blanks and comments ---------------------------------------------------------------- */
 
-/* The end of the comment at `at`; `at`: there is none, or it has no end. */
+/* The end of the comment at `at`; returns `at` if there is no comment, or the comment has no
+ * end. */
 static size_t comment_end(const char *s, size_t at)
 {
 	const char *end = NULL;
@@ -168,8 +172,8 @@ static size_t comment_end(const char *s, size_t at)
 	return end ? (size_t)(end + 2 - s) : at;
 }
 
-/* Goes over blanks, line ends and comments.  `*last` becomes the end of the last comment, or `at`,
- * and `*line` whether that comment goes up to its line's end. */
+/* Skips blanks, line ends and comments. `*last` becomes the end of the last comment, or `at`.
+ * `*line` tells whether the last comment ends at its line's end. */
 static size_t jsonc_skip(const char *s, size_t at, size_t *last, bool *line)
 {
 	*last = at;
@@ -279,7 +283,7 @@ static int read_member(struct reader *r, struct jsonc *up)
 	return read_value(r, v);
 }
 
-/* Reads what is between brackets, and the closing one. */
+/* Reads the members between brackets, and the closing bracket. */
 static int read_members(struct reader *r, struct jsonc *v)
 {
 	const char close = v->kind == '{' ? '}' : ']';
@@ -348,7 +352,7 @@ int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root
 	return 0;
 }
 
-/* --- what they say ----------------------------------------------------------------------------- */
+/* --- the content of values --------------------------------------------------------------------- */
 
 size_t jsonc_start(const struct jsonc *v)
 {
@@ -413,16 +417,16 @@ json_t *jsonc_value(struct arena *a, const struct setup_draft *d, const struct j
 	if (!out)
 		out = json_loadb(d->text.data + v->from, v->to - v->from, JSON_DECODE_ANY,
 				 NULL);
-	return out ? out : json_null(); /* of bytes that are no UTF-8 */
+	return out ? out : json_null(); /* null: the bytes are no UTF-8 */
 }
 
 /* --- putting: values as text ---------------------------------------------------------------- */
 
-/* The look of what is put in. */
+/* The layout of inserted text. */
 struct look {
 	const char *eol, *word;
 	struct text indent, unit;
-	bool flat; /* on one line */
+	bool flat; /* everything on one line */
 };
 
 static void add_break(struct text *out, const struct look *look, int depth)
@@ -437,10 +441,11 @@ static void add_break(struct text *out, const struct look *look, int depth)
 		text_add(out, look->unit.data, look->unit.len);
 }
 
-/* Adds JSON without blanks.  Arrays of objects are broken into lines, those of words are not. */
+/* Adds JSON that has no blanks, in the layout. Arrays of objects are split into lines, arrays
+ * of words are not. */
 static void jsonc_add_value(struct text *out, const struct look *look, const char *json)
 {
-	bool words = false; /* within an array of words */
+	bool words = false; /* inside an array of words */
 	int depth = 0;
 
 	for (const char *s = json; *s; s++) {
@@ -464,7 +469,7 @@ static void jsonc_add_value(struct text *out, const struct look *look, const cha
 	}
 }
 
-/* --- putting: where -------------------------------------------------------------------------- */
+/* --- putting: the place ---------------------------------------------------------------------- */
 
 static bool has_line_end(const struct setup_draft *d, size_t from, size_t to)
 {
@@ -472,7 +477,8 @@ static bool has_line_end(const struct setup_draft *d, size_t from, size_t to)
 	       memchr(d->text.data + from, '\r', to - from);
 }
 
-/* The indentation of a level: that of the root's first member, if it has a line of its own. */
+/* The indentation of one level: the indentation of the root's first member, if this member
+ * begins a line. */
 static void find_unit(const struct setup_draft *d, const struct jsonc *root,
 		      struct text *unit)
 {
@@ -482,8 +488,8 @@ static void find_unit(const struct setup_draft *d, const struct jsonc *root,
 		text_add(unit, "  ", 2);
 }
 
-/* The end of the last comment that begins on the line of the byte `at`, where only comments
- * stand between. */
+/* The end of the comments that follow `at` and end on the same line; `at`: there are no such
+ * comments. */
 static size_t behind_comments(const struct setup_draft *d, size_t at)
 {
 	for (;;) {
@@ -498,8 +504,8 @@ static size_t behind_comments(const struct setup_draft *d, size_t at)
 	}
 }
 
-/* Puts a member behind the last one of `c`, in the look of the others.  The first of all: see the
- * top of jsonc.h. */
+/* Puts a member behind the last member of `c`, in the layout of the other members. The top of
+ * jsonc.h explains how the first member of an empty `c` is put. */
 static void jsonc_put_member(struct setup_draft *d, const struct jsonc *c,
 			     struct look *look, const char *key, const char *json)
 {
@@ -526,8 +532,9 @@ static void jsonc_put_member(struct setup_draft *d, const struct jsonc *c,
 	text_release(&out);
 }
 
-/* Adds the value that the key before number `from` of a place gets: with the objects that the
- * further keys are, and the array. */
+/* Adds the value for the key before key number `from` of a place. The further keys become
+ * objects around `value`. With `push`, the innermost object has an array with `value` as its
+ * item. */
 static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
 		       const char *value)
 {
@@ -542,8 +549,8 @@ static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
 		text_add(out, "}", 1);
 }
 
-/* The place's value or innermost object that is there, and in `*depth` the number of keys that
- * lead to it; NULL with a fault: one is of another kind. */
+/* The innermost object or array of the place that exists; `*depth` is the number of keys that
+ * lead to it. NULL with a fault: a value on the way is of another kind. */
 static struct jsonc *find_innermost(const struct setup_draft *d,
 				    const struct jsonc_place *p, struct jsonc *root,
 				    int *depth, struct fault *f)
@@ -574,7 +581,7 @@ int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *va
 	struct jsonc *root, *c = NULL;
 	struct text json = { 0 };
 	struct arena a = { 0 };
-	int depth = -1; /* the number of keys that are there; -1: the text is blank */
+	int depth = -1; /* number of keys that exist; -1: the text is blank */
 
 	if (jsonc_read(&a, d, &root, f) == 0 && root)
 		c = find_innermost(d, p, root, &depth, f);
@@ -600,9 +607,9 @@ int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *va
 	return f->code;
 }
 
-/* --- taking away --------------------------------------------------------------------------------- */
+/* --- removing ------------------------------------------------------------------------------------ */
 
-/* Whether setup made `c`, whose only member is `v`. */
+/* Whether setup made the object or array `c`, and `v` is its only member. */
 static bool jsonc_is_made(const struct setup_draft *d, const struct jsonc *c,
 			  const struct jsonc *v)
 {
@@ -613,7 +620,7 @@ static bool jsonc_is_made(const struct setup_draft *d, const struct jsonc *c,
 	       behind + strspn(d->text.data + behind, BLANKS) == c->to - 1;
 }
 
-/* Takes a member out with the blanks before it; returns the number of bytes. */
+/* Removes a member and the blanks before it; returns the number of removed bytes. */
 static size_t jsonc_cut_member(struct setup_draft *d, const struct jsonc *v)
 {
 	const struct jsonc *prev = v->prev;
@@ -623,7 +630,7 @@ static size_t jsonc_cut_member(struct setup_draft *d, const struct jsonc *v)
 	bool line;
 
 	jsonc_skip(d->text.data, low, &from, &line);
-	/* A comment must not swallow what comes behind it then. */
+	/* The text behind the member must not become a part of the comment before the member. */
 	if (line && !strchr("\r\n", d->text.data[end]))
 		from = start;
 	draft_splice(d, from, end, "", 0);
@@ -632,7 +639,8 @@ static size_t jsonc_cut_member(struct setup_draft *d, const struct jsonc *v)
 	return before - d->text.len;
 }
 
-/* Takes out the member that came with `v`, which setup made: the last one, behind it. */
+/* Removes the member that setup put together with `v`, if this member is the last one and
+ * directly behind `v`. */
 static void cut_beside(struct setup_draft *d, struct jsonc *v,
 		       const struct jsonc_beside *beside)
 {

@@ -1,20 +1,20 @@
 /*
- * jsonc - the text of a file while it is edited in memory, and the values of JSON in that text,
- * with comments and trailing commas.
+ * jsonc - edits the text of a file in memory, and reads JSON values with comments and trailing
+ * commas.
  *
- * An edit replaces spans of bytes and prints nothing anew, so that every byte that is not
- * cadre's stays: comments, indentation, line ends, a byte order mark, a missing last line end.
+ * An edit replaces spans of bytes and does not print the file again.  So every byte that is
+ * not cadre's stays: comments, indentation, line ends, a byte order mark, a missing last line end.
  *
- * A reader gives a tree whose values know their bytes; an edit is a splice of the text, after
- * which it is read again.  Values that setup puts into a file are recognized later by where
- * they stand, so that what it made is told from what was there:
+ * The reader gives a tree whose values have the offsets of their bytes.  An edit is a splice of
+ * the text, and afterwards the text is read again.  Later, the bytes around a value tell whether
+ * setup made the object around the value, or found the object in the file:
  *
- *	an object or array that was there, but empty, gets its first member right behind the
- *	bracket; in one that setup made, a blank or a line end stands between them;
- *	a file that was there, but empty, gets no last line end; a file that setup made has one;
- *	behind a trailing comma stands one of ours, elsewhere none.
+ * - In an empty object or array of the file, the first member is put directly behind the
+ *   bracket.  If setup made the object or array, a blank or a line end is between the two.
+ * - An empty file that existed gets no last line end.  A file that setup made has one.
+ * - If the last member had a trailing comma, setup's member also has one, else it has none.
  *
- * So removing undoes putting, byte for byte, without a note of what was done.
+ * So removing undoes putting, byte for byte, without any notes.
  */
 #ifndef TOOLS_CADRE_SETUP_JSONC_H
 #define TOOLS_CADRE_SETUP_JSONC_H
@@ -24,72 +24,74 @@
 #include "core/op/op.h"
 
 struct setup_draft {
-	const char *name; /* in faults */
-	struct text text; /* ends with a NUL when it holds anything */
-	bool there; /* as a file; false: there is none */
+	const char *name; /* name of the file in faults */
+	struct text text; /* a NUL follows a text that is not empty */
+	bool there; /* false: there is no such file */
 };
 
-/* Takes the bytes from `from` up to `to` out and puts others in. */
+/* Replaces the bytes from `from` up to `to` by others. */
 void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *data,
 		  size_t len);
-/* Where the text begins: behind a byte order mark. */
+/* The offset at which the text begins: behind a byte order mark, if there is one. */
 size_t draft_start(const struct setup_draft *d);
-/* Replaces the string in quotes, or in three quotes of TOML, that begins at `at`. */
+/* Replaces the quoted string that begins at `at` by `text`; TOML also has strings in three
+ * quotes. */
 void draft_quote(struct setup_draft *d, size_t at, const char *text);
 
-/* Appends lines (with `\n` between them and none at the end) below an empty line.  A text
- * that did not end with a line end does not afterwards, either, by which draft_cut() knows
- * what to take away; a file that was not there gets one. */
+/* Appends lines below an empty line; `lines` has `\n` between the lines, and none at the end. A
+ * text without a last line end gets none, and thereby draft_cut() knows how much to remove. A
+ * new file gets a last line end. */
 void draft_append(struct setup_draft *d, const char *lines);
-/* Takes lines away that draft_append() has put there: from the first byte of the first up to
- * the last byte of the last before its line end. */
+/* Removes lines that draft_append() has put: from the first byte of the first line up to the
+ * last byte of the last line, before its line end. */
 void draft_cut(struct setup_draft *d, size_t from, size_t to);
 
 struct jsonc {
-	char kind; /* its first byte; '0' of a number */
-	size_t from, to; /* its bytes */
-	size_t key_from, key_to; /* bytes of its key in quotes; the same: no key */
-	size_t comma; /* the comma behind it; 0: none */
+	char kind; /* the value's first byte; '0' for a number */
+	size_t from, to; /* offsets of the value's bytes */
+	size_t key_from, key_to; /* offsets of the quoted key; equal: there is no key */
+	size_t comma; /* offset of the comma behind the value; 0: no comma */
 	struct jsonc *up, *first, *last, *next, *prev;
 };
 
-/* Reads a text; `*root` is NULL when it is blank.  A fault names file, line and column. */
+/* Reads a text; `*root` is NULL if the text is blank. A fault names file, line and column. */
 int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root,
 	       struct fault *f);
-/* Refuses what a value says. */
+/* Fills a fault about the text at offset `at`, with file, line and column. */
 int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
-/* The member of an object; of several with that key the last, as most readers take it.  NULL: the
- * object has none, or is none. */
+/* The member of an object with this key; if there are several, the last one, as most readers
+ * do. NULL: there is no such member, or `object` is no object. */
 struct jsonc *jsonc_member(const struct setup_draft *d, const struct jsonc *object,
 			   const char *key);
-/* The text of a string, or NULL of another value. */
+/* The text of a string; NULL: the value is no string. */
 const char *jsonc_text(struct arena *a, const struct setup_draft *d,
 		       const struct jsonc *v);
-/* A value without its bytes. */
+/* The value as a tree of jansson, without offsets. */
 json_t *jsonc_value(struct arena *a, const struct setup_draft *d, const struct jsonc *v);
-/* The first byte of a member: of its key, or of an item. */
+/* The offset of a member's first byte: of its key, or of an item without key. */
 size_t jsonc_start(const struct jsonc *v);
 
-/* The place for a value: the keys that lead there from the root, and whether the last key is an
- * array, which gets the value as its last item. */
+/* The place for a value: the keys that lead from the root to the place. `push`: the last key's
+ * value is an array, and the new value becomes its last item. */
 struct jsonc_place {
-	const char *keys[3]; /* a NULL ends them */
+	const char *keys[3]; /* a NULL ends the list */
 	bool push;
 };
 
-/* A member of the root that a client wants beside the first key of a place. */
+/* A member of the root that a client needs beside the first key of a place. */
 struct jsonc_beside {
-	const char *key, *value; /* as JSON, without blanks */
-	bool anew; /* only in a text that is blank */
+	const char *key, *value; /* the value is JSON without blanks */
+	bool anew; /* put only into a blank text */
 };
 
-/* Puts a value where none is, with the objects around it that are missing; `beside` (may be
- * NULL) comes with the first of them.  The value is JSON without blanks, escapes and empty
- * objects, in which "@" stands for `word`. */
+/* Puts a value at a place that has none, and the missing objects around the value. If the first
+ * of these objects is missing, `beside` (may be NULL) is put too. The value is JSON without
+ * blanks, escapes and empty objects; "@" stands for `word`. */
 int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *value,
 	      const char *word, const struct jsonc_beside *beside, struct fault *f);
-/* Takes a value away, and what setup made for it.  The tree does not hold afterwards. */
+/* Removes a value, and everything that setup made for the value. The tree is invalid
+ * afterwards. */
 void jsonc_cut(struct setup_draft *d, struct jsonc *v, const struct jsonc_beside *beside);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * put - the parts of a client in one file: the entry of its MCP server, its hooks, and a
+ * put - puts a part of a client into one file: the entry of the MCP server, the hooks, or a
  * block of instructions.
  */
 #include <ctype.h>
@@ -13,14 +13,15 @@
 struct put {
 	const struct setup_client *c;
 	const char *command; /* see setup_put() */
-	const char *line; /* a shell's line that runs the hook; NULL to take away */
+	const char *line; /* shell's line that runs the hook; NULL: hooks are removed */
 	struct setup_draft *d;
-	struct setup_tally *t; /* NULL: the part is taken away */
+	struct setup_tally *t; /* NULL: the part is removed */
 	struct fault *f;
-	struct arena a; /* of the tree that was read last */
+	struct arena a; /* memory of the last tree that was read */
 };
 
-/* Reads the draft as JSON, in the place of the tree before; NULL: the draft is blank, or a fault. */
+/* Reads the draft as JSON, and frees the former tree. NULL: the draft is blank, or there is a
+ * fault. */
 static struct jsonc *put_read(struct put *p)
 {
 	struct jsonc *root;
@@ -29,23 +30,23 @@ static struct jsonc *put_read(struct put *p)
 	return jsonc_read(&p->a, p->d, &root, p->f) == 0 ? root : NULL;
 }
 
-/* --- what is ours ------------------------------------------------------------------------- */
+/* --- entries of setup and of others ------------------------------------------------------- */
 
-/* An entry or a hook that is there already is one of three things:
+/* An entry or hook that is already in a file is of one of three kinds:
  *
- *	another's   it does not run cadre: put_is_cadre() says no to its program.  An entry
- *	            called `cadre` is then a conflict, a hook is passed over.
- *	setup's     put_wrote() says yes to its program, and the entry says nothing else:
- *	            see put_is_as_written() and put_program_of().  Nothing tells which setup
- *	            wrote it.  So setup changes its program to this one, and --remove takes it
- *	            away, whichever cadre it runs.
- *	            A file of code is setup's as a whole when its first line says so.
- *	a person's  it runs cadre in any other way (for hooks: put_calls_hook()).  It stays, and
- *	            setup and --remove say so.
+ *	another's   The entry does not run cadre: put_is_cadre() is false for its program.  An
+ *	            entry named `cadre` is then a conflict, and a hook is ignored.
+ *	setup's     put_wrote() is true for the program, and the entry has no other content:
+ *	            see put_is_as_written() and put_program_of().  The entry does not tell which
+ *	            setup wrote it.  So setup changes the entry's program to this one, and
+ *	            --remove removes the entry, whichever cadre it runs.
+ *	            A file of code is setup's as a whole if its first line says so.
+ *	a person's  The entry runs cadre in any other way (for hooks: put_calls_hook()).  The
+ *	            entry stays, and setup and --remove report it.
  */
 
-/* Whether a program's path or name ends with `cadre`, or is that of this program, whose file may
- * have another name. */
+/* Whether a program's path or name ends with `cadre`, or is the path of this program: its file
+ * may have another name. */
 static bool put_is_cadre(const struct put *p, const char *word)
 {
 	const char *name = strrchr(word, '/');
@@ -53,13 +54,13 @@ static bool put_is_cadre(const struct put *p, const char *word)
 	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, p->command);
 }
 
-/* Whether the program is also in the form that setup writes: a name, or a path from the root. */
+/* Whether the program is cadre, in the form that setup writes: a name, or a path from the root. */
 static bool put_wrote(const struct put *p, const char *command)
 {
 	return put_is_cadre(p, command) && (command[0] == '/' || !strchr(command, '/'));
 }
 
-/* Notes the command of an entry that was found. */
+/* Counts an entry that was found, and notes its command if this runs another program or none. */
 static void put_found(const struct put *p, const char *command)
 {
 	enum setup_runs runs = setup_runs(command, p->command);
@@ -82,7 +83,7 @@ static size_t offset_of(const struct setup_draft *d, struct toml_place at)
 	return (size_t)(s - d->text.data) + (size_t)at.column - 1;
 }
 
-/* A value of TOML as one of JSON: null of kinds that no entry of setup's has. */
+/* A value of TOML as JSON; null for kinds that no entry of setup has. */
 static json_t *put_toml_value(const struct toml_value *v)
 {
 	json_t *out = v->kind == TOML_TABLE   ? json_object()
@@ -147,11 +148,11 @@ int setup_find_value(struct arena *a, const struct setup_draft *d, bool toml,
 /* The entry named `cadre` in a file. */
 struct entry {
 	struct setup_value v;
-	const char *name; /* its program, where it runs `cadre mcp`; else NULL */
+	const char *name; /* the entry's program if it runs `cadre mcp`, else NULL */
 };
 
-/* The program of an entry that runs `cadre mcp`: a string, or the first word of an array.  NULL:
- * the entry does not. */
+/* The program of an entry that runs `cadre mcp`: a string, or the first word of an array. NULL:
+ * the entry does not run `cadre mcp`. */
 static const char *put_name_of(const struct put *p, const struct setup_value *v)
 {
 	const json_t *command = json_object_get(v->value, "command");
@@ -165,7 +166,7 @@ static const char *put_name_of(const struct put *p, const struct setup_value *v)
 									       : NULL;
 }
 
-/* Whether an entry's words make its agents act as the operator. */
+/* Whether an entry has the word --operator, so that its agents act as the operator. */
 static bool put_is_operators(const struct entry *e)
 {
 	static const char *const keys[] = { "command", "args" };
@@ -180,7 +181,7 @@ static bool put_is_operators(const struct entry *e)
 	return false;
 }
 
-/* Whether an entry is as setup writes it, so that no person's is in it. */
+/* Whether an entry is exactly as setup writes it, without any change by a person. */
 static bool put_is_as_written(const struct put *p, const struct entry *e)
 {
 	json_t *want = json_loads(p->c->entry, 0, NULL), *command;
@@ -264,7 +265,7 @@ static void put_entry(struct put *p)
 	json_decref(e.v.value);
 }
 
-/* The runs of lines that are our entry in TOML. */
+/* The runs of lines that make up setup's entry in TOML. */
 struct runs {
 	struct arena *arena;
 	const char *servers;
@@ -272,7 +273,7 @@ struct runs {
 		size_t from, to;
 	} * v;
 	size_t n;
-	bool goes_on; /* the line before was of the entry */
+	bool goes_on; /* the line before belonged to the entry */
 };
 
 static bool put_is_key(const struct toml_text *t, const char *key)
@@ -293,8 +294,8 @@ static void put_take_line(void *arg, const struct toml_line *line)
 	r->goes_on = ours;
 }
 
-/* Takes the entry away, and says whether there was one: behind it may stand another one, which the
- * client would see then. */
+/* Removes the entry; returns whether there was one. A second entry may follow, which the client
+ * would then see. */
 static bool put_cut_entry(struct put *p)
 {
 	struct entry e = put_find_entry(p);
@@ -314,8 +315,8 @@ static bool put_cut_entry(struct put *p)
 
 /* --- hooks: commands of events, as items of arrays in JSON --------------------------------- */
 
-/* The path or name of this program in a line that runs the client's hook and does nothing
- * else; NULL: it is another line. */
+/* The program in a line that runs the client's hook of cadre and does nothing else; NULL: the
+ * line is different. */
 static const char *put_program_of(struct put *p, const char *line)
 {
 	const char *end = arena_printf(&p->a, " hook %s", p->c->name), *word;
@@ -332,7 +333,7 @@ static bool is_of_name(char c)
 	return isalnum((unsigned char)c) || c == '-' || c == '_';
 }
 
-/* Whether a program's words are somewhere in a line. */
+/* Whether a line contains a program's words. */
 static bool has_words(const char *line, const char *words)
 {
 	for (const char *s = line; (s = strstr(s, words)); s++)
@@ -341,7 +342,7 @@ static bool has_words(const char *line, const char *words)
 	return false;
 }
 
-/* Whether a line, which may be a person's, runs the client's hook somewhere. */
+/* Whether a line, perhaps written by a person, runs the client's hook of cadre. */
 static bool put_calls_hook(struct put *p, const char *line)
 {
 	const char *bare = shell_bare(&p->a, line);
@@ -350,7 +351,8 @@ static bool put_calls_hook(struct put *p, const char *line)
 	       has_words(bare, shell_bare(&p->a, p->line));
 }
 
-/* The string with the command of a handler that is setup's, or a person's for cadre; or NULL. */
+/* The string with the command of a handler. With `ours`, the handler must be written by setup;
+ * else it must only run cadre's hook. NULL: the handler is another one. */
 static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, bool ours)
 {
 	struct jsonc *line = jsonc_member(p->d, handler, "command");
@@ -361,8 +363,8 @@ static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, b
 		       : NULL;
 }
 
-/* The last such handler in an event (or NULL), and its command; NULL: there is none.  An item of
- * an event is a handler, or has an array of them. */
+/* The last such handler in an event, and in `*line` its command. NULL: there is no such
+ * handler. `event` may be NULL. An item of an event is a handler, or has an array of handlers. */
 static struct jsonc *put_find_handler(struct put *p, const struct jsonc *event, bool ours,
 				      struct jsonc **line)
 {
@@ -403,10 +405,11 @@ static void put_event(struct put *p, const char *name)
 	}
 }
 
-/* Handlers that a file may hold; each is found by reading the whole file. */
+/* The most handlers in a file, limited because the whole file is read again for each handler. */
 enum { HANDLERS = 32 };
 
-/* Takes the last handler of ours in the text away, which is number `n`; false: there is none. */
+/* Removes the last handler of setup in the text; `n` counts the calls. False: there is no such
+ * handler. */
 static bool put_cut_last(struct put *p, int n)
 {
 	const struct jsonc *hooks = jsonc_member(p->d, put_read(p), "hooks");
@@ -435,8 +438,7 @@ static bool is_plugin(const struct setup_draft *d)
 
 static void put_plugin(const struct put *p)
 {
-	static const char name[] =
-		"'cadre'"; /* in the place of which the command is put */
+	static const char name[] = "'cadre'"; /* the command replaces this text */
 	const char *from = plugin_opencode, *at;
 	struct setup_draft *d = p->d;
 	struct text whole = { 0 };
@@ -491,7 +493,7 @@ static void put_cut_hooks(struct put *p)
 
 /* --- instructions --------------------------------------------------------------------------------- */
 
-/* Blocks that a file may hold; each is found by reading the whole file. */
+/* The most blocks in a file, limited because the whole file is read again for each block. */
 enum { BLOCKS = 8 };
 
 static const char block_begin[] = "<!-- cadre setup: begin -->";
@@ -508,22 +510,23 @@ static const char block[] =
 	"  others with `team_message`.\n"
 	"<!-- cadre setup: end -->";
 
-/* Whether the bytes of a line, without its end, are a text. */
+/* Whether a line, without its line end, is equal to a text. */
 static bool is_line(const char *line, size_t n, const char *text)
 {
 	n -= n && line[n - 1] == '\r';
 	return n == strlen(text) && !memcmp(line, text, n);
 }
 
-/* Whether a line is one that git puts around a conflict. */
+/* Whether a line is a mark that git puts around a conflict. */
 static bool is_conflict(const char *line, size_t n)
 {
 	return n >= 7 && (!memcmp(line, "<<<<<<<", 7) || !memcmp(line, ">>>>>>>", 7));
 }
 
-/* Finds the last block that ends before `below`: 1 with its first byte and the byte behind its
- * last, 0: there is none, or a fault.  A mark is a line of its own.  A mark without its partner is
- * a fault, because a person's text could be taken for the block. */
+/* Finds the last block that ends before `below`. Returns 1, 0 if there is no block, or a fault.
+ * `*from` is the block's first byte, `*to` the byte behind the block's last byte. A mark is on
+ * its own line. A mark without its partner is a fault, because a person's text could be taken
+ * for a part of the block. */
 static int find_block(const struct setup_draft *d, size_t below, size_t *from, size_t *to,
 		      struct fault *f)
 {
@@ -599,7 +602,7 @@ bool setup_imports(const struct setup_draft *d, const char *name)
 	return false;
 }
 
-/* Puts the block in the place of another one, with the line ends of that. */
+/* Replaces a former block by the current block; keeps the line ends of the former block. */
 static void renew_block(struct setup_draft *d, size_t from, size_t to,
 			struct setup_tally *t)
 {
@@ -631,7 +634,7 @@ static void put_block(struct put *p)
 	}
 }
 
-/* --- any part -------------------------------------------------------------------------------------- */
+/* --- putting and removing any part ----------------------------------------------------------------- */
 
 int setup_put(const struct setup_client *c, enum setup_part part, const char *command,
 	      struct setup_draft *d, struct setup_tally *t, struct fault *f)

@@ -1,5 +1,5 @@
 /*
- * setup - tells clients of cadre, in their own files: its MCP server, hooks, instructions.
+ * setup - tells clients of cadre in their own files: the MCP server, hooks and instructions.
  */
 #include "tools/cadre/setup/setup.h"
 
@@ -11,14 +11,14 @@ struct setup {
 	struct cli *cli;
 	struct setup_plan plan;
 	bool user, project, detect, all, dry_run, remove, check;
-	bool asked; /* a client that has nothing is told, too */
-	int n; /* clients that were named */
-	json_t *lines; /* of the answer, with --json */
+	bool asked; /* clients without any part are reported too */
+	int n; /* number of chosen clients */
+	json_t *lines; /* objects of the answer, for --json */
 };
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-/* The names of all clients, of the plan's arena. */
+/* The names of all clients, in the plan's arena. */
 static const char *setup_names(struct setup *s)
 {
 	const char *names = "";
@@ -62,7 +62,7 @@ static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 	return fault_hint(f, "One of %s, all; or --detect.", setup_names(s));
 }
 
-/* Chooses the clients.  --check and --remove need no names of clients. */
+/* Chooses the clients. With --check or --remove, no client needs to be named. */
 static int setup_choose(struct setup *s, struct fault *f)
 {
 	bool named = s->n > 0, any = s->check || s->remove;
@@ -110,7 +110,7 @@ static int setup_find_place(struct setup *s, struct fault *f)
 	return 0;
 }
 
-/* --- setting up and taking away ----------------------------------------------------------------- */
+/* --- setting up and removing -------------------------------------------------------------------- */
 
 static void print_diff(const struct setup *s, const struct text *diff)
 {
@@ -131,7 +131,7 @@ static void print_diff(const struct setup *s, const struct text *diff)
 	arena_release(&a);
 }
 
-/* Shows what happens to a file, and does it. */
+/* Shows the change of a file, and unless --dry-run is given, writes the file. */
 static void setup_apply(struct setup *s, struct setup_target *t, struct fault *f)
 {
 	struct text diff = { 0 };
@@ -190,7 +190,8 @@ static int setup_change_files(struct setup *s, struct fault *f)
 			setup_apply(s, s->plan.targets[i], f);
 			changed++;
 		}
-	/* Takes away the folders that setup made, those too that one has left which was killed. */
+	/* Removes the folders that setup made, including folders left by a setup that was
+	 * killed. */
 	for (size_t i = 0; s->remove && !s->dry_run && i < s->plan.n_targets; i++)
 		if (!s->plan.targets[i]->draft.there)
 			setup_target_remove_folders(s->plan.targets[i]->path);
@@ -218,7 +219,7 @@ static int setup_change(struct setup *s, struct fault *f)
 	return status;
 }
 
-/* --- looking ------------------------------------------------------------------------------------- */
+/* --- checking ------------------------------------------------------------------------------------ */
 
 static void setup_say_checked(void *arg, bool ok, const struct setup_client *c,
 			      const char *found, const char *todo)
@@ -235,7 +236,7 @@ static void setup_say_checked(void *arg, bool ok, const struct setup_client *c,
 		cli_say("%*s-> %s", 15, "", todo);
 }
 
-/* Says how each client is; the exit status. */
+/* Reports the condition of each client; returns the exit status. */
 static int setup_look(struct setup *s)
 {
 	int bad = setup_check(&s->plan, s->asked, setup_say_checked, s);

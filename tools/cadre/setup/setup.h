@@ -17,116 +17,123 @@
 
 /* --- clients.c ------------------------------------------------------------------------- */
 
-/* The parts of a client, in the order in which they are put; taken away in the other. */
+/* The parts of a client, in the order in which they are put. They are removed in another order:
+ * see setup_plan_cut(). */
 enum setup_part { PART_MCP, PART_HOOKS, PART_TEXT, PART_COUNT };
 
-/* Where a part is; each name NULL: the client has none there. */
+/* The file of a part. A name is NULL if the client has no such file. */
 struct setup_file {
-	const char *project; /* below the project */
-	const char *user; /* below the client's folder */
-	bool in_home; /* `user` is in the home, unless the variable says a folder */
-	const char *end; /* of another name, which is taken where it is there */
+	const char *project; /* path below the project */
+	const char *user; /* path below the client's folder */
+	bool in_home; /* `user` is in the home, unless the variable gives a folder */
+	const char *end; /* appended to the name, if only the longer name exists */
 };
 
-/* A setting of a person that switches a part off. */
+/* A setting by which a person switches a part off. */
 struct setup_off {
-	enum setup_part part, file; /* the file is that of a part */
+	enum setup_part part, file; /* `file`: the part whose file has the setting */
 	enum {
 		OFF_WHERE_TRUE,
 		OFF_WHERE_FALSE,
-		OFF_WHERE_NAMED, /* a list has `word` */
-		OFF_UNLESS_NAMED, /* a list has it not */
+		OFF_WHERE_NAMED, /* the list contains `word` */
+		OFF_UNLESS_NAMED, /* the list does not contain `word` */
 	} how;
-	const char *key; /* from the root, with dots between; NULL ends a list */
+	const char *key; /* keys from the root, with dots between; NULL ends a list */
 	const char *word;
-	bool in_project; /* of a project's files alone */
+	bool in_project; /* only the files of a project may have it */
 };
 
 struct setup_client {
 	const char *name, *title;
-	const char *programs[3]; /* a NULL ends them */
-	const char *variable; /* of the environment, with the client's folder; or NULL */
-	const char *folder; /* else: in the home */
-	const char *trace; /* a folder below that one which is there where the client is */
+	const char *programs[3]; /* a NULL ends the list */
+	const char *variable; /* variable with the client's folder, or NULL */
+	const char *folder; /* the client's folder in the home, without the variable */
+	/* A folder below `folder` that exists if the client is installed; or NULL. */
+	const char *trace;
 	struct setup_file files[PART_COUNT];
-	bool toml; /* its servers are in TOML */
+	bool toml; /* the servers are in a TOML file */
 	const char *servers; /* the key of the MCP servers */
-	const char *entry; /* of a server, as JSON: @ stands for the command */
-	/* An item of each event of `cadre hook`, as JSON: @ stands for the command line.  NULL: its
-	 * hooks, if it has any, are a file of code, which `cadre hook` prints. */
+	const char *entry; /* a server's entry as JSON: @ stands for the command */
+	/* An item for each event of `cadre hook`, as JSON: @ stands for the command line. NULL:
+	 * the client has no hooks, or its hooks are a file of code, which `cadre hook` prints. */
 	const char *hook;
-	struct jsonc_beside beside[PART_COUNT]; /* with a NULL key: nothing */
-	const char *import; /* instructions of a project that its own may import, or NULL */
-	const struct setup_off *off; /* NULL: none is known */
-	const char *local; /* settings of the project beside those of its hooks, or NULL */
-	const char *note; /* things that a person has to do or to know; or NULL */
+	struct jsonc_beside beside[PART_COUNT]; /* a NULL key: nothing is put beside */
+	/* A file of instructions that the client's own file in a project may import; or NULL. */
+	const char *import;
+	const struct setup_off *off; /* NULL: no such setting is known */
+	const char *local; /* another settings file of the project, untracked; or NULL */
+	const char *note; /* advice that a person needs; or NULL */
 };
 
-extern const struct setup_client setup_clients[]; /* ends with a NULL name */
+extern const struct setup_client setup_clients[]; /* a NULL name ends the table */
 
 const struct setup_client *setup_client_named(const char *name);
-/* What a command runs: no program, another than `self` does, or the same file. */
+/* What a command runs: no program, another program than `self` runs, or the same program. */
 enum setup_runs { RUNS_NONE, RUNS_ANOTHER, RUNS_SAME };
 enum setup_runs setup_runs(const char *command, const char *self);
-/* Whether it is installed: its program is in PATH, or its folder is in the home. */
+/* Whether the client is installed: its program is in PATH, or its folder is in the home. */
 bool setup_client_there(const struct setup_client *c);
-/* Refuses a variable that names the user's folder of the client from where that is started. */
+/* Refuses a variable whose relative path would give another folder in each place where the
+ * client is started. */
 int setup_client_check(const struct setup_client *c, struct fault *f);
-/* The path of a part's file; false: the client has none there.  `project` is its folder, or
- * "": the user's files. */
+/* The path of a part's file; false: the client has no such file. `project` is the project's
+ * folder; "" asks for the user's file. */
 bool setup_client_path(const struct setup_client *c, enum setup_part part,
 		       const char *project, char out[4096]);
 
 /* --- put.c ------------------------------------------------------------------------------ */
 
-/* A count of what was found of a part. */
+/* Counts of the entries of a part. */
 struct setup_tally {
-	int found, missing; /* of its entries */
-	int changed; /* that were found, but have another command or text */
-	int yours; /* that were found, but a person wrote them: they stay */
-	char gone[200]; /* a command that an entry names and that is not there; or "" */
-	char other[200]; /* a command that is there, but is another program; or "" */
+	int found, missing; /* numbers of entries */
+	int changed; /* found entries that have another command or text */
+	int yours; /* found entries that a person wrote: they stay */
+	char gone[200]; /* an entry's command that runs no program; or "" */
+	char other[200]; /* an entry's command that runs another program; or "" */
 	bool as_operator; /* the entry makes its agents act as the operator */
 };
 
-/* Puts a part into a file; what is there already stays.  `command` is this program: `cadre` where
- * PATH leads to it, else its path.  0, or a fault: the file is not to be written then. */
+/* Puts a part into a draft; text that is already there stays. `command` runs this program: it
+ * is `cadre` if PATH leads to this program, else the program's path. Returns 0 or a fault. With
+ * a fault, the draft must not be written. */
 int setup_put(const struct setup_client *c, enum setup_part part, const char *command,
 	      struct setup_draft *d, struct setup_tally *t, struct fault *f);
-/* Takes a part out of a file; with a fault some of it may be out. */
+/* Removes a part from a draft. With a fault, some of the part may already be removed. */
 int setup_cut(const struct setup_client *c, enum setup_part part, const char *command,
 	      struct setup_draft *d, struct fault *f);
 
 /* A value in a file of JSON or TOML. */
 struct setup_value {
-	json_t *value; /* NULL: there is none; the caller releases it */
-	size_t at, from; /* the first byte with its key, and without */
-	struct jsonc *node; /* in JSON */
-	const struct toml_value *braces; /* around it in TOML: no table can be added */
+	json_t *value; /* NULL: no such value; the caller releases the value */
+	size_t at, from; /* offset of the key, and offset of the value */
+	struct jsonc *node; /* node of a JSON file */
+	/* TOML: the value in braces around this value, to which no table can be added. */
+	const struct toml_value *braces;
 };
 
-/* Finds the value that keys with dots between lead to. */
+/* Finds the value to which `path` leads; `path` has dots between its keys. */
 int setup_find_value(struct arena *a, const struct setup_draft *d, bool toml,
 		     const char *path, struct setup_value *out, struct fault *f);
 
-/* Whether instructions without a block of cadre import another file: the block stands there. */
+/* Whether instructions without a block of cadre import the file `name`. The block is then put
+ * into that file. */
 bool setup_imports(const struct setup_draft *d, const char *name);
 
 /* --- setup_target.c -------------------------------------------------------------------------------- */
 
-/* A file that is looked at, and may be changed. */
+/* A file that is read, and may be changed. */
 struct setup_target {
-	char shown[4096]; /* as people know it */
-	char path[4096]; /* without links */
-	struct setup_draft draft; /* as it is to be */
-	struct text before; /* as it is */
-	bool was; /* there */
-	struct stat st; /* then */
-	bool told; /* that its instructions are of no client that is set up */
+	char shown[4096]; /* path as shown to people */
+	char path[4096]; /* path without links */
+	struct setup_draft draft; /* text to be written */
+	struct text before; /* text that was read */
+	bool was; /* the file existed when it was read */
+	struct stat st; /* status when it was read */
+	bool told; /* instructions without a client were reported */
 };
 
-/* Finds where a file is without links, which need not be there.  `project` (may be "" or NULL) is
- * the folder that it may not lead out of. */
+/* Finds the path without links of a file, which need not exist. The path must not lead out of
+ * the folder `project`, unless that is "" or NULL. */
 int setup_target_find(struct setup_target *t, const char *path, const char *shown,
 		      const char *project, struct fault *f);
 /* Reads the file, or notes that there is no file. */
@@ -134,22 +141,24 @@ int setup_target_read(struct setup_target *t, struct fault *f);
 bool setup_target_changed(const struct setup_target *t);
 /* Refuses to change a file that is read-only. */
 int setup_target_check(const struct setup_target *t, struct fault *f);
-/* Takes the edits of a draft back. */
+/* Reverts all edits of the draft. */
 void setup_target_undo(struct setup_target *t);
-/* Makes the file on the disk what the draft says, in one step, and the folders above the file,
- * which it notes.  The mode, the owner and the access list stay. */
+/* Writes the draft to the disk in one step, or removes the file. Also makes the missing folders
+ * above the file, and notes these folders. The mode, the owner and the access list stay. */
 int setup_target_write(struct setup_target *t, struct fault *f);
-/* Removes what a setup that was killed while it wrote a file has left beside it. */
+/* Removes the files that a killed setup has left beside the file at `path`. */
 void setup_target_sweep(const char *path);
 void setup_target_release(struct setup_target *t);
 
-/* Removes the empty folders above a file that setup made. */
+/* Removes the empty folders above a file, if setup made the folders. */
 void setup_target_remove_folders(const char *path);
-/* Writes how a file changes, as `diff -u` does; only the names, and why, where no `diff` is there. */
+/* Writes the change of a file, as `diff -u` does. Without the program `diff`, writes only the
+ * names and the reason. */
 void setup_diff(const struct setup_target *t, struct text *out);
 
-/* Waits until no other setup of the user changes files; until the descriptor is closed others
- * wait.  -1: a fault, or there is no folder for notes, which it makes if `make`. */
+/* Waits until no other setup of the user changes files. Other setups wait until the returned
+ * descriptor is closed. Returns -1 with a fault, or if there is no folder for notes. With
+ * `make`, makes a missing folder for notes. */
 int setup_lock(bool make, struct fault *f);
 
 /* --- setup_plan.c ------------------------------------------------------------------------------------ */
@@ -158,62 +167,62 @@ enum { SETUP_CLIENTS = 16 };
 
 struct setup_plan {
 	struct arena arena;
-	char project[4096]; /* "": the user's files */
-	char home[4096]; /* of the user */
-	const struct setup_client *clients[SETUP_CLIENTS + 1]; /* a NULL ends them */
+	char project[4096]; /* "": the user's files are meant */
+	char home[4096]; /* the user's home */
+	const struct setup_client *clients[SETUP_CLIENTS + 1]; /* a NULL ends the list */
 	struct setup_target **targets;
 	size_t n_targets;
 	const char *command; /* see setup_put() */
-	bool passing; /* over files that cannot be edited, which are noted */
-	json_t *left; /* paths of those in which something of ours may be */
-	json_t *notes; /* of what was left as it is */
+	bool passing; /* notes and skips files that cannot be edited */
+	json_t *left; /* paths of skipped files that may have setup's parts */
+	json_t *notes; /* notes for the user about things that were not changed */
 };
 
-/* Finds this program and the project around the working directory: false, where there is
- * none; `project` is the working directory then, or "" where that cannot be told. */
+/* Finds this program, and the project around the working directory. False: there is no project.
+ * `project` is then the working directory, or "" if the working directory is unknown. */
 bool setup_plan_begin(struct setup_plan *p);
-/* Takes all clients of the table. */
+/* Chooses all clients of the table. */
 void setup_plan_all(struct setup_plan *p);
-/* The file of a part; NULL: the client has none, or a fault. */
+/* The file of a part; NULL: the client has no such file, or the fault is filled. */
 struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
 				       enum setup_part part, struct fault *f);
-/* Counts what the drafts have of a part, by putting it into a copy. */
+/* Counts the entries of a part in its draft, by putting the part into a copy of the draft. */
 int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct setup_tally *t, struct fault *f);
-/* A path as people write it; of the plan's arena, or `path`. */
+/* A path in the form that people write; in the plan's arena, or a part of `path`. */
 const char *setup_plan_shown(struct setup_plan *p, const char *path);
-/* Removes what setups that were killed have left beside the files of any client. */
+/* Removes the files that killed setups have left beside the files of any client. */
 void setup_plan_sweep(const struct setup_plan *p);
-/* Whether a file that could not be edited may have something of ours; `t` is NULL where it
- * could not be read. */
+/* Whether a file that could not be edited may have parts that setup has put. `t` is NULL if the
+ * file could not be read. */
 bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
 			 const struct fault *f);
-/* Edits the drafts of all files of the clients. */
+/* Edit the drafts of all files of the chosen clients: put the parts, or remove them. */
 int setup_plan_put(struct setup_plan *p, struct fault *f);
 int setup_plan_cut(struct setup_plan *p, struct fault *f);
 void setup_plan_release(struct setup_plan *p);
 
-/* Notes what switches the clients' parts off. */
+/* Notes the settings that switch the clients' parts off. */
 void setup_plan_note_off(struct setup_plan *p);
 
 /* --- check.c ------------------------------------------------------------------------------------ */
 
 struct setup_found_off {
-	const char *text; /* with the place and the key; NULL ends a list */
+	const char *text; /* names place and key; NULL ends a list */
 	const char *file;
 };
 
-/* Finds what switches the parts of a client off, in files as they are on the disk: a list of the
- * plan's arena. */
+/* Finds the settings that switch the parts of a client off, in the files on the disk. Returns a
+ * list in the plan's arena. */
 struct setup_found_off *setup_plan_off(struct setup_plan *p,
 				       const struct setup_client *c);
 
-/* Something of a client that is not as it was set up. */
+/* Reports the condition of a client. `ok`: the client is set up completely. */
 typedef void setup_say(void *arg, bool ok, const struct setup_client *c,
 		       const char *found, const char *todo);
 
-/* Says of each client of the plan how it is; one of which nothing is left is passed over unless
- * `asked`.  The number of those that are not as they were set up. */
+/* Reports the condition of each client of the plan. A client without any part of setup is
+ * reported only if `asked`. Returns the number of clients that deviate from the set-up state. */
 int setup_check(struct setup_plan *p, bool asked, setup_say *say, void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * setup_plan - which files an act of setup is about, each read once and written once.
+ * setup_plan - the files that an act of setup changes; each file is read once and written once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* --- this program ------------------------------------------------------------------------ */
 
-/* `cadre` where PATH leads to this program, else its path. */
+/* The command for this program: `cadre` if PATH leads to this program, else the program's path. */
 static const char *setup_plan_find_command(struct arena *a)
 {
 	char self[4096];
@@ -41,7 +41,7 @@ bool setup_plan_begin(struct setup_plan *p)
 		return false;
 	if (paths_join(git, p->project, ".git") && !lstat(git, &st))
 		return true;
-	/* Outside of git a project is where its state is. */
+	/* Outside of git, the project's folder is the folder that contains its state. */
 	find_upward(&found, p->project);
 	if (!found.path[0])
 		return false;
@@ -69,7 +69,7 @@ const char *setup_plan_shown(struct setup_plan *p, const char *path)
 	return path;
 }
 
-/* Whether a project's instructions of a client import those of others, and so are theirs. */
+/* Whether the client's instructions of a project import a file that other clients read too. */
 static bool imports(const struct setup_client *c, const char *path)
 {
 	struct setup_target t;
@@ -130,7 +130,7 @@ void setup_plan_release(struct setup_plan *p)
 	arena_release(&p->arena);
 }
 
-/* --- what they have ---------------------------------------------------------------------------- */
+/* --- parts in the files ------------------------------------------------------------------------ */
 
 int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct setup_tally *tally, struct fault *f)
@@ -168,8 +168,8 @@ bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *
 	const char *s;
 
 	if (!t)
-		/* A link leads out of the project (check_inside() in setup_target.c), where setup
-		 * never writes. */
+		/* A link leads out of the project (check_inside() in setup_target.c). Setup
+		 * never writes there. */
 		return f->code != FAULT_DENIED;
 	s = t->before.len ? t->before.data : "";
 	return memmem(s, t->before.len, "cadre", 5) ||
@@ -178,7 +178,7 @@ bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *
 
 /* --- edits ---------------------------------------------------------------------------------------- */
 
-/* Adds a text to a list that has it not. */
+/* Adds a text to a list if the list does not have the text yet. */
 static void setup_plan_add(json_t *list, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -202,8 +202,8 @@ static void setup_plan_add(json_t *list, const char *fmt, ...)
 	json_decref(added);
 }
 
-/* Says that entries of a person's, which run cadre, stay; of one whose command leads to no
- * program, or to another than this, that too. */
+/* Notes that a person's entries that run cadre stay unchanged. Also notes if such an entry runs
+ * another program than this one, or no program. */
 static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		       enum setup_part part, const struct setup_tally *tally)
 {
@@ -234,7 +234,7 @@ void setup_plan_note_off(struct setup_plan *p)
 			setup_plan_add(p->notes, "note: %s", off->text);
 }
 
-/* Refuses a path of this program that a file of JSON or TOML cannot say. */
+/* Refuses a path of this program that cannot be written in JSON or TOML. */
 static int setup_plan_check_command(const struct setup_plan *p, struct fault *f)
 {
 	json_t *text = json_string(p->command);
@@ -268,13 +268,13 @@ int setup_plan_put(struct setup_plan *p, struct fault *f)
 	return f->code;
 }
 
-/* Whether a client that stays set up reads the same instructions. */
+/* Whether another client that stays set up reads the same instructions. */
 static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 {
 	for (const struct setup_client *c = setup_clients; c->name; c++) {
 		struct fault ignored = { 0 };
 
-		/* The drafts have nothing any more of a client that is taken away. */
+		/* The drafts of a client that is being removed have no parts any more. */
 		if (setup_plan_target(p, c, PART_TEXT, &ignored) == t &&
 		    setup_plan_has(p, c))
 			return true;
@@ -282,7 +282,7 @@ static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 	return false;
 }
 
-/* Notes a file that cannot be edited, once, and goes on. */
+/* Notes a file that cannot be edited, once, and clears the fault. */
 static void setup_plan_pass_over(struct setup_plan *p, const struct setup_client *c,
 				 enum setup_part part, const struct setup_target *t,
 				 struct fault *f)
@@ -304,7 +304,7 @@ static void cut_part(struct setup_plan *p, const struct setup_client *c,
 	struct setup_tally tally;
 	struct fault ignored = { 0 };
 
-	/* A file that is passed over does not keep instructions. */
+	/* With `passing`, instructions are removed even if a skipped file may still need them. */
 	if (t && (part != PART_TEXT || p->passing || !is_shared(p, t)))
 		setup_cut(c, part, p->command, &t->draft, f);
 	if (t && (f->code || setup_target_check(t, f) < 0))

@@ -1,9 +1,9 @@
 /*
  * setup_target - a file that setup reads and writes: in one step, or not at all.
  *
- * A file's bytes tell whether setup made it; a folder has none.  So the paths of folders are noted
- * in the user's state, a line each, before the folders are made: a setup may be killed at any
- * moment.  Folders whose paths cannot be noted stay.
+ * The bytes of a file tell whether setup made it, but a folder has no bytes. So setup notes the
+ * paths of folders in the user's state, one per line. A path is noted before its folder is
+ * made, because a setup may be killed at any moment. Folders whose paths cannot be noted stay.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,9 +30,9 @@ static int setup_target_fail(const char *what, const char *path, struct fault *f
 	return fault_set(f, FAULT_IO, "", "cannot %s %.150s: %m", what, path);
 }
 
-/* --- where it is ------------------------------------------------------------------------- */
+/* --- the path ---------------------------------------------------------------------------- */
 
-/* The path without links of a file that need not be there; false with errno set. */
+/* The path without links of a file, which need not exist; false with errno set. */
 static bool setup_target_resolve(const char *path, char out[4096])
 {
 	char above[4096], real[4096];
@@ -40,7 +40,7 @@ static bool setup_target_resolve(const char *path, char out[4096])
 
 	if (realpath(path, out))
 		return true;
-	if (errno != ENOENT || !lstat(path, &st)) /* or a link that leads to nothing */
+	if (errno != ENOENT || !lstat(path, &st)) /* or a link to a missing file */
 		return false;
 	snprintf(above, sizeof(above), "%s", path);
 	do
@@ -51,7 +51,8 @@ static bool setup_target_resolve(const char *path, char out[4096])
 			path + (strcmp(above, "/") ? strlen(above) : 0)) < 4096;
 }
 
-/* A project may have come with a clone: its links lead to no file elsewhere. */
+/* Refuses a file outside of the project. The project may have come with a clone, and its links
+ * must not lead elsewhere. */
 static int check_inside(const struct setup_target *t, const char *project,
 			struct fault *f)
 {
@@ -126,12 +127,13 @@ void setup_target_release(struct setup_target *t)
 	text_release(&t->draft.text);
 }
 
-/* --- what a setup that was killed has left ------------------------------------------------- */
+/* --- leftovers of a killed setup ----------------------------------------------------------- */
 
-/* Stands behind the name of a file in that of the one that is to become it. */
+/* A new version of a file is written under the file's name, this mark and a random number. */
 static const char mark[] = ".cadre-";
 
-/* Removes a file beside `name`, unless it is another's or its writer lives. */
+/* Removes a leftover beside the file `name`, unless it belongs to another user or its writer
+ * still runs. */
 static void setup_target_remove_left(int dir, const char *left, const char *name)
 {
 	int fd = openat(dir, left,
@@ -168,13 +170,13 @@ void setup_target_sweep(const char *path)
 		closedir(dir);
 }
 
-/* --- how it changes ------------------------------------------------------------------------- */
+/* --- the change of a file ------------------------------------------------------------------- */
 
 void setup_diff(const struct setup_target *t, struct text *out)
 {
 	const char *from = t->was ? t->shown : "/dev/null";
 	const char *to = t->draft.there ? t->shown : "/dev/null";
-	/* `diff` inherits both. */
+	/* `diff` inherits both descriptors. */
 	int before = memfd_create("before", 0), after = memfd_create("after", 0);
 	struct arena a = { 0 };
 	const char *b = arena_printf(&a, "/dev/fd/%d", before),
@@ -205,7 +207,8 @@ void setup_diff(const struct setup_target *t, struct text *out)
 
 enum made { MADE_ASK, MADE_ADD, MADE_DROP };
 
-/* Whether a folder stands in the notes, which then get or lose the folder. */
+/* Whether a folder is in the notes. Also adds the folder to the notes, or removes it, as `act`
+ * says. */
 static bool setup_target_note(const char *dir, enum made act)
 {
 	struct setup_target t = { 0 };
@@ -236,7 +239,7 @@ static bool setup_target_note(const char *dir, enum made act)
 	return noted;
 }
 
-/* Makes the folders above a file, and notes which. */
+/* Makes the missing folders above a file, and notes the folders made. */
 static int setup_target_make_folders(const char *path, struct fault *f)
 {
 	char dir[4096];
@@ -259,7 +262,7 @@ void setup_target_remove_folders(const char *path)
 	char dir[4096];
 
 	snprintf(dir, sizeof(dir), "%s", path);
-	/* A folder that is gone may be noted: setup was killed between the two. */
+	/* A noted folder may be missing, if setup was killed between noting and making it. */
 	while (paths_up(dir) && setup_target_note(dir, MADE_ASK) &&
 	       (!rmdir(dir) || errno == ENOENT)) {
 		dir_sync_above(dir);
@@ -309,8 +312,9 @@ int setup_target_check(const struct setup_target *t, struct fault *f)
 	return fault_hint(f, "chmod u+w it, if it is yours to change.");
 }
 
-/* Whether the file has the bytes `want`.  Times have the grain of a tick, and numbers of files are
- * used again at once: only the bytes tell whether somebody has written the file. */
+/* Whether the file has the bytes `want`. File times change only with each tick of a clock, and
+ * inode numbers are used again at once. So only the bytes tell whether another process has
+ * written the file. */
 static bool has_bytes(const char *path, const struct text *want)
 {
 	struct setup_target now = { 0 };
@@ -325,8 +329,9 @@ static bool has_bytes(const char *path, const struct text *want)
 	return has;
 }
 
-/* Gives a file the owner, the mode and the access list of the one that it replaces.  Where that
- * has no list, a folder's must not stay: the mode would be the list's limit. */
+/* Gives a new file the owner, the mode and the access list of the file that it replaces. If the
+ * old file has no access list, the new file must not keep the list of its folder: the mode
+ * would only set the limit of that list. */
 static bool keep_owner(int fd, const struct setup_target *t)
 {
 	static const char acl[] = "system.posix_acl_access";
@@ -336,7 +341,7 @@ static bool keep_owner(int fd, const struct setup_target *t)
 
 	if (!t->was)
 		return true;
-	/* A folder may give its group to new files. */
+	/* The new file may have the group of its folder. */
 	if (fstat(fd, &st) || lstat(t->path, &now) || !S_ISREG(now.st_mode) ||
 	    ((now.st_uid != st.st_uid || now.st_gid != st.st_gid) &&
 	     fchown(fd, now.st_uid, now.st_gid)))
@@ -350,8 +355,8 @@ static bool keep_owner(int fd, const struct setup_target *t)
 	return fchmod(fd, now.st_mode & 07777) == 0;
 }
 
-/* Writes the text beside the file, which it then becomes: a descriptor with a lock, until the
- * writer ends; -1: a fault. */
+/* Writes the text to a new file beside the file; later the new file replaces the old one.
+ * Returns a descriptor that is locked until the writer ends; -1: a fault. */
 static int setup_target_write_beside(const struct setup_target *t, const char *beside,
 				     struct fault *f)
 {
@@ -376,16 +381,18 @@ static void setup_target_name_beside(const struct setup_target *t, char out[4200
 		 (unsigned long long)home_random());
 }
 
-/* Whether a call failed since the file system (NFS, some of FUSE) or a sandbox does not know it. */
+/* Whether a call failed because the file system (NFS, some of FUSE) or a sandbox does not
+ * support it. */
 static bool setup_target_is_unknown(void)
 {
 	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
 	       errno == EPERM;
 }
 
-/* Does what renameat2() does, step by step where its flags are not known.  An exchange leaves no
- * moment without the file, so a client's rename between link() and rename() is not seen.
- * Without links it leaves no file `from`. */
+/* Does the same as renameat2(). If the flags of renameat2() are not supported, this is done
+ * step by step. During an exchange, the file exists at every moment. So a rename by a client
+ * between link() and rename() is not noticed. If links are not supported, no file `from` is
+ * left. */
 static int setup_target_rename(const struct setup_target *t, const char *from,
 			       const char *to, unsigned flag)
 {
@@ -397,7 +404,7 @@ static int setup_target_rename(const struct setup_target *t, const char *from,
 		return 0;
 	if (!setup_target_is_unknown())
 		return -1;
-	if (from == t->path) /* `to` is a name that nobody has */
+	if (from == t->path) /* `to` is a new name */
 		return rename(from, to);
 	if (flag == RENAME_EXCHANGE) {
 		setup_target_name_beside(t, third);
@@ -415,9 +422,9 @@ static int setup_target_rename(const struct setup_target *t, const char *from,
 	return rename(from, to) ? unlink(to), -1 : 0;
 }
 
-/* Puts the new text in place, or takes the file away.  The old bytes are then in `beside`.  If a
- * client has written the file since, the client's bytes get the name back.  0, or -1 with errno
- * set. */
+/* Puts the new text in place, or takes the file away. The old bytes are then in `beside`. If a
+ * client has written the file since it was read, the client's bytes get the name back. Returns
+ * 0, or -1 with errno set. */
 static int setup_target_move(const struct setup_target *t, const char *beside)
 {
 	const bool there = t->draft.there;
@@ -428,7 +435,8 @@ static int setup_target_move(const struct setup_target *t, const char *beside)
 		return -1;
 	if (!t->was || access(beside, F_OK) || has_bytes(beside, &t->before))
 		return 0;
-	/* A client may have written once more meanwhile, in the place of ours: that stays. */
+	/* A client may meanwhile have replaced setup's file. The client's newest bytes stay
+	 * then. */
 	if (!setup_target_rename(t, beside, t->path, flag) && there &&
 	    !has_bytes(beside, &t->draft.text))
 		setup_target_rename(t, beside, t->path, flag);
@@ -456,7 +464,8 @@ int setup_target_write(struct setup_target *t, struct fault *f)
 		changed_meanwhile(t, f);
 	else
 		setup_target_fail("write", t->shown, f);
-	/* Another's bytes may stand nowhere else. */
+	/* `beside` may have the only copy of another process's bytes, so it is removed only if
+	 * it has setup's text. */
 	if (f->code && has_bytes(beside, &t->draft.text))
 		unlink(beside);
 	if (fd >= 0)

@@ -1,9 +1,10 @@
 /*
- * undo - lists what was removed and can be brought back, and brings one of it back.
+ * undo - lists removed workspaces and notes, and brings one of them back.
  *
- * The folders and disks of removed workspaces are in the state's trash
- * (core/machine/trash.h), deleted notes in the vault's (core/vault/vault_trash.h).  A new
- * workspace, in any team, is a copy of an entry; the entry stays until its time is over.
+ * The folders and disks of removed workspaces are in the state's trash (core/machine/trash.h).
+ * Deleted notes are in the vault's trash (core/vault/vault_trash.h). A workspace is brought
+ * back as a new workspace, in any team, with a copy of the entry. The entry stays until its
+ * time has passed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,18 +26,19 @@
 	"all is as it should be: remove replaced/ in the state's folder, then cadre "   \
 	"restart."
 
-/* --- what is meant ---------------------------------------------------------------------- */
+/* --- the name given --------------------------------------------------------------------- */
 
-/* What a person means by a name. */
+/* The entry that a person asks for. */
 struct undo_wanted {
 	const char *name;
-	const char *begun; /* how the entry's name begins */
-	bool agent; /* the name is TEAM/AGENT: digits follow */
+	const char *begun; /* beginning of the entry's name */
+	bool agent; /* the name is TEAM/AGENT: digits follow `begun` */
 };
 
 enum { UNDO_DIGITS = 4 };
 
-/* Whether these are the digits of a workspace, alone or before the end of a snapshot. */
+/* Whether a text is the digits of a workspace, perhaps followed by the end of a snapshot's
+ * name. */
 static bool undo_is_digits(const char *text)
 {
 	size_t n = strspn(text, "0123456789abcdef");
@@ -52,8 +54,8 @@ static bool undo_is_wanted(const struct undo_wanted *w, const char *name)
 	return !strncmp(name, w->begun, n) && (!w->agent || undo_is_digits(name + n));
 }
 
-/* The length of the part of an entry's name that says whose it was: without the end of a
- * snapshot, and without digits. */
+/* The length of the part of an entry's name that tells the owner. The digits and the end of a
+ * snapshot's name are not counted. */
 static size_t undo_owner_len(const char *name)
 {
 	size_t n = strlen(name), end = strlen(TRASH_SNAPSHOT) + TRASH_ID_SHOWN;
@@ -64,9 +66,9 @@ static size_t undo_owner_len(const char *name)
 	return n > UNDO_DIGITS ? n - UNDO_DIGITS : 0;
 }
 
-/* --- on the way into the trash ---------------------------------------------------------- */
+/* --- workspaces not yet in the trash ---------------------------------------------------- */
 
-/* The living workspaces, under their names; NULL where that cannot be read. */
+/* The existing workspaces, with their names as keys; NULL: they cannot be read. */
 static json_t *undo_living(struct cli *cli)
 {
 	struct fault f = { 0 };
@@ -88,8 +90,8 @@ static json_t *undo_living(struct cli *cli)
 	return f.code ? NULL : names;
 }
 
-/* The names of workspaces that are removed, and whose folders a host is still to move into
- * the trash.  In memory of `a`; how many. */
+/* Finds the names of removed workspaces whose folders a host has not yet moved into the trash.
+ * The names are in the memory of `a`; returns their number. */
 static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 {
 	DIR *dir = opendir(arena_printf(a, "%s/workspaces", cli->home.dir));
@@ -100,7 +102,8 @@ static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 	*names = NULL;
 	while (living && dir && (e = readdir(dir))) {
 		len = trash_called(e->d_name);
-		/* Another workspace may have the name of one that is on its way. */
+		/* A new workspace may have the name of a removed one that is not yet in the
+		 * trash. */
 		if (len && (e->d_name[len] || !json_object_get(living, e->d_name)))
 			arena_add(a, *names, n, arena_strndup(a, e->d_name, len));
 	}
@@ -110,14 +113,16 @@ static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 	return n;
 }
 
-/* Whether replaced/ keeps hosts from moving what only it knows. */
+/* Whether the folder replaced/ exists: hosts then do not move folders that only the former
+ * state knows. */
 static bool undo_stays(struct cli *cli)
 {
 	return access(arena_printf(&cli->arena, "%s/replaced", cli->home.dir), F_OK) == 0;
 }
 
-/* Waits until the host has moved the wanted workspace into the trash: undo must not pass over
- * the workspace removed last and choose an older one.  0, or a fault where it stays. */
+/* Waits until the host has moved the wanted workspace into the trash. Else undo could miss the
+ * last removed workspace and choose an older one. 0, or a fault if the workspace is not moved
+ * in time. */
 static int undo_wait_for_trash(struct cli *cli, const struct undo_wanted *w,
 			       struct fault *f)
 {
@@ -176,7 +181,7 @@ static void undo_list_rows(const struct cli *cli, const struct trash_entry *entr
 	json_t *note;
 	size_t i;
 
-	/* None of them is cut: they are names, and what a person decides by. */
+	/* No column is cut: a person needs the whole names, and decides by the other columns. */
 	t.whole = (1 << t.n_columns) - 1;
 	for (i = 0; i < t.n_columns; i++)
 		table_cell(&t, heads[i]);
@@ -217,7 +222,7 @@ static void undo_list_json(const struct cli *cli, const struct trash_entry *entr
 				 (json_int_t)n_moving, "notes", notes));
 }
 
-/* Tells of removed workspaces that are not in the trash yet, or that there is nothing. */
+/* Reports removed workspaces that are not in the trash yet, or that nothing was removed. */
 static void undo_list_rest(struct cli *cli, size_t n_moving)
 {
 	if (n_moving)
@@ -261,8 +266,9 @@ static int undo_list(struct cli *cli)
 
 /* --- a workspace ------------------------------------------------------------------------ */
 
-/* The entry of that name, or of those whose names begin so.  Where all matches are one agent's
- * workspaces and their snapshots, the newest counts. */
+/* The entry of that name, or else an entry whose name begins with the given name. NULL: there
+ * is no such entry. If all matches are workspaces and snapshots of one agent, the newest of
+ * them is returned; if not, `*several` is set. */
 static const struct trash_entry *undo_find_entry(const struct trash_entry *entries,
 						 size_t n, const struct undo_wanted *w,
 						 bool *several)
@@ -287,8 +293,8 @@ static const struct trash_entry *undo_find_entry(const struct trash_entry *entri
 	return found;
 }
 
-/* Refuses TEAM/AGENT where the entry may be of another team: of one whose name, which has a
- * `-`, also begins the entry's. */
+/* Refuses TEAM/AGENT if the entry may belong to another team. The name of such a team also
+ * begins the entry's name, because the name of a team may have a `-`. */
 static int undo_check_team(struct cli *cli, const struct trash_entry *found,
 			   const struct undo_wanted *w, struct fault *f)
 {
@@ -311,8 +317,8 @@ static int undo_check_team(struct cli *cli, const struct trash_entry *found,
 	return f->code;
 }
 
-/* Finds an entry by its name, by how that begins, or by TEAM/AGENT.  TEAM is then also the
- * team of the new workspace.  NULL with the fault filled. */
+/* Finds an entry by its name, by the beginning of its name, or by TEAM/AGENT. For TEAM/AGENT,
+ * the new workspace also belongs to TEAM. NULL with the fault filled. */
 static const struct trash_entry *undo_find(struct cli *cli, const char *name,
 					   struct fault *f)
 {
@@ -346,8 +352,8 @@ static const struct trash_entry *undo_find(struct cli *cli, const char *name,
 	return NULL;
 }
 
-/* Asks for a workspace that is made of the entry, if a VM then like the one that had the
- * disk. */
+/* Calls for a new workspace that is made from the entry. For a VM's disk, the new VM is like
+ * the former VM. */
 static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
 			 const char *agent, struct fault *f)
 {
@@ -365,8 +371,8 @@ static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
 	return run_args(cli, op_workspace_create, args, f);
 }
 
-/* Waits until a workspace has what it was made of, and notes in `made` how it stands then:
- * false where it never will, with the fault filled, or where a signal ends the waiting. */
+/* Waits until the workspace is ready, and stores its state in `made`. False with the fault
+ * filled: it will never be ready. False without a fault: a signal ended the wait. */
 static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_t *made,
 			 struct fault *f)
 {
@@ -380,7 +386,7 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 	if (end)
 		json_object_set(made, "state", json_object_get(end, "state"));
 	if (end && !ready) {
-		/* Removes the row.  It stays where the workspace holds something, since this
+		/* Removes the row. If the workspace holds something, the row stays, since this
 		 * call does not confirm. */
 		json_decref(run_op(cli, op_workspace_destroy, row, &kept));
 		fault_set(f, FAULT_IO, "",
@@ -394,7 +400,7 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 	return ready;
 }
 
-/* Says in a line what came back, and where. */
+/* Prints in one line the workspace that was brought back, and its place. */
 static void undo_say(struct cli *cli, const struct trash_entry *entry, const json_t *made)
 {
 	const char *agent = json_find_text(made, "agent"),
@@ -439,8 +445,8 @@ static int undo_workspace(struct cli *cli, const char *name, const char *agent)
 
 /* --- notes ------------------------------------------------------------------------------ */
 
-/* Whether a name is the path of a note, or of a folder of notes, which ends with a slash.
- * Neither the name nor the address of a workspace has a dot. */
+/* Whether a name is the path of a note or of a folder of notes. A folder's path ends with a
+ * slash. Names and addresses of workspaces have no dot. */
 static bool undo_is_note(const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -462,7 +468,7 @@ static int undo_note(struct cli *cli, const char *path, const char *to)
 	return f.code ? cli_fault(cli, &f) : 0;
 }
 
-/* Brings back all notes that were removed below a folder, each once. */
+/* Brings back all removed notes below a folder, each once. */
 static int undo_notes(struct cli *cli, const char *folder)
 {
 	struct fault f = { 0 };
@@ -491,7 +497,8 @@ static int undo_notes(struct cli *cli, const char *folder)
 
 /* --- the verb --------------------------------------------------------------------------- */
 
-/* The trash is of all teams, so an agent sees no list of it, and no removed workspace. */
+/* Checks that the caller may see the trash. The trash is common to all teams, so an agent may
+ * neither list it nor bring a workspace back. */
 static int undo_check_trash(struct cli *cli, struct fault *f)
 {
 	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
@@ -508,7 +515,7 @@ void undo_names(struct cli *cli, const char *begun,
 	size_t n;
 
 	if (cli_folder(cli, HOME_LOOK, &f) < 0 || undo_check_trash(cli, &f) < 0)
-		return; /* nobody has asked for the reason */
+		return; /* completion reports no faults */
 	n = trash_list(cli->home.dir, &cli->arena, &entries);
 	for (size_t i = 0; i < n; i++) {
 		char ago[32];
@@ -519,7 +526,7 @@ void undo_names(struct cli *cli, const char *begun,
 	}
 }
 
-/* Refuses options that mean nothing for what is brought back. */
+/* Refuses options that do not apply to the named thing. */
 static int undo_check_options(const char *name, const char *agent, const char *to,
 			      struct fault *f)
 {
