@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "storage/durable.h"
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/op/op.h"
 #include "guest/outbuf.h"
+#include "storage/durable.h"
 
 /* --- outbuf ------------------------------------------------------------------ */
 
