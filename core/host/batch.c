@@ -6,8 +6,7 @@
 #include "core/base/clock.h"
 #include "core/host/rates.h"
 
-/* State of a call before its first run in this batch; each further run starts from this
- * state. */
+/* State of a call before its first run in this batch. Each later run starts from this state. */
 struct before {
 	struct arena_mark mark;
 	int64_t made;
@@ -43,7 +42,7 @@ static void batch_put_back(struct call *call, const struct before *b)
 	call->replayed = b->replayed;
 }
 
-/* A fault of the store replaces whatever the call thought its answer was. */
+/* A fault of the store replaces the call's own answer or fault. */
 static void batch_fail_call(struct call *call, const struct fault *why)
 {
 	call->fault = *why;
@@ -71,23 +70,23 @@ static void run_alone(struct store *store, struct call *call)
 		batch_fail_call(call, &why);
 }
 
-/* How a run of several calls in one transaction went. */
+/* The outcome of a run of several calls in one transaction. */
 enum outcome {
 	WENT_WELL,
 	LEFT_A_TRACE, /* a call failed after it had changed something */
-	WAS_DROPPED, /* the transaction is gone */
+	WAS_DROPPED, /* the store has dropped the transaction */
 };
 
-/* Maximum of buckets per transaction. */
+/* Maximum of rate buckets that one transaction stores. */
 enum { RATES_MOST = 256 };
 
 struct batch {
 	struct store *store;
 	struct call **calls;
 	size_t n;
-	struct rates *rates; /* NULL: nobody counts what is spent */
+	struct rates *rates; /* NULL: no buckets are kept in memory */
 	struct rate_bucket spent[RATES_MOST];
-	const struct batch_source *source; /* NULL: these are all */
+	const struct batch_source *source; /* NULL: no calls follow `calls` */
 	struct before before[BATCH_CALLS];
 };
 
@@ -117,7 +116,7 @@ static enum outcome run_saved(struct store *store, struct call *call)
 	return rc ? WAS_DROPPED : WENT_WELL;
 }
 
-/* Whether there is an i-th call; if not, asks the source for more. */
+/* Whether the batch has a call number i. Asks the source for more calls first if needed. */
 static bool batch_has(struct batch *b, size_t i)
 {
 	if (i == b->n && b->source && i < BATCH_CALLS) {
@@ -128,7 +127,8 @@ static bool batch_has(struct batch *b, size_t i)
 	return i < b->n;
 }
 
-/* Runs calls until the time is over; b->n becomes how many were tried. */
+/* Runs calls until BATCH_MS are over or a call goes wrong; sets b->n to the number of calls
+ * run. */
 static enum outcome run_together(struct batch *b, bool saved)
 {
 	int64_t end = clock_steady_ms() + BATCH_MS;
@@ -154,7 +154,8 @@ static void put_all_back(struct batch *b)
 		batch_put_back(b->calls[i], &b->before[i]);
 }
 
-/* Whether it only writes what was spent, which is not worth a sync of the disk. */
+/* Whether the batch is one call that only writes the caller's spending, which is not worth a
+ * sync of the disk. */
 static bool is_lax(const struct batch *b)
 {
 	return b->n == 1 && (b->calls[0]->op->flags & OP_LAX);
@@ -178,7 +179,7 @@ static int keep_rates(struct batch *b, size_t *n, struct fault *f)
 	return 0;
 }
 
-/* COMMIT, with what was spent meanwhile. */
+/* Stores the rate buckets that the calls spent, and commits. */
 static int batch_commit(struct batch *b, struct fault *f)
 {
 	size_t n;
@@ -193,8 +194,7 @@ static int batch_commit(struct batch *b, struct fault *f)
 	return rc;
 }
 
-/* Runs the calls in one transaction; b->n is lowered to the number of calls it
- * decided. */
+/* Runs the calls in one transaction; sets b->n to the number of calls run. */
 static enum outcome run_transaction(struct batch *b, bool saved)
 {
 	struct fault why = { 0 };
@@ -231,7 +231,7 @@ size_t batch_run(struct store *store, struct call **calls, size_t n,
 	for (size_t i = 0; i < b.n; i++)
 		batch_keep(&b.before[i], calls[i]);
 	went = run_transaction(&b, false);
-	/* A call that failed alone has already been undone. */
+	/* The rollback has already undone a single failed call. */
 	if (went == LEFT_A_TRACE && b.n == 1)
 		return 1;
 	b.source = NULL;

@@ -14,12 +14,12 @@
 /* --- workers ----------------------------------------------------------------- */
 
 /*
- * workers - the threads of a host that run calls which may take long: those on
- * the vault's files, and the reading of what turns print.
+ * workers - the threads of a host that run calls which may take long.
  *
- * Each has a connection of its own and takes its turn to write as any process
- * does.  They are few, so that they do not eat the machine.  A call that waits for
- * another one's lock keeps its thread, and the jobs queued behind it wait.
+ * Such calls work on the vault's files, or read the output of turns. Each worker has a
+ * connection of its own to the state, and waits for its turn to write as any process does.
+ * There are only a few workers, so that they do not use up the machine. A call that waits for
+ * another call's lock keeps its thread, and the jobs queued behind it wait.
  */
 
 enum { WORKERS = 4 };
@@ -41,8 +41,9 @@ struct workers {
 	void *arg;
 };
 
-/* An earlier process may have decided a change of the vault and died before making
- * it: it is made now.  And notes' time in the trash may be over. */
+/* An earlier process may have decided a change of the vault and ended before it made the
+ * change; the worker makes the change now. The worker also removes notes whose time in the
+ * trash is over. */
 static void workers_sweep(struct worker *w)
 {
 	struct call call = { .store = w->store, .settings = &w->all->home->settings };
@@ -83,7 +84,7 @@ static void workers_work(void *arg)
 	}
 }
 
-/* The first thread begins with what is left of earlier processes. */
+/* The first thread begins with the work that earlier processes left undone. */
 static void work_first(void *arg)
 {
 	struct worker *w = arg;
@@ -109,7 +110,7 @@ static int worker_open(struct workers *all, int i, struct fault *f)
 	return 0;
 }
 
-/* runs what is queued; NULL is fine */
+/* runs the queued jobs first; `all` may be NULL */
 static void workers_close(struct workers *all)
 {
 	if (!all)
@@ -124,8 +125,8 @@ static void workers_close(struct workers *all)
 	free(all);
 }
 
-/* `done` gets each job when it has run, on its thread.  A thread opens the state
- * at its first call. */
+/* `done` gets each job after its run, on the worker's thread. A worker opens the state at its
+ * first call. */
 static int workers_open(struct workers **out, const struct home *home, batch_done *done,
 			void *arg, struct fault *f)
 {
@@ -147,7 +148,7 @@ static int workers_open(struct workers **out, const struct home *home, batch_don
 }
 
 enum {
-	PART = 8, /* writes that are worth a wake-up of the writer's thread */
+	PART = 8, /* this many writes are worth a wake-up of the writer's thread */
 	RETRY_MS = 100,
 };
 
@@ -161,15 +162,15 @@ static void calls_refuse(struct host *host, struct job *job)
 	chain_add(&host->calls->early, job);
 }
 
-/* Operations that work on files have threads of their own: they would hold up the
- * threads that only query the store. */
+/* Operations that work on files run on threads of their own: they would hold up the threads
+ * that only query the store. */
 static bool calls_is_slow(const struct job *job)
 {
 	return job->call.op && job->call.op->steps;
 }
 
-/* Gives the writer's thread the writes of the clock and then, unless these are held, those
- * of callers.  With `part` others follow before the loop sleeps. */
+/* Gives the writer's thread the writes that the clock makes due and then, unless `held`, the
+ * writes of callers. `part`: further writes follow before the loop sleeps. */
 static void hand_writes(struct host *host, bool held, bool part)
 {
 	struct calls *c = host->calls;
@@ -199,7 +200,7 @@ void host_write(struct host *host, struct job *job)
 	c->n_writes++;
 	job->writing = true;
 	chain_add(calls_is_slow(job) ? &c->works : &c->writes, job);
-	/* The writer's thread begins while the loop still reads what the others say. */
+	/* The writer's thread begins while the loop still reads calls of other clients. */
 	if (c->writes.n == PART && !reaper_holds(host))
 		hand_writes(host, false, true);
 }

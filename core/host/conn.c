@@ -15,7 +15,7 @@
 #include "core/wire/wire.h"
 #include "ops.gen.h"
 
-/* Asks the system for descriptors, and counts the places. */
+/* Asks the system for more descriptors, and computes the number of places for clients. */
 static void crowd_open(struct crowd *crowd)
 {
 	struct rlimit r;
@@ -33,8 +33,8 @@ static void crowd_open(struct crowd *crowd)
 		crowd->most = r.rlim_cur / 2;
 }
 
-/* The answer is in the client's socket before the connection is closed: the socket's
- * buffer is still empty, so the answer fits. */
+/* Sends the fault before the connection is closed: the socket's buffer is still empty, so the
+ * fault fits. */
 static void crowd_turn_away(struct conn *c, const char *why)
 {
 	struct fault f = { 0 };
@@ -53,7 +53,7 @@ static bool is_silent(const struct conn *c, uint64_t now)
 	return c->seated && !c->started && now - c->since >= CLIENT_SILENT_MS;
 }
 
-/* The newest clients stand first. */
+/* Closes the oldest silent client. The list begins with the newest client. */
 static void crowd_make_room(struct host *host)
 {
 	struct conn *oldest = NULL;
@@ -67,8 +67,8 @@ static void crowd_make_room(struct host *host)
 	conn_close(oldest);
 }
 
-/* Gives a new client a place.  False: the client got the fault that all places are taken;
- * close the client. */
+/* Gives a new client a place. False: all places are taken and the client was sent that fault;
+ * the caller closes the client. */
 static bool crowd_enter(struct conn *c)
 {
 	struct crowd *crowd = &c->host->clients->crowd;
@@ -88,7 +88,7 @@ static bool crowd_enter(struct conn *c)
 	return true;
 }
 
-/* It is closing. */
+/* Frees the place of a client that closes. */
 static void crowd_leave(struct conn *c)
 {
 	c->host->clients->crowd.n -= c->seated;
@@ -119,7 +119,7 @@ static void close_largest(struct host *host)
 		close_one(most, "the most of all where there is no room for more");
 }
 
-/* It is closing. */
+/* Subtracts the unread answers of a client that closes. */
 static void unread_forget(struct conn *c)
 {
 	c->host->clients->unread.memory -= c->unread.memory;
@@ -156,9 +156,9 @@ void unread_tick(struct host *host)
 }
 
 enum {
-	JOBS_MOST = 256, /* under way per connection */
-	/* Calls under way on all connections; above it each may have JOBS_FEW only, until a quarter of
-	 * them is done. */
+	JOBS_MOST = 256, /* calls under way per connection */
+	/* Calls under way on all connections; above this number each connection may have only
+	 * JOBS_FEW, until a quarter of the calls is done. */
 	JOBS_ALL = 4096,
 	JOBS_FEW = 8,
 	READS_MOST = 16, /* reads under way per connection: answers may be large */
@@ -247,8 +247,7 @@ static void link_job(struct conn *c, struct job *job)
 		c->solo = job;
 }
 
-/* Ends the time of too many calls: reads on from each client that was held up by the
- * calls of others. */
+/* Ends the crowding: reads on from each client that was held up by the calls of other clients. */
 static void end_crowding(struct host *host)
 {
 	host->clients->crowded = false;
@@ -292,18 +291,19 @@ static void start_job(struct conn *c, struct job *job)
 
 /*~ A frame arrives.  Station 4 of 12.
  *
- * All connections live on one thread, the loop of libuv.  It never waits for the database,
- * so a slow disk makes nobody deaf.  A frame is four bytes of length and a JSON object; from
- * here on it is a `job`: the call, its memory, and the way back to its connection.
+ * All connections are served by one thread, the loop of libuv. The loop never waits for the
+ * database, so it goes on reading from all clients when the disk is slow. A frame is four bytes
+ * of length and a JSON object. From here on the frame is a `job`: the call, its memory, and its
+ * connection.
  *
- * The client may be broken, or an enemy.  So everything is counted before it is done: how
- * long a frame may be, how many calls may be under way (held_up), and how many bytes of
- * answers may lie unread.  A client beyond its bound is not read from; the kernel
- * then stops it from writing, and the others do not notice.  docs/limits.md lists what each
- * of them can cost, and the test that holds it.
+ * The client may be broken or hostile. So the host bounds the length of a frame, the number of
+ * calls under way (held_up), and the bytes of unread answers. The host stops reading from a
+ * client beyond a bound. The kernel then stops this client from writing, and other clients do
+ * not notice. docs/limits.md lists what a client can cost by each bound, and the test of the
+ * bound.
  *
- * start_job() gives writes to the one thread that writes.  Reads go to other threads, but
- * not before the writes that the same client sent earlier: a client sees what it did.
+ * start_job() gives writes to the one thread that writes. Reads go to other threads, but only
+ * after the earlier writes of the same client are done: a client sees its own writes.
  *
  * First, however, the job has to be understood, and its caller known.
  *
@@ -335,8 +335,7 @@ static void on_frame(struct conn *c)
 	conn_mark_dirty(c);
 }
 
-/* Takes frames from `data` until the connection is held up; returns how many
- * bytes were taken. */
+/* Takes frames from `data` until the connection is held up. Returns the number of bytes taken. */
 static size_t take_frames(struct conn *c, const char *data, size_t len)
 {
 	struct fault f = { 0 };
@@ -348,8 +347,8 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 
 		at += used;
 		if (rc < 0) {
-			/* After bytes that are no frame, nothing later on this
-			 * connection can be understood. */
+			/* After a malformed frame the beginning of the next frame is unknown,
+			 * so the connection ends. */
 			wire_write_fault(&c->flow.out, &f, !c->greeted, NULL);
 			flow_send(&c->flow);
 			conn_close(c);
@@ -361,8 +360,8 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 	return at;
 }
 
-/* A send that is under way runs to its end; calls that only wait or receive are not
- * run any more. */
+/* A send that is under way runs to its end. A call that only waits or receives is not run any
+ * more. */
 static void conn_abandon_job(struct conn *c, struct job *job)
 {
 	if (job->parked_at) {
@@ -409,8 +408,8 @@ static void conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	size_t used = 0;
 
 	if (n == UV_EOF) {
-		/* The client may have closed only its sending side, but the host
-		 * cannot know: its waiting calls end. */
+		/* The client may have closed only its sending side, but the host cannot tell:
+		 * it ends the client's waiting calls. */
 		c->ended = true;
 		uv_read_stop(stream);
 		conn_abandon(c);
@@ -439,7 +438,7 @@ static void conn_on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 	*buf = uv_buf_init(c->host->buffer, sizeof(c->host->buffer));
 }
 
-/* Goes on with what came while the connection was held up. */
+/* Takes the frames that arrived while the connection was held up. */
 static void read_on(struct conn *c)
 {
 	if (c->rest.len > 0 && !held_up(c)) {
@@ -458,8 +457,8 @@ static void read_on(struct conn *c)
 
 /* --- answers ------------------------------------------------------------------ */
 
-/* A read is run once the writes before the read are done, and when its answer will soon
- * have room.  After a large answer, the next answer may be large too. */
+/* Runs a read when the earlier writes are done and few bytes of answers are unread. After a
+ * large answer, the next answer may be large too, so then reads run one at a time. */
 static void release_held(struct conn *c)
 {
 	struct unread_all *all = &c->host->clients->unread;
@@ -478,8 +477,8 @@ static void release_held(struct conn *c)
 	}
 }
 
-/* A large read of the connection `served` (NULL: it closes) is over: the others come
- * first, so that nobody waits for ever. */
+/* A large read of the connection `served` (NULL: the connection closes) is over. Connections
+ * behind `served` in the list may read first, so that no connection waits for ever. */
 static void large_read_over(struct host *host, struct conn *served)
 {
 	host->clients->unread.large_reads--;
@@ -490,7 +489,7 @@ static void large_read_over(struct host *host, struct conn *served)
 		release_held(c);
 }
 
-/* The first run of a write is over (a wait may go on). */
+/* The first run of a write is over; the call may still wait for a change. */
 static void conn_written(struct conn *c, struct job *job)
 {
 	if (job->counted)
@@ -511,8 +510,8 @@ static void conn_unref(struct conn *c)
 	free(c);
 }
 
-/* Says what is wrong with us or the machine; and, where the log takes that, each call.  No
- * argument stands there: it may be a secret or the text of a message. */
+/* Logs a call that failed by a fault of the host or of the machine; at the debug level, logs
+ * each call. Arguments are never logged: they may be secrets or the text of a message. */
 static void log_call(struct host *host, const struct call *call, uint64_t ns)
 {
 	const enum fault_code code = call->fault.code;
@@ -549,12 +548,13 @@ void conn_answer(struct job *job)
 	else if (told)
 		dialect_answer(c, job);
 	large = c->flow.out.len - before >= UNREAD_LARGE;
-	if (large || (told && read)) /* small answers of writes say nothing of reads */
+	/* A small answer of a write does not predict the size of the answers of reads. */
+	if (large || (told && read))
 		c->unread.small = !large;
 	handout_answered(c, job, told);
 	job_free(job);
-	/* A large answer is sent and counted at once: many of them in one turn of the loop
-	 * would be too much. */
+	/* A large answer is sent and counted at once: many unsent large answers in one turn of
+	 * the loop would take too much memory. */
 	if (large)
 		conn_send_out(c);
 	conn_mark_dirty(c);
@@ -564,8 +564,8 @@ void conn_answer(struct job *job)
 		conn_unref(c);
 }
 
-/* A read by somebody whose lease is under half left: another write, in the same name,
- * renews it. */
+/* A read's caller has a lease with under half of its time left. The host renews the lease by a
+ * write in the caller's name. */
 static void conn_renew(struct conn *c, const struct job *read)
 {
 	const struct identity id = call_renewer(&read->call);
@@ -580,7 +580,7 @@ static void conn_renew(struct conn *c, const struct job *read)
 	host_submit(c->host, job);
 }
 
-/* A job is over, or has to ask a guest, or waits. */
+/* A job has run: answers the call, or asks a guest, or lets the call wait. */
 static void conn_go_on(struct job *job)
 {
 	struct conn *c = job->conn;
@@ -616,7 +616,7 @@ static void conn_go_on(struct job *job)
 	conn_answer(job);
 }
 
-/* A job is back from its thread. */
+/* A job has returned from its thread. */
 static void on_job(struct job *job)
 {
 	struct conn *c = job->conn;
@@ -624,7 +624,7 @@ static void on_job(struct job *job)
 	const bool large = job->large, closing = c->closing;
 
 	job->large = false;
-	conn_go_on(job); /* it may close the connection, and free one that was closing */
+	conn_go_on(job); /* may close the connection, and frees it if it was closing */
 	if (large)
 		large_read_over(host, closing || c->closing ? NULL : c);
 }
@@ -704,7 +704,7 @@ struct conn *conn_single(struct host *host, void (*told)(struct conn *c, struct 
 		return NULL;
 	c->told = told;
 	c->owner = owner;
-	c->unread.small = true; /* no answers of it lie unread here */
+	c->unread.small = true; /* this connection has no unread answers */
 	return c;
 }
 

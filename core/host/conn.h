@@ -1,12 +1,12 @@
 /*
  * conn - a connection of a client to the host's socket.
  *
- * A frame is a Hello (first, optional), a Call, or one of the older messages
- * that a guest's agent may send.  Calls with an id are answered in any order;
- * a call without an id delays the next frames until its answer.  A read waits
- * until the writes that were sent before it are done.  A client that does not
- * read is not read from, and is closed when that lasts or takes too much memory:
- * see below.
+ * A frame is a Hello (first, optional), a Call, or one of the older messages that a guest's
+ * agent may send. Calls with an id are answered in any order; a call without an id delays the
+ * next frames until its answer. A read waits until the writes that were sent before it are
+ * done. The host stops reading from a client that does not read its answers. The host closes
+ * the client when it does not read for too long, or when its answers take too much memory: see
+ * below.
  */
 #ifndef CORE_HOST_CONN_H
 #define CORE_HOST_CONN_H
@@ -23,18 +23,17 @@
 /*
  * How many clients are connected to the host's socket at once.
  *
- * Half of the descriptors that the process may have are theirs, CLIENTS_MOST at
- * most; the rest is for guests and for the host itself.  When all places are taken,
- * the oldest client that has never sent a frame is closed.  Without such a client, the
- * new client gets a fault and is closed.
+ * Half of the process's descriptors are for clients, CLIENTS_MOST at most. The rest is for
+ * guests and for the host itself. When all places are taken, the oldest client that has never
+ * sent a frame is closed. Without such a client, the new client gets a fault and is closed.
  */
 
 enum {
 	CLIENTS_MOST = 4096,
-	CLIENT_SILENT_MS = 1000, /* nobody makes room sooner: it may only have come */
+	CLIENT_SILENT_MS = 1000, /* a silent client may be closed only after this time */
 };
 
-/* The host's. */
+/* The places for clients, counted for the whole host. */
 struct crowd {
 	size_t n, most;
 	struct log_pause refused;
@@ -43,33 +42,39 @@ struct crowd {
 /*
  * Answers that clients have not read, bounded in bytes and in time.
  *
- * A client that does not read is not read from (conn.c); here it is closed when that
- * lasts, or when all clients' unread answers together take too much memory.
+ * The host stops reading from a client that does not read its answers (conn.c). It closes the
+ * client when the client does not read for too long, or when all clients' unread answers
+ * together take too much memory.
  */
 
 enum {
-	UNREAD_SOFT = 1 << 20, /* of one client: no more calls are taken or run */
-	UNREAD_SOFT_S = 60, /* so long above that, and it is closed */
-	UNREAD_HARD = 64 << 20, /* of one client: it is closed */
-	UNREAD_ALL = 256 << 20, /* of all: who has most is closed */
+	/* Unread bytes of one client above which no more calls of the client are taken or
+	 * run. */
+	UNREAD_SOFT = 1 << 20,
+	UNREAD_SOFT_S = 60, /* a client above UNREAD_SOFT for so long is closed */
+	/* Unread bytes of one client above which the client is closed. */
+	UNREAD_HARD = 64 << 20,
+	/* Bytes of all clients' buffers above which the client with the most bytes is closed. */
+	UNREAD_ALL = 256 << 20,
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
-	/* How many reads run at a time for all clients whose last answer was that large, or
-	 * who had no answer yet: each read holds its rows until the answer is written. */
+	/* How many reads run at a time for all clients whose last answer had UNREAD_LARGE
+	 * bytes, or who had no answer yet. Each read holds its rows until the answer is
+	 * written. */
 	UNREAD_LARGE_READS = 4,
 };
 
-/* A client's. */
+/* The unread answers of one client. */
 struct unread {
-	size_t memory; /* of the buffers of its unread answers, as counted in the host */
-	int seconds; /* above UNREAD_SOFT without a break; the host ran meanwhile */
-	bool small; /* the answer of its last read was; not before it had one */
+	size_t memory; /* bytes of its buffers, as counted in unread_all.memory */
+	int seconds; /* above UNREAD_SOFT without a break, while the host ran */
+	bool small; /* the last read's answer was small; false before the first */
 };
 
-/* The host's. */
+/* The unread answers of all clients. */
 struct unread_all {
-	size_t memory; /* of the buffers of all clients' unread answers */
-	int large_reads; /* under way, at most UNREAD_LARGE_READS */
+	size_t memory; /* bytes of the buffers of all clients' unread answers */
+	int large_reads; /* large reads under way, at most UNREAD_LARGE_READS */
 	struct log_pause closed;
 };
 
@@ -78,72 +83,73 @@ void unread_tick(struct host *host);
 
 struct conn {
 	struct host *host;
-	struct conn *next, **at; /* in host->clients->first */
-	struct conn *dirty; /* in host->clients->dirty */
+	struct conn *next, **at; /* links of the list host->clients->first */
+	struct conn *dirty; /* link of the list host->clients->dirty */
 	uv_pipe_t pipe;
 	struct frame_reader reader;
 	struct text rest; /* bytes that came while the connection was held up */
 	size_t rest_used;
-	struct flow flow; /* answers */
+	struct flow flow; /* answers on their way to the client */
 	struct unread unread; /* how much of `flow` the client has not read */
 	bool is_dirty, closing, closed, ended, stopped;
 
-	struct job *jobs; /* under way, parked ones included */
+	struct job *jobs; /* calls under way, parked calls included */
 	size_t n_jobs;
-	struct job *solo; /* the call without an id */
-	struct chain held; /* reads behind writes, or behind answers */
-	size_t n_reads; /* with the readers */
+	struct job *solo; /* the call under way that has no id */
+	struct chain held; /* reads that wait for writes, or for room for answers */
+	size_t n_reads; /* reads that the readers' threads run now */
 	uint64_t writes_sent, writes_done;
-	struct receipts handouts; /* answered, not known to have arrived: handout.h */
+	struct receipts handouts; /* answers that may not have arrived: handout.h */
 
 	struct identity identity;
-	char *texts; /* behind identity's pointers */
+	char *texts; /* memory of the identity's texts */
 	bool greeted, started;
-	bool seated; /* it has a place of the crowd's */
-	uint64_t since; /* ... from this loop time on */
+	bool seated; /* the client has a place of the crowd */
+	uint64_t since; /* loop time at which the client got its place */
 	bool pinned; /* the channel sets the identity; the client cannot */
 
-	/* A single call that came without a connection, over HTTP: it is told here, and then
-	 * over.  NULL: there is a connection. */
+	/* Set for a single call over HTTP, which has no connection: gets the answer, and the
+	 * conn ends. NULL: there is a connection. */
 	void (*told)(struct conn *c, struct job *job);
-	void *owner; /* the callee's; NULL: nobody waits for the answer any more */
+	void *owner; /* belongs to `told`; NULL: nobody waits for the answer any more */
 };
 
 /* All connections of the host. */
 struct clients {
 	struct conn *first, *dirty;
 	size_t n_jobs; /* calls of all connections that are not answered yet */
-	bool crowded; /* they were too many, and are not few again */
+	bool crowded; /* n_jobs has reached JOBS_ALL, and is not yet 3/4 of it */
 	struct unread_all unread;
 	struct crowd crowd;
-	struct log_pause failed; /* calls, by a fault of ours or of the machine */
+	struct log_pause failed; /* pauses the log of failed calls */
 };
 
-/* Takes a client that connects to the listener; closes it at once if it
- * is another user's or there is no room. */
+/* Takes a client that connects to the listener. Closes the client at once if it belongs to
+ * another user or if there is no room. */
 void conn_accept(struct host *host);
 
-/* A client at the other end of a descriptor, which is taken over, on a channel that
- * proves who it is. `who` is copied. */
+/* Takes over a descriptor whose other end is a client, on a channel that proves the client's
+ * identity. `who` is copied. */
 void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted);
 
-/* Makes room for a single call, which conn_call() starts; `told` is called with its answer
- * unless conn_close() comes before.  NULL: no memory. */
+/* Makes a conn for a single call, which conn_call() starts. `told` is called with the call's
+ * answer unless conn_close() is called before. NULL: no memory. */
 struct conn *conn_single(struct host *host, void (*told)(struct conn *c, struct job *job),
 			 void *owner);
 /* Starts a decoded call. */
 void conn_call(struct conn *c, struct job *job);
 
-/* Ends the call with this id, since nobody waits for it any more, or takes back its answer, since
- * that was lost.  `gone`: the caller left without a word and may have seen the answer. */
+/* Ends the call with this id, whose answer nobody waits for any more. If the call has been
+ * answered, takes back the answer, which was lost. `gone`: the caller left without a cancel and
+ * may have seen the answer. */
 void conn_cancel(struct conn *c, const char *id, bool gone);
 
-/* Writes what `dirty` connections have; called before each poll. */
+/* Sends the answers of `dirty` connections; called before each poll. */
 void conn_flush(struct host *host);
 void conn_close(struct conn *c);
 
-/* Answers a call of a connection and frees the job; with the connection gone
- * it only frees it. */
+/* Answers a call of a connection and frees the job. If the connection is gone, only frees the
+ * job. */
 void conn_answer(struct job *job);
 
 #endif

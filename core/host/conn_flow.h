@@ -1,8 +1,8 @@
 /*
  * conn_flow - bytes on their way out of a stream.
  *
- * Bytes are gathered in `out`, and the kernel gets them at once where it takes
- * them.  The loop sends the rest later; new bytes are gathered meanwhile.
+ * New bytes are gathered in `out`. The kernel gets as many of them at once as it takes; the
+ * loop sends the rest later, while further bytes are gathered.
  */
 #ifndef CORE_HOST_CONN_FLOW_H
 #define CORE_HOST_CONN_FLOW_H
@@ -13,23 +13,23 @@
 
 struct flow {
 	uv_stream_t *stream;
-	struct text out; /* to be sent */
-	struct text sending; /* with the kernel, in part */
+	struct text out; /* bytes to be sent next */
+	struct text sending; /* bytes of which the kernel has taken a part */
 	uv_write_t write;
 	bool busy;
-	/* A write that had to wait is over: 0 or a libuv error. */
+	/* Called when a write that had to wait is over; `status` is 0 or a libuv error. */
 	void (*wrote)(struct flow *flow, int status);
 	void *arg;
 };
 
-/* Sends what is there; 0 or a libuv error, after which the stream is to be
+/* Sends the gathered bytes. Returns 0 or a libuv error; after an error the stream must be
  * closed. */
 int flow_send(struct flow *flow);
 size_t flow_left(const struct flow *flow); /* bytes not sent */
-size_t flow_memory(const struct flow *flow); /* bytes of the buffers that hold them */
-void flow_release(struct flow *flow); /* once the stream is closed */
+size_t flow_memory(const struct flow *flow); /* bytes of memory that the buffers take */
+void flow_release(struct flow *flow); /* call when the stream is closed */
 
-/* Empties `t`, and gives its memory back if that is much. */
+/* Empties `t`, and frees its memory if that is much. */
 void flow_empty(struct text *t);
 
 #endif

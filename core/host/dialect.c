@@ -17,13 +17,13 @@
 /* --- fit --------------------------------------------------------------------- */
 
 /*
- * Answers that a guest has part in, made to fit a frame.
+ * Cuts the answers that contain a guest's data, so that they fit a frame.
  *
- * The database's part of an answer was measured before COMMIT (core/call/space.h).  The
- * guest's part came later, in any number of frames.
+ * The database's part of an answer was measured before COMMIT (core/call/space.h). The guest's
+ * part arrived later, in any number of frames.
  */
 
-/* Errors come first: they are short as a rule, and output is what is cut. */
+/* Errors get room first: they are usually short. Output is cut. */
 static void fit_exec(struct job *job)
 {
 	struct workspace_exec_out *out = job->call.out;
@@ -46,7 +46,7 @@ static void fit_exec(struct job *job)
 	out->has_job_id = out->job_id != 0;
 }
 
-/* Cuts what a guest has sent that heeds no bound to what the caller allows. */
+/* Cuts output to the caller's bound, which an older guest may not have kept. */
 static void fit_poll(struct job *job)
 {
 	struct workspace_exec_poll_out *out = job->call.out;
@@ -74,8 +74,8 @@ static void fit_list_dir(struct job *job)
 	out->has_more = out->more = true;
 }
 
-/* How many of the bytes are a text without NUL; a character may be cut at the end where
- * more of the file is behind it.  0: they are none. */
+/* The number of bytes that are a text without NUL. With `more`, the last character may be cut,
+ * since the file goes on. 0: the bytes are no text. */
 static size_t text_bytes(const char *bytes, size_t n, bool more)
 {
 	size_t at = 0, wide;
@@ -89,7 +89,7 @@ static size_t text_bytes(const char *bytes, size_t n, bool more)
 	return at == n || (more && bytes[at] && n - at < 4) ? at : 0;
 }
 
-/* Models are shown so much and no more, and read a text better than base64. */
+/* Gives a model a part of the file in plain text, which it reads better than base64. */
 static void fit_read(struct job *job)
 {
 	struct workspace_file_read_out *out = job->call.out;
@@ -111,8 +111,8 @@ static void fit_read(struct job *job)
 	out->size = (int64_t)n;
 }
 
-/* Cuts the answer to what fits: whole items of a list, the first parts of a
- * command's output with their sizes and the job that holds the rest. */
+/* Cuts the answer to its room: keeps whole items of a list, or the first parts of a command's
+ * output, with the full sizes and the job that holds the rest. */
 static void fit_answer(struct job *job)
 {
 	space_open(&job->call);
@@ -129,9 +129,10 @@ static void fit_answer(struct job *job)
 struct speech {
 	const char *type;
 	enum heard (*hear)(struct conn *c, struct job *job, struct fault *f);
-	/* Appends the answer to c->flow.out; a fault is answered by the caller. */
+	/* Appends the answer to c->flow.out; sets `f` if that fails, and the caller sends the
+	 * fault. */
 	void (*answer)(struct conn *c, struct job *job, struct fault *f);
-	bool tells_conflicts; /* its answer has a place for them */
+	bool tells_conflicts; /* the answer has a field for conflicts */
 };
 
 static const char *speech_text(const json_t *json, const char *key);
@@ -142,10 +143,10 @@ static enum heard speech_decode(struct conn *c, struct job *job, const struct op
 				json_t *args, struct fault *f);
 
 /*
- * The vault, and teams below a team, as a guest's agent says them.
+ * Calls for the vault and for sub-teams, in the messages of a guest's agent.
  */
 
-/* --- hearing -------------------------------------------------------------------- */
+/* --- reading of messages -------------------------------------------------------- */
 
 static enum heard hear_vault_read(struct conn *c, struct job *job, struct fault *f)
 {
@@ -189,8 +190,8 @@ static enum heard hear_vault_list(struct conn *c, struct job *job, struct fault 
 	return speech_decode(c, job, op_vault_list, args, f);
 }
 
-/* Searches as the older dialect did: unless the message says otherwise, for a regular
- * expression, with two lines around each match. */
+/* Searches as the older dialect did: for a regular expression, with two lines around each
+ * match, unless the message sets other values. */
 static enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;
@@ -230,7 +231,7 @@ static enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f
 	return speech_decode(c, job, op_team_create, args, f);
 }
 
-/* --- answering ------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------- */
 
 static void answer_vault_read(struct conn *c, struct job *job, struct fault *f)
 {
@@ -298,7 +299,7 @@ static void answer_sub_team(struct conn *c, struct job *job, struct fault *f)
 	wire_write(&c->flow.out, "SubTeamCreated", &m, job->id, f);
 }
 
-/* A text of a message; an empty one is none. */
+/* A text of a message; NULL if it is absent or empty. */
 static const char *speech_text(const json_t *json, const char *key)
 {
 	const char *s = json_find_text(json, key);
@@ -321,7 +322,7 @@ static const char *dialect_keep(char **at, const char *s)
 	return kept;
 }
 
-/* The texts of an identity in one piece, which the connection owns. */
+/* Copies the texts of an identity into one block of memory, which the connection owns. */
 static void keep_identity(struct conn *c, const struct identity *who)
 {
 	const char *const all[] = { who->team, who->agent, who->token, who->session };
@@ -344,8 +345,8 @@ void dialect_pin(struct conn *c, const struct identity *who)
 	keep_identity(c, who);
 }
 
-/* A client that names an agent is that agent and proves it with the agent's token; an
- * operator acts as an agent by saying `as`. */
+/* A client that names an agent acts as that agent, and proves its right with the agent's token.
+ * An operator acts as an agent by the member `as` of its Hello. */
 static void take_identity(struct conn *c, const json_t *hello)
 {
 	bool as = json_is_true(json_object_get(hello, "as"));
@@ -365,7 +366,7 @@ static void take_identity(struct conn *c, const json_t *hello)
 	keep_identity(c, &who);
 }
 
-/* Refuses a claim to be another agent where the channel proves who speaks. */
+/* Refuses a Hello that names another agent than the channel proves. */
 static int check_claims(struct conn *c, const json_t *hello, struct fault *f)
 {
 	const char *agent = speech_text(hello, "agent"),
@@ -422,7 +423,8 @@ static enum heard speech_decode(struct conn *c, struct job *job, const struct op
 	return HEARD_CALL;
 }
 
-/* How the caller wants its answer; less than any answer needs counts as that much. */
+/* Reads the form in which the caller wants its answer. A bound under ROOM_LEAST counts as
+ * ROOM_LEAST. */
 static struct form form_of(json_t *json)
 {
 	json_int_t most = json_int_at(json, "most");
@@ -437,16 +439,16 @@ static struct form form_of(json_t *json)
 /*~ The caller and the call.  Station 5 of 12.
  *
  * op_find() looks the operation up by its name, and call_decode() turns the JSON into the C
- * struct that its table describes: types, sizes, patterns and the count of lists are
- * checked there, once for all doors.  A handler therefore never sees a text that is too
- * long or a number out of range, and has no code for it.
+ * struct that its table describes: call_decode() checks types, sizes, patterns and the lengths
+ * of lists, once for all doors. A handler therefore never sees a text that is too long or a
+ * number out of range, and has no code for it.
  *
- * The identity comes from the connection and not from the call.  A connection that a guest
- * has made is `pinned`: it came over a channel that only this VM can use.  So a program in
- * the VM always speaks as the agent of that VM, even if it claims to be another one.  The
- * socket of the host can be opened only by this user.  There a client says in its Hello who
- * it is, and proves it with a token unless it is the operator.  The state knows whether the
- * agent exists and whether its token is good; so core/call/call.c judges both inside the
+ * The identity is taken from the connection and not from the call. A connection that a guest
+ * has made is `pinned`: it uses a channel that only this VM can use. So a program in the VM
+ * always speaks as the agent of that VM, even if it claims to be another one. The socket of the
+ * host can be opened only by this user. A client of this socket names its agent in its Hello,
+ * and proves its identity with a token unless it is the operator. Only the state shows whether
+ * the agent exists and whether the token is valid. So core/call/call.c checks both inside the
  * transaction.
  *
  * The other functions of this file speak the older dialect of the wire, with one message
@@ -471,7 +473,7 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 		args = json_object();
 		json_object_set_new(job->packet.json, "args", args);
 	}
-	/* Several clients may share a channel: each one names its session. */
+	/* Several clients may share a channel: each client names its session. */
 	if (c->pinned && speech_text(job->packet.json, "session"))
 		snprintf(session, sizeof(session), "%s",
 			 speech_text(job->packet.json, "session"));
@@ -515,8 +517,8 @@ static enum heard hear_arrived(struct conn *c, struct job *job, struct fault *f)
 	return HEARD_ANSWERED;
 }
 
-/* Arguments for the operation that an older message stands for; they live in the
- * message's own object. */
+/* Makes the arguments for the operation that an older message means. They are freed with the
+ * message. */
 static json_t *speech_args(struct job *job)
 {
 	json_t *args = json_object();
@@ -525,7 +527,7 @@ static json_t *speech_args(struct job *job)
 	return args;
 }
 
-/* Copies a member of `from`, unless it is absent, null or "". */
+/* Copies a member of `from` if it is present and neither null nor "". */
 static void speech_copy(json_t *args, const char *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
@@ -554,7 +556,7 @@ static enum heard hear_message(struct conn *c, struct job *job, struct fault *f)
 	return speech_decode(c, job, op_message_send, args, f);
 }
 
-/* A client that gives no request_id could not ask for lost messages again: they are
+/* A client without a request_id cannot ask for lost messages again, so its messages are
  * acknowledged at once. */
 static enum heard hear_receive(struct conn *c, struct job *job, struct fault *f)
 {
@@ -584,7 +586,7 @@ static enum heard hear_claim(struct conn *c, struct job *job, struct fault *f)
 
 /* --- answers ------------------------------------------------------------------ */
 
-/* printf would be a tenth of what an answer costs. */
+/* printf() would take a tenth of the time of an answer. */
 static void add_int(struct text *out, int64_t n)
 {
 	char digits[24], *at = digits + sizeof(digits);
@@ -613,7 +615,7 @@ static void dialect_add_id(struct text *out, const json_t *id)
 	free(s);
 }
 
-/* Appends a CallResult of any call; `old` and `id` as in wire.h. */
+/* Appends a CallResult for any call. `old`: the client said no Hello; `id`: the request's id. */
 static void dialect_result(struct text *out, struct call *call, bool old,
 			   const json_t *id)
 {
@@ -683,8 +685,8 @@ static void answer_receive(struct conn *c, struct job *job, struct fault *f)
 	wire_write(&c->flow.out, "TeamMessages", &m, job->id, f);
 }
 
-/* A task that somebody else has claimed is reported in the answer, not as a fault, as
- * the older host did. */
+/* If another agent has claimed the task, says so in the answer and not as a fault, as the older
+ * host did. */
 static void answer_claim(struct conn *c, struct job *job, struct fault *f)
 {
 	const struct task_claim_out *out = job->call.out;
@@ -713,7 +715,7 @@ static void answer_call(struct conn *c, struct job *job, struct fault *f)
 	dialect_result(&c->flow.out, &job->call, !c->greeted, job->id);
 }
 
-/* --- what is understood ------------------------------------------------------------ */
+/* --- messages that the host understands -------------------------------------------- */
 
 static const struct speech speeches[] = {
 	{ "Call", hear_call, answer_call, true },

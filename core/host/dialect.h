@@ -1,9 +1,9 @@
 /*
  * dialect - a client's messages as calls, and their answers as messages.
  *
- * Call carries any operation.  The older messages of a guest's agent
- * (TeamMessage, TeamReceive, TaskClaim) become the calls that they stand for
- * and are answered in their own form.
+ * The message Call carries any operation. Older messages of a guest's agent, such as
+ * TeamMessage, TeamReceive and TaskClaim, are translated into calls. Each of these messages has
+ * its own form of answer.
  */
 #ifndef CORE_HOST_DIALECT_H
 #define CORE_HOST_DIALECT_H
@@ -11,19 +11,18 @@
 #include "core/host/conn.h"
 
 enum heard {
-	HEARD_NONSENSE, /* `f` is filled */
+	HEARD_NONSENSE, /* the message is refused and `f` is set */
 	HEARD_CALL, /* job->call is decoded */
-	HEARD_ANSWERED, /* no call: the answer is in c->flow.out */
+	HEARD_ANSWERED, /* no call: the answer, if any, is in c->flow.out */
 };
 
 /* Binds the connection to this caller; its Hello cannot change the caller. */
 void dialect_pin(struct conn *c, const struct identity *who);
 
-/* Reads the message in job->packet and says what it came to; `f` is filled for
- * HEARD_NONSENSE. */
+/* Reads the message in job->packet and returns its kind; sets `f` for HEARD_NONSENSE. */
 enum heard dialect_read(struct conn *c, struct job *job, struct fault *f);
 
-/* Appends what became of a connection's call to c->flow.out. */
+/* Appends the answer or the fault of a connection's call to c->flow.out. */
 void dialect_answer(struct conn *c, struct job *job);
 
 #endif

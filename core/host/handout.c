@@ -12,8 +12,8 @@ struct handout {
 	struct given given;
 };
 
-/* Takes an answer back, but not while the host stops: then it closes the connections of
- * live callers, which may have their answers. */
+/* Takes an answer back, unless the host stops. A stopping host closes the connections of
+ * callers that live on and may have their answers. */
 static void undo(struct host *host, const struct given *given, bool sent)
 {
 	if (!host->stopping)
@@ -22,8 +22,8 @@ static void undo(struct host *host, const struct given *given, bool sent)
 			 .epoch = given->epoch, .sent = sent);
 }
 
-/* The answer has arrived.  Most that was given is complete with that; a message that is
- * taken for good is acknowledged now, also by a host that stops. */
+/* The answer has arrived.  If its messages were given for good (`for_good`), acknowledges them
+ * now, also in a host that stops.  Other answers need no further work. */
 static void take_for_good(struct host *host, const struct given *given)
 {
 	if (given->for_good)
@@ -31,7 +31,8 @@ static void take_for_good(struct host *host, const struct given *given)
 			 .request = given->request);
 }
 
-/* The oldest counts as lost, as if its caller had gone. */
+/* Remembers an answer until its caller confirms it. If there are too many, the oldest answer is
+ * taken back, as if its caller had gone. */
 static void handout_keep(struct conn *c, const struct job *job)
 {
 	struct handout *g = xcalloc(1, sizeof(*g)), *oldest;
@@ -43,9 +44,9 @@ static void handout_keep(struct conn *c, const struct job *job)
 	free(oldest);
 }
 
-/* Whether an answer that could not be sent is taken back: so it is for callers that
- * confirm, waited or receive.  Any other caller repeats its call under the same key and
- * gets the same answer. */
+/* Whether an answer that could not be sent is taken back: yes, if the caller confirms, has
+ * waited, or receives. Any other caller repeats its call under the same key and gets the same
+ * answer. */
 static bool handout_is_undone(const struct job *job)
 {
 	return job->confirms || job_patience(job) > 0 || job->call.op->flags & OP_REQUEST;

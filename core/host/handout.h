@@ -1,28 +1,27 @@
 /*
  * handout - answers with a claim or messages, until their callers say Arrived.
  *
- * A claim that nobody was told of and a message that nobody saw are taken back.  A
- * caller that `confirms` says Arrived or Cancel behind an answer; when it goes without
- * a word, or before its answer could be sent, answer.undo does the rest.  Of more than
- * a thousand on one connection the oldest is taken back too.
+ * If an answer did not reach its caller, its claim or messages are taken back. A caller that
+ * `confirms` says Arrived or Cancel after the answer. If the caller leaves without either
+ * message, or before its answer could be sent, answer.undo takes the answer back. If one
+ * connection has more than a thousand unconfirmed answers, the oldest is taken back too.
  */
 #ifndef CORE_HOST_HANDOUT_H
 #define CORE_HOST_HANDOUT_H
 
 #include "core/host/conn.h"
 
-/* A job is over; `told`: the answer is being sent. */
+/* A job is over. `told`: its answer is being sent. */
 void handout_answered(struct conn *c, struct job *job, bool told);
-/* The answer of the request with this id arrived: claims and messages stay given. */
+/* The answer to the request with this id arrived: its claims and messages stay given. */
 void handout_arrived(struct conn *c, const char *id);
-/* The answer reached nobody; `gone`: its caller went without a word, and may have seen
- * it. */
+/* The answer did not arrive. `gone`: its caller left without a message, and may have seen the
+ * answer. */
 void handout_lost(struct conn *c, const char *id, bool gone);
 /* The connection is closed: its client may have seen the answers that were sent. */
 void handout_close(struct conn *c);
 
-/* The door of a call says what became of its answer; `arrived` false: nobody
- * has seen it. */
+/* For calls without a connection: the call's door reports whether the answer has `arrived`. */
 void handout_settle(struct host *host, const struct given *given, bool arrived);
 
 #endif

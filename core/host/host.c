@@ -18,10 +18,10 @@
 
 /* --- log_level --------------------------------------------------------------- */
 
-/* log_level - the level of the host's log, as the configuration has it at the moment. */
+/* log_level - follows the level of the host's log in the configuration. */
 
 struct log_watch {
-	enum log_level level; /* of the log */
+	enum log_level level; /* level of the host's log */
 	struct config_watch configured;
 };
 
@@ -30,7 +30,7 @@ static void log_watch_make(struct host *host)
 	host->log_watch->level = (enum log_level)host->settings.config.log_level;
 }
 
-/* Takes over a change of log.level. */
+/* Applies a change of log.level. */
 static void log_level_tick(struct host *host)
 {
 	enum log_level level = LOG_LEVEL_INFO;
@@ -45,7 +45,8 @@ static void log_level_tick(struct host *host)
 	}
 	if (level == host->log_watch->level)
 		return;
-	/* The line is news, which the former level or the new one may take. */
+	/* The line below is at level info, which only the former level or only the new level
+	 * may write. */
 	if (level > host->log_watch->level)
 		log_set_level(host->log, level);
 	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",
@@ -63,10 +64,10 @@ const struct host_room room_log_watch = {
 /* --- notify ------------------------------------------------------------------ */
 
 /*
- * Tells the service manager (sd_notify) how the host stands.
+ * Tells the service manager (sd_notify) that the host is ready or stops.
  */
 
-/* Sends `state`, such as "READY=1", to $NOTIFY_SOCKET; does nothing if that is not set. */
+/* Sends `state`, such as "READY=1", to $NOTIFY_SOCKET; does nothing if the variable is not set. */
 static void notify_service(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -78,25 +79,25 @@ static void notify_service(const char *state)
 		return;
 	memcpy(to.sun_path, path, strlen(path));
 	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
-	if (to.sun_path[0] == '@') /* an abstract name */
+	if (to.sun_path[0] == '@') /* an abstract socket name */
 		to.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	/* A manager that does not listen cannot be helped. */
+	/* Nothing can be done if the service manager does not listen. */
 	(void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL,
 		      (const struct sockaddr *)&to, size);
 	close(fd);
 }
 
 enum {
-	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
-	STARTS = 12, /* threads for VMs that start, beside those for copies */
+	STOP_MS = 10000, /* time for calls under way before the loop ends */
+	STARTS = 12, /* threads for VMs that start, added to threads for copies */
 };
 
 static const struct {
 	const struct host_room *room;
-	size_t at; /* of the pointer, in struct host */
+	size_t at; /* offset of the room's pointer in struct host */
 } rooms[] = {
 #define ROOM(x) { &room_##x, offsetof(struct host, x) },
 	HOST_ROOMS(ROOM)
@@ -111,13 +112,13 @@ enum { ROOMS = sizeof(rooms) / sizeof(*rooms) };
 		if (rooms[i].room->hook) \
 	rooms[i].room->hook(__VA_ARGS__)
 
-/* The same in the reverse order. */
+/* Calls a hook of each room that has the hook, in the reverse order. */
 #define EACH_ROOM_BACK(hook, host)           \
 	for (int i = ROOMS - 1; i >= 0; i--) \
 		if (rooms[i].room->hook)     \
 	rooms[i].room->hook(host)
 
-/* splitmix64 over a start that nobody knows: no system call for each call. */
+/* splitmix64 over a random start: saves a system call for each call. */
 uint64_t host_seed(struct host *host)
 {
 	uint64_t z = host->seed += 0x9e3779b97f4a7c15u;
@@ -218,8 +219,8 @@ static void host_close_handle(void *handle)
 		uv_close(h, NULL);
 }
 
-/* Begins the end: new clients are turned away, waits are answered as they stand; calls
- * under way come to their end in drain(). */
+/* Begins to stop: turns new clients away, and answers calls that wait. drain() runs the calls
+ * under way to their end. */
 void host_stop(struct host *host)
 {
 	if (host->stopping)
@@ -232,7 +233,7 @@ void host_stop(struct host *host)
 	uv_stop(&host->loop);
 }
 
-/* Runs the calls that the threads still have, so that their callers get answers. */
+/* Runs the loop until the threads have run their calls, so that the callers get answers. */
 static void drain(struct host *host)
 {
 	uint64_t end = uv_now(&host->loop) + STOP_MS;
@@ -253,7 +254,7 @@ static void close_loop(struct host *host)
 
 /* --- start --------------------------------------------------------------------------- */
 
-/* These handles keep the loop running while they are open; other handles do not. */
+/* Opens the handles that keep the loop running. Other handles do not keep it running. */
 static void open_loop(struct host *host)
 {
 	uv_loop_init(&host->loop);
@@ -286,17 +287,17 @@ static void say_ready(struct host *host)
 	close(fd);
 }
 
-/* Limits malloc's arenas: only one thread at a time uses the allocator much, and more
- * arenas only cost memory. */
+/* Limits malloc's arenas: only one thread at a time uses the allocator much, so more arenas
+ * would only cost memory. */
 static void spare_memory(void)
 {
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* given back at once */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* such blocks are given back at once */
 }
 
-/* The loop makes its pool once, with as many threads as the environment says by
- * then: for the copies that are made at once, and for VMs that start. */
+/* libuv makes its thread pool once, with the number of threads in the environment. The threads
+ * run concurrent copies, and start VMs. */
 static void widen_pool(const struct config *config)
 {
 	char threads[24];
@@ -359,8 +360,8 @@ int host_run(const struct host_options *options, struct fault *f)
 	lock = home_hold(options->home, f);
 	if (lock < 0)
 		return lock;
-	/* An open folder keeps its inode, from which the socket has its name: a state that
-	 * is made anew at the same path has another one. */
+	/* The socket's name contains the inode of this folder. While the folder is open, a new
+	 * folder at the same path has another inode. */
 	folder = open(options->home->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	host = xcalloc(1, sizeof(*host));
 	host->options = options;

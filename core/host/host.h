@@ -1,11 +1,11 @@
 /*
  * host - the process that serves one state.
  *
- * One loop thread does all input and output and never touches the database;
- * the writer's thread (writer.h) runs calls that write, a few readers (readers.h)
- * the others.  Reactions to a change are driven by the event log (host_follow.h).  At
- * most one host runs per state file: it holds the lock file, in which its pid
- * and start time stand.  `kill -9` is a normal way to end it.
+ * One loop thread does all input and output and never touches the database; the writer's thread
+ * (writer.h) runs calls that write, and a few readers (readers.h) run all other calls.
+ * Reactions to a change are driven by the event log (host_follow.h). At most one host runs per
+ * state file: it holds a lock on a file that contains its pid and start time. `kill -9` is a
+ * normal way to end it.
  *
  * The files, in the order to read them:
  *
@@ -27,13 +27,13 @@ struct network;
 
 struct host_options {
 	struct home *home; /* borrowed */
-	int ready_fd; /* "ready\n" is written here once it answers; -1: none */
-	const char *program; /* starts guests; NULL: this program itself */
-	const struct network *network; /* of VMs; NULL: this machine's own */
+	int ready_fd; /* "ready\n" is written here when the host serves; -1: unused */
+	const char *program; /* program to start as a guest; NULL: this program */
+	const struct network *network; /* network of VMs; NULL: this machine's network */
 };
 
-/* Serves until SIGTERM or SIGINT, then ends what is under way.  Guests stay.
- * 0, or a fault code with `conflict` when another host serves this state. */
+/* Serves until SIGTERM or SIGINT, then ends the calls under way. Guests are not stopped.
+ * Returns 0, or a fault code: `conflict` when another host serves this state. */
 int host_run(const struct host_options *options, struct fault *f);
 
 #endif

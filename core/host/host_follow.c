@@ -13,7 +13,7 @@ struct page {
 
 /* --- on a reader --------------------------------------------------------------- */
 
-/* The page is read with a call's macros; the call itself is not run. */
+/* Reads a page of events with the macros for calls. The job's call itself is not run. */
 static void follow_read_page(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
@@ -66,14 +66,14 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 		wake_key(host, WAKE_READY, e->team, e->seq);
 	if (wakes & 1u << WAKE_EVENT) {
 		wake_key(host, WAKE_EVENT, e->team, e->seq);
-		if (e->team) /* calls that look at all teams wait under 0 */
+		if (e->team) /* calls that look at all teams wait for key 0 */
 			wake_key(host, WAKE_EVENT, 0, e->seq);
 	}
 	if (wakes & 1u << WAKE_INBOX && e->target)
 		wake_key(host, WAKE_INBOX, e->target, e->seq);
 	if (wakes & 1u << WAKE_INBOX && !e->target) {
-		/* An event for several agents: `recent` knows the team's inboxes as
-		 * -team. */
+		/* For an event for several agents, `recent` has one key for all inboxes of the
+		 * team: -team. */
 		wake_key(host, WAKE_INBOX, -e->team, e->seq);
 		waiters_sweep(host, e->team, e->seq);
 	}
@@ -170,8 +170,8 @@ static void follow_on_end(struct job *job)
 	follow_poke(host);
 }
 
-/* Begins at the newest event: earlier events, for which no caller waited, are not read.  All
- * waiting calls then look again. */
+/* Begins at the newest event. Earlier events are not read, since no caller waited for them; all
+ * waiting calls look again. */
 void follow_want(struct host *host)
 {
 	struct follow *w = host->follow;

@@ -5,7 +5,7 @@
  * knows no room by name.  A new room adds a line to HOST_ROOMS and defines its hooks; struct
  * host and host.c stay as they are.
  *
- * All of it belongs to the loop thread, except where queue.h says otherwise.
+ * Only the loop thread uses these structs, except where queue.h says otherwise.
  */
 #ifndef CORE_HOST_HOST_INSIDE_H
 #define CORE_HOST_HOST_INSIDE_H
@@ -25,10 +25,11 @@
 #include "core/host/workspaces/hosted_network.h"
 #include "core/host/workspaces/reconcile.h"
 
-enum { WRITES_MOST = 16384 }; /* under way; above: `unavailable` */
+enum { WRITES_MOST = 16384 }; /* writes under way; above: `unavailable` */
 
-/* Rooms in the order in which they open.  Hooks that end something run in the reverse order.
- * ROOM(x) stands for `struct x`, the member `x` of the host, and the hooks `room_x`. */
+/* All rooms, in the order in which they open. The hooks close, end and release run in the
+ * reverse order. ROOM(x) stands for `struct x`, the member `x` of the host, and the hooks
+ * `room_x`. */
 #define HOST_ROOMS(ROOM)     \
 	ROOM(metrics)        \
 	ROOM(spending)       \
@@ -50,33 +51,35 @@ enum { WRITES_MOST = 16384 }; /* under way; above: `unavailable` */
 	ROOM(mcp_door)       \
 	ROOM(web)
 
-/* How urgently a room wants to know of events. */
+/* How soon a room needs new events. */
 enum follows {
 	FOLLOWS_NOT,
-	FOLLOWS_LATE, /* a pause of some ms is fine */
+	FOLLOWS_LATE, /* a pause of some ms does no harm */
 	FOLLOWS_NOW,
 };
 
-/* Hooks of a room; NULL: the room has nothing to do there. */
+/* Hooks of a room; NULL: the room has no such hook. */
 struct host_room {
-	size_t size; /* of the struct, which begins zeroed; 0: the room makes the struct */
-	void (*make)(struct host *host); /* handles of the loop, and the like */
-	/* Begins threads and the like, once all rooms are made: 0 or a fault.  The hooks that
-	 * end something also run behind a fault, of this room or of another. */
+	size_t size; /* size of the zeroed struct; 0: the room allocates it */
+	void (*make)(struct host *host); /* makes handles of the loop, and the like */
+	/* Called when all rooms are made; begins threads and the like. Returns 0 or a fault.
+	 * close, end and release are called also after a fault, of this room or of another
+	 * room. */
 	int (*open)(struct host *host, struct fault *f);
-	/* Reads the state as it is before the first call, if it can be read. */
+	/* Reads the state before the first call; not called if the state cannot be opened. */
 	void (*survey)(struct host *host, struct store *store);
 	void (*start)(struct host *host); /* the host begins to serve */
-	void (*tick)(struct host *host); /* each second */
-	void (*look)(struct host *host); /* before the loop sleeps */
-	/* An event was committed; follows() says whether the room wants to know. */
+	void (*tick)(struct host *host); /* called each second */
+	void (*look)(struct host *host); /* called before the loop sleeps */
+	/* event() is called for each committed event.  follows() returns how soon the room needs new events. */
 	void (*event)(struct host *host, const struct host_event_row *e);
 	enum follows (*follows)(const struct host *host);
-	/* The events that were read have been passed on; `missed`: earlier ones were not. */
+	/* All events read so far have been passed to event(); `missed`: some events were
+	 * skipped. */
 	void (*caught_up)(struct host *host, bool missed);
 	void (*close)(struct host *host); /* the host stops; calls under way go on */
-	bool (*is_busy)(const struct host *host); /* the end waits for this room */
-	void (*end)(struct host *host); /* no call is under way any more */
+	bool (*is_busy)(const struct host *host); /* true: the host may not end yet */
+	void (*end)(struct host *host); /* all calls are over */
 	void (*release)(struct host *host); /* the loop is closed */
 };
 
@@ -91,21 +94,21 @@ HOST_ROOMS(ROOM)
 struct host {
 	const struct host_options *options;
 	const struct home *home;
-	struct settings settings; /* the state's, with what only a host has */
-	int lock; /* that it holds */
+	struct settings settings; /* settings of the state, and of the host */
+	int lock; /* descriptor of the lock file */
 	uv_loop_t loop;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
 	uv_signal_t term, interrupt;
 	struct log *log;
 	bool stopping;
-	struct fault lost; /* why the state is not where it was; else no fault */
+	struct fault lost; /* why the state is lost; no code: it is not lost */
 	struct job_pool jobs;
-	char buffer[64 << 10]; /* of the read that is under way */
+	char buffer[64 << 10]; /* bytes of the read that is under way */
 	char boot_id[40]; /* new at every start */
 	uint64_t seed;
-	int64_t pid; /* ours; asked for once, it is a system call */
-	struct id_keys ids; /* of the state, once a call has read them */
+	int64_t pid; /* pid of the host; getpid() is a system call */
+	struct id_keys ids; /* keys of the state's ids, after a call has read them */
 	char incarnation[40];
 #define ROOM(x) struct x *x;
 	HOST_ROOMS(ROOM)
@@ -117,63 +120,64 @@ struct calls {
 	struct writer *writer;
 	struct readers *readers;
 	struct workers *workers;
-	struct queue done; /* what the threads hand back */
+	struct queue done; /* jobs that the threads give back */
 	uv_async_t answered;
-	struct chain writes, reads, works; /* to be handed over before the next poll */
-	struct chain early; /* refused here: done at once */
-	struct chain ahead_writes, ahead_reads; /* the clock's: see host_ahead() */
-	bool parted; /* the writer's thread waits for the rest of what is read now */
-	size_t n_writes; /* given to the writer and not back */
+	struct chain writes, reads, works; /* given to threads before the next poll */
+	struct chain early; /* refused jobs, which are done without a thread */
+	struct chain ahead_writes, ahead_reads; /* jobs of host_ahead() */
+	bool parted; /* the writer's thread waits for a further part */
+	size_t n_writes; /* writes that were given away and are not done */
 	size_t n_reads;
 };
 
-/* Makes the structs of all rooms, zeroed; frees them. */
+/* Makes the structs of all rooms, zeroed; frees the structs. */
 void host_make_rooms(struct host *host);
 void host_free_rooms(struct host *host);
 
-/* Call this hook of each room: an event was committed; events were passed on. */
+/* Call the hooks `event` and `caught_up` of each room. */
 void host_event(struct host *host, const struct host_event_row *e);
 void host_caught_up(struct host *host, bool missed);
-/* The most urgent answer of the rooms. */
+/* The most urgent follows() of all rooms. */
 enum follows host_follows(const struct host *host);
-/* A second has passed. */
+/* Calls the hook `tick` of each room; called each second. */
 void host_tick(struct host *host);
 
-/* Hands a job over; job->done gets it back, always later. */
+/* Gives a job to the threads. job->done is called with the job, never before the function
+ * returns. */
 void host_write(struct host *host, struct job *job);
 void host_read(struct host *host, struct job *job);
 
-/* Has a worker's thread run job->read(), without the store. */
+/* Lets a worker's thread run job->read(), without the store. */
 void host_work(struct host *host, struct job *job);
 
-/* A job of the host itself for `op`, with op's input zeroed at job->call.in:
- * the caller fills it, sets done and owner, and gives it to host_submit(). */
+/* Makes a job of the host itself for `op`. The input at job->call.in is zeroed: the caller
+ * fills the input and gives the job to host_submit(). */
 struct job *host_job(struct host *host, const struct op *op,
 		     void (*done)(struct job *job), void *owner);
 void host_submit(struct host *host, struct job *job);
-/* host_ask(host, turn_next, on_next, host, .most = 8): starts an operation of the host's own;
- * texts are copied. */
+/* host_ask(host, turn_next, on_next, host, .most = 8): starts an operation of the host itself.
+ * Texts are copied. */
 #define host_ask(host, name, done, owner, ...)          \
 	host_ask_op((host), op_##name, (done), (owner), \
 		    &(const struct name##_in){ __VA_ARGS__ })
 void host_ask_op(struct host *host, const struct op *op, void (*done)(struct job *job),
 		 void *owner, const void *in);
-/* The part of it that comes before the handing over: time and randomness. */
+/* Sets the time and the randomness of a job, as host_submit() does first. */
 void host_prepare(struct host *host, struct job *job);
 
-/* The same, also while calls are held until leases are moved by a gap. */
+/* Does what host_submit() does, but also while the reaper holds the writes of callers. */
 void host_ahead(struct host *host, struct job *job);
 
 /* Randomness for one call. */
 uint64_t host_seed(struct host *host);
 
-/* Events up to this one are told. */
+/* The number of the last event that the notifier has handled. */
 int64_t notifier_position(const struct notifier *n);
 
-/* The event up to which the search index has read the log; 0: not known yet. */
+/* The number of the last event that is in the search index; 0: not known yet. */
 int64_t scribe_indexed_to(const struct scribe *s);
 
-/* Stops as SIGTERM does. */
+/* Stops the host as SIGTERM does. */
 void host_stop(struct host *host);
 
 #endif

@@ -21,35 +21,37 @@ struct job {
 	struct job *next; /* in the list that holds the job */
 	struct job_pool *pool;
 	struct call call;
-	struct packet packet; /* the received message, until it is decoded */
-	json_t *id; /* to be echoed; NULL: none */
+	struct packet packet; /* the received message, until its call owns the texts */
+	json_t *id; /* id that the answer repeats; NULL: no id */
 	int kind; /* type of the received message: see dialect.c */
 	struct arena_mark clean; /* the empty arena */
-	struct arena_mark ready; /* as call_decode left it */
-	uint64_t began; /* uv_hrtime() when it came in */
-	int64_t first; /* clock_boot_ms() when it ran first: a wait is counted from then */
-	const struct fault *lost; /* why its thread has lost the state; else NULL */
-	atomic_bool gone; /* nobody waits for it any more: need not run */
-	bool confirms; /* its caller says whether the answer arrived */
+	struct arena_mark ready; /* the arena after call_decode() */
+	uint64_t began; /* uv_hrtime() when the call arrived */
+	int64_t first; /* clock_boot_ms() of the first run, when a wait begins */
+	const struct fault *lost; /* why the state is lost, or NULL */
+	atomic_bool gone; /* nobody waits for the job: it need not run */
+	bool confirms; /* the caller will say whether the answer arrived */
 	bool arrived; /* the caller said Arrived: claims and messages stay given */
 	bool unheard; /* the caller said Cancel: nobody waits for the answer */
 
-	/* Run by a reader, or without the store by a worker, in place of the call, when set. */
+	/* If set, runs in place of the call: on a reader's thread, or on a worker's thread
+	 * without the store. */
 	void (*read)(struct job *job, struct store *store);
-	/* Called on the loop thread; the job is the callee's from then on. */
+	/* Called on the loop thread with the finished job; done() has to free the job or pass
+	 * it on. */
 	void (*done)(struct job *job);
-	void *owner; /* the callee's */
-	int64_t number; /* the callee's */
-	bool writing, reading; /* counted in the host */
+	void *owner; /* belongs to done() */
+	int64_t number; /* belongs to read() and done() */
+	bool writing, reading; /* counted in n_writes, in n_reads */
 
-	/* A connection's: see conn.c. */
+	/* Members of a connection's job: see conn.c. */
 	struct conn *conn;
-	struct job *sibling, **sibling_at; /* in conn.jobs */
-	uint64_t after; /* a read: so many writes must be done before */
-	bool counted; /* its first run is over */
-	bool large; /* a read: counted in the host's unread.large_reads */
+	struct job *sibling, **sibling_at; /* links of the list conn->jobs */
+	uint64_t after; /* a read: runs after so many writes of the connection */
+	bool counted; /* the first run is over */
+	bool large; /* a read: counted in unread_all.large_reads */
 
-	/* Parked: see waiters.c. */
+	/* Members of a parked job: see waiters.c. */
 	struct job *parked, **parked_at;
 	int64_t due, caller;
 	bool timed_out;
@@ -61,21 +63,21 @@ struct job_pool {
 };
 
 struct job *job_new(struct job_pool *pool);
-void job_free(struct job *job); /* NULL is fine */
+void job_free(struct job *job); /* `job` may be NULL */
 void job_pool_release(struct job_pool *pool);
 
 /* Makes `job` ready to run its call once more. */
 void job_again(struct job *job);
 
-/* Copies the texts of a decoded call into its arena and lets go of the packet.
- * Its JSON tree is then freed while it is still in the cache, and its memory
- * serves the next packet: that is worth more than the copy costs. */
+/* Copies the texts of a decoded call into the call's arena and frees the packet. The packet's
+ * JSON tree is freed while it is still in the cache, and the next packet uses its memory. This
+ * saves more time than the copy takes. */
 void job_own(struct job *job);
-/* Takes the input of a call of the host's own, with copies of its texts; a list of the
- * input has to live in the job's arena. */
+/* Sets the input of a call of the host itself, with copies of its texts. Lists are not copied,
+ * so a list has to be in the job's arena. */
 void job_fill(struct job *job, const void *in);
 
-/* Seconds that the call may wait, as its caller said; 0 if it does not. */
+/* Seconds for which the caller lets the call wait; 0: the call does not wait. */
 int64_t job_patience(const struct job *job);
 
 #endif

@@ -37,13 +37,14 @@ static int host_socket_open(struct host *host, struct host_socket *s, struct fau
 
 	uv_pipe_init(&host->loop, &s->pipe, 0);
 	s->pipe.data = host;
-	s->ino = 0; /* until it listens: on_look() tries again */
+	s->ino = 0; /* stays 0 if this fails: on_look() tries again */
 	if (set_path(host, s, f) < 0)
 		return f->code;
 	if (unlink(s->path) && access(s->path, F_OK) == 0)
 		return fault_set(f, FAULT_IO, "", "cannot replace %s", s->path);
-	/* No umask(), since the umask belongs to all threads.  Until the socket listens nobody can
-	 * connect to it, and its folder is ours and 0700: nobody can put another there. */
+	/* No umask(), since the umask belongs to all threads. Until the socket listens nobody
+	 * can connect to it. Only this user may write to its folder (mode 0700), so nobody else
+	 * can put another socket there. */
 	rc = uv_pipe_bind(&s->pipe, s->path);
 	if (rc == 0 && (chmod(s->path, 0600) || lstat(s->path, &st)))
 		rc = uv_translate_sys_error(errno);
@@ -109,7 +110,7 @@ static void on_look(uv_timer_t *timer)
 		if (!listener_is_there(all[i]) &&
 		    !uv_is_closing((uv_handle_t *)&all[i]->pipe))
 			uv_close((uv_handle_t *)&all[i]->pipe, listen_anew);
-	reconcile_poke(host); /* guests have theirs beside it */
+	reconcile_poke(host); /* guests' sockets are in the same folder */
 }
 
 static int listener_open(struct host *host, struct fault *f)
@@ -133,7 +134,7 @@ void host_socket_close(struct host_socket *s)
 {
 	uv_handle_t *h = (uv_handle_t *)&s->pipe;
 
-	/* libuv removes the socket's file with the handle. */
+	/* uv_close() also removes the socket's file. */
 	if (h->type && !uv_is_closing(h))
 		uv_close(h, NULL);
 }

@@ -16,10 +16,10 @@
 enum { LOG_MAX = 8 << 20, LOG_KEEP = 4, LINE_MAX_SIZE = 4096, SELDOM_MS = 60000 };
 
 struct log {
-	pthread_mutex_t mutex; /* rotation only; lines are single writes */
+	pthread_mutex_t mutex; /* guards rotation; a line is one write() */
 	int fd;
 	off_t size;
-	atomic_int least; /* enum log_level */
+	atomic_int least; /* an enum log_level: lines below are not written */
 	bool echo;
 	_Atomic int64_t lines[LOG_LEVELS];
 	char path[4200];
@@ -90,7 +90,7 @@ void log_close(struct log *l)
 	free(l);
 }
 
-/* host.log.3 becomes host.log.4, ... and host.log becomes host.log.1. */
+/* Renames host.log to host.log.1, host.log.1 to host.log.2, and so on; the oldest file is lost. */
 static void rotate(struct log *l)
 {
 	char from[4300], to[4300];
@@ -104,13 +104,13 @@ static void rotate(struct log *l)
 	l->fd = -1;
 }
 
-/* A line that grows; the end of one that is too long is left out. */
+/* A line that grows. Text behind its maximum size is left out. */
 struct line {
 	char data[LINE_MAX_SIZE];
 	size_t n;
 };
 
-enum { TAIL = 2 }; /* a quote and the end of the line always have room */
+enum { TAIL = 2 }; /* room for a quote and the end of the line */
 
 static void log_put(struct line *o, const char *s, size_t n)
 {
@@ -133,8 +133,8 @@ static bool needs_quotes(const char *s)
 	return *s == '\0';
 }
 
-/* Puts a text as it is, or in quotes.  Control characters would let a line forge others or
- * drive a terminal. */
+/* Appends a text plain or in quotes, and replaces control characters: with them, a text could
+ * imitate another line or control a terminal. */
 static void log_put_value(struct line *o, const char *s)
 {
 	size_t n;
@@ -163,7 +163,7 @@ static void put_field(struct line *o, const struct log_field *field)
 
 	if (field->is_text && !field->text)
 		return;
-	/* A field that does not fit is not begun. */
+	/* A field without room for its key and a number is left out. */
 	if (o->n + strlen(field->key) + sizeof(number) + TAIL > sizeof(o->data) - TAIL)
 		return;
 	log_put(o, " ", 1);
@@ -223,7 +223,7 @@ void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level lev
 
 	if (!log_takes(l, level))
 		return;
-	/* A clock that went back by far does not silence it for long. */
+	/* A clock that went back by far must not silence the line for long. */
 	if (now < pause->until && pause->until - now <= SELDOM_MS) {
 		pause->n++;
 		return;

@@ -1,15 +1,16 @@
 /*
- * notifier - the thread of a host that runs a person's command (`notify.command`) for mail
- * to the operator and for the events that he chose (`notify.events`).
+ * notifier - the thread of a host that runs a person's command, `notify.command`.
  *
- * It reads the log behind what it told last, which HOME/notify.cursor keeps, so that a host
- * that was killed goes on there: an event is told again only if the host ended while its
- * command ran.  The first time it begins at the newest event.  One command runs at a time;
- * the next command tells the events that came meanwhile, many events by one call.  The
- * command blocks nothing.  Its failures are logged, one line a minute at most.
+ * The command runs for mail to the operator and for the events that the configuration lists in
+ * `notify.events`. The thread reads the event log from the number in HOME/notify.cursor, so a
+ * host that was killed continues from there. An event is reported twice only if the host ended
+ * while its command ran. Without the file the thread begins at the newest event. One command
+ * runs at a time. The next command reports the events that were logged meanwhile; many events
+ * are reported by one command. No other thread waits for a command. Its failures are logged, at
+ * most one line a minute.
  *
- * The command's text is the configuration's alone.  The event's data goes into the environment
- * and onto standard input.
+ * The command's text is only from the configuration. The event's data is in the environment and
+ * on standard input.
  */
 #include <assert.h>
 #include <ctype.h>
@@ -44,7 +45,7 @@
 
 /* --- run --------------------------------------------------------------------- */
 
-/* A person's command is run once. */
+/* Runs a person's command once. */
 
 enum { PATIENCE_S = 30 };
 
@@ -55,7 +56,7 @@ static void notifier_run_add(struct arena *a, char ***env, size_t *n, char *line
 	arena_add(a, *env, *n, line);
 }
 
-/* CADRE_EVENT=task.failed */
+/* Makes a line such as CADRE_EVENT=task.failed. */
 static char *variable(struct arena *a, const char *name, const json_t *value)
 {
 	char *line =
@@ -69,7 +70,7 @@ static char *variable(struct arena *a, const char *name, const json_t *value)
 	return line;
 }
 
-/* The host's environment, but for who the host is and how it was configured. */
+/* The host's environment without its CADRE_ variables, plus the variables of the notice. */
 static char **environment(struct arena *a, const struct home *home, json_t *notice)
 {
 	char **env = NULL;
@@ -88,7 +89,7 @@ static char **environment(struct arena *a, const struct home *home, json_t *noti
 	return env;
 }
 
-/* A file in memory that holds the line; nobody has to write while the command reads. */
+/* Makes a file in memory with the line, so that the host need not write to a pipe. */
 static int line_file(const struct text *line)
 {
 	int fd = memfd_create("notice", MFD_CLOEXEC);
@@ -101,8 +102,8 @@ static int line_file(const struct text *line)
 	return fd;
 }
 
-/* Starts the command under `timeout`, in a process group of its own.  If the host is killed,
- * `timeout` ends the group, provided that the command itself still runs. */
+/* Starts the command under `timeout`, in a process group of its own. If the host is killed,
+ * `timeout` kills the group after its time, provided that the command itself still runs. */
 static int notifier_run_start(pid_t *pid, const struct home *home, struct arena *a,
 			      const struct text *line)
 {
@@ -135,9 +136,9 @@ static int notifier_run_start(pid_t *pid, const struct home *home, struct arena 
 	return rc;
 }
 
-/* Waits for the end of the command, its time, or the host's end; then kills all of its
- * group, which is there until its first process is waited for.  The status, or -1 where
- * the command was killed. */
+/* Waits for the end of the command, of its time, or of the host, and then kills the whole
+ * process group. The group exists until waitpid() has returned its first process. Returns the
+ * status, or -1 if the command was killed. */
 static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 {
 	int fd = pidfd_open(pid, 0), status = 0;
@@ -145,7 +146,7 @@ static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 	int64_t until = clock_steady_ms() + PATIENCE_S * 1000, left;
 	bool late;
 
-	/* A signal of the host's ends a sleep early. */
+	/* A signal to the host can end a sleep early. */
 	while ((late = poll(&ended, 1, 0) <= 0) && !sleeper_ends(sleeper) &&
 	       (left = until - clock_steady_ms()) > 0)
 		sleeper_rest(sleeper, fd, (int)left);
@@ -157,11 +158,11 @@ static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 	return late ? -1 : status;
 }
 
-/* Runs notify.command in the state's folder: the parts of `notice` are its variables
- * CADRE_EVENT and so on, and a line of JSON on its standard input.  It gets half a minute;
- * then, or when it has ended, its whole process group is killed, a second later also where
- * the host was killed before, if the command itself still runs.  A failure is logged.
- * False: the host ends, and so did the command. */
+/* Runs notify.command in the state's folder. The members of `notice` are environment variables
+ * such as CADRE_EVENT, and one line of JSON on standard input. When the command ends, or after
+ * half a minute, its whole process group is killed. If the host was killed, the group is killed
+ * a second later, provided that the command itself still runs. A failure is logged. False: the
+ * host ends, and the command was killed. */
 static bool notifier_run(const struct home *home, const struct notice *notice,
 			 struct sleeper *sleeper, struct log *log,
 			 struct log_pause *failed)
@@ -196,12 +197,12 @@ static bool notifier_run(const struct home *home, const struct notice *notice,
 }
 
 enum {
-	NET_MS = 5000, /* a bell that was missed is looked after */
-	RETRY_MS = 2000, /* after a failure */
-	PAGE = 1000, /* events that are read at once */
-	SINGLY = 4, /* so many are told one by one */
+	NET_MS = 5000, /* looks so often, in case a bell was missed */
+	RETRY_MS = 2000, /* pause after a failure */
+	PAGE = 1000, /* events read at a time */
+	SINGLY = 4, /* up to so many events get a command each */
 	TEXT_BYTES = 200,
-	EVENTS_MOST = 1000, /* numbers of events are lower */
+	EVENTS_MOST = 1000, /* above the number of each kind of event */
 };
 
 struct notifier {
@@ -210,10 +211,10 @@ struct notifier {
 	struct store *store;
 	struct sleeper sleeper;
 	uv_thread_t thread;
-	bool chosen[EVENTS_MOST]; /* by the numbers of events */
-	char incarnation[40]; /* of the state that `position` is in; "": not known */
-	bool fresh; /* that was just read: not in the file yet */
-	_Atomic int64_t position; /* events up to this one are told, or not to be told */
+	bool chosen[EVENTS_MOST]; /* indexed by the number of the kind */
+	char incarnation[40]; /* state to which `position` belongs; "": not known */
+	bool fresh; /* incarnation was just read and is not in the file yet */
+	_Atomic int64_t position; /* number of the last event that was handled */
 	struct log_pause failed;
 };
 
@@ -233,7 +234,7 @@ static int notifier_refuse(const char *word, size_t n, struct fault *f)
 	return fault_hint(f, "Did you mean '%s'?", event_table[near].name);
 }
 
-/* Finds the events that `words` mean. */
+/* Marks the kinds of events that `words` name. */
 static int notifier_choose(struct notifier *n, const char *words, struct fault *f)
 {
 	for (size_t len; *(words += strspn(words, " ,")); words += len) {
@@ -269,7 +270,7 @@ static void cursor_path(const struct home *home, const char *end, char out[4200]
 	snprintf(out, 4200, "%s/notify.cursor%s", home->dir, end);
 }
 
-/* A file that cannot be read is as none. */
+/* Reads the cursor. A file that cannot be read counts as missing. */
 static void notifier_read_cursor(struct notifier *n)
 {
 	char path[4200];
@@ -308,7 +309,7 @@ static void notifier_write_cursor(struct notifier *n)
 			   LOG_TEXT("file", path), LOG_TEXT("error", strerror(errno)));
 }
 
-/* Without a configured command the cursor is removed: a command that is configured later
+/* Removes the cursor when no command is configured. A command that is configured later then
  * gets no old events. */
 static void forget_cursor(const struct home *home)
 {
@@ -318,7 +319,7 @@ static void forget_cursor(const struct home *home)
 	unlink(path);
 }
 
-/* --- what is told ---------------------------------------------------------------------- */
+/* --- notices --------------------------------------------------------------------------- */
 
 static const char *notifier_text_of(struct call *call, const struct event_line_row *row)
 {
@@ -335,7 +336,7 @@ static const char *notifier_text_of(struct call *call, const struct event_line_r
 	return text;
 }
 
-/* The first bytes of a text, whole characters only. */
+/* The first TEXT_BYTES of a text, without a cut character. */
 static const char *beginning(struct call *call, const char *text)
 {
 	size_t n = 0;
@@ -372,8 +373,8 @@ static int notifier_describe(struct call *call, const struct event_line_row *row
 	return call->fault.code ? -1 : 0;
 }
 
-/* Reads the events behind the cursor: notices of the wanted events, and the number of the
- * last event in *end.  Gives no notices if the cursor is unknown (at first) or of an
+/* Reads the events behind the cursor. Sets notices of the wanted events, and in *end the number
+ * of the last event. There are no notices if the cursor is unknown (at first) or belongs to an
  * earlier state (after a restore). */
 static int read_notices(struct notifier *n, struct call *call, struct notice **out,
 			size_t *n_out, int64_t *end)
@@ -407,8 +408,8 @@ static int read_notices(struct notifier *n, struct call *call, struct notice **o
 	return call->fault.code ? -1 : 0;
 }
 
-/* Goes on to the event `seq`; kept only if something was told, since the rest can be
- * read again. */
+/* Moves the position to the event `seq`. With `keep`, also writes the cursor. Events without a
+ * command need no write, since they can be read again. */
 static void pass(struct notifier *n, int64_t seq, bool keep)
 {
 	n->position = seq;
@@ -417,7 +418,7 @@ static void pass(struct notifier *n, int64_t seq, bool keep)
 	n->fresh = false;
 }
 
-/* Tells what is new.  Returns for how long to sleep then. */
+/* Runs the command for new events. Returns for how many ms to sleep afterwards. */
 static int notifier_tell(struct notifier *n)
 {
 	struct call call = { .store = n->store,
@@ -503,7 +504,7 @@ static int notifier_open(struct host *host, struct fault *f)
 	return 0;
 }
 
-/* Ends the command that runs, too. */
+/* Ends the thread and its running command. */
 static void notifier_end(struct host *host)
 {
 	struct notifier *n = host->notifier;

@@ -1,8 +1,8 @@
 /*
  * queue - jobs that one thread hands to another.
  *
- * Chains are pushed and taken whole, so that a batch costs one lock and one
- * wake-up.  The owner bounds what is in it.
+ * A whole chain is pushed or taken at a time, so that a batch costs one lock and one wake-up.
+ * The owner of the queue bounds the number of jobs.
  */
 #ifndef CORE_HOST_QUEUE_H
 #define CORE_HOST_QUEUE_H
@@ -18,8 +18,8 @@ struct chain {
 };
 
 void chain_add(struct chain *c, struct job *job);
-void chain_join(struct chain *c, struct chain *more); /* leaves more empty */
-struct job *chain_pop(struct chain *c); /* NULL when empty */
+void chain_join(struct chain *c, struct chain *more); /* empties `more` */
+struct job *chain_pop(struct chain *c); /* NULL: the chain is empty */
 
 enum { PROMISE_MS = 5 };
 
@@ -28,26 +28,26 @@ struct queue {
 	uv_cond_t ready;
 	struct chain jobs;
 	int sleepers;
-	bool promised; /* the last push was queue_push_part(): another one follows at once */
-	unsigned kept; /* how many rows of such pushes have ended */
+	bool promised; /* the last push was a part, so another push follows at once */
+	unsigned kept; /* number of pushes that were not parts */
 	bool closed;
-	/* The taker's: it took a part, of which the rest is still to be pushed. */
+	/* For the only taker: it took a part, and the rest is not pushed yet. */
 	bool partial;
-	unsigned before; /* what `kept` was then */
+	unsigned before; /* value of `kept` when the part was taken */
 };
 
 void queue_init(struct queue *q);
 void queue_release(struct queue *q);
 /* Returns whether the queue was empty before. */
 bool queue_push(struct queue *q, struct chain *jobs);
-/* Pushes a part: others follow at once, and the last of them is a queue_push(), if only of
- * an empty chain.  The taker of a part may wait for the rest. */
+/* Pushes a part. Further pushes follow at once; the last of them is a queue_push(), which may
+ * have an empty chain. The taker of a part may wait for the rest. */
 void queue_push_part(struct queue *q, struct chain *jobs);
-/* Waits for jobs; takes `most` at most into the empty `out`.  False when the
- * queue is closed and empty. */
+/* Waits for jobs; moves at most `most` jobs to the empty `out`. False: the queue is closed and
+ * empty. */
 bool queue_take(struct queue *q, struct chain *out, size_t most);
-/* After a queue_take() of a queue with one taker: waits for the rest of what was
- * pushed in parts, PROMISE_MS at most.  False when there is none. */
+/* After a queue_take() of a queue with one taker: if the taken jobs were a part, waits for the
+ * rest, at most PROMISE_MS. False: no jobs were taken. */
 bool queue_take_more(struct queue *q, struct chain *out, size_t most);
 void queue_take_all(struct queue *q, struct chain *out); /* never waits */
 void queue_close(struct queue *q);

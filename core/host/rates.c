@@ -10,22 +10,22 @@
 enum { PLACES_LEAST = 256 };
 
 struct place {
-	struct rate_bucket bucket; /* agent 0: empty */
-	bool owed; /* its row is to be written */
+	struct rate_bucket bucket; /* agent 0: the place is empty */
+	bool owed; /* the bucket has to be written to its row */
 };
 
 struct rates {
 	struct rate_keeper keeper;
 	pthread_mutex_t lock;
-	struct place *places; /* open addressing; a power of two of them */
+	struct place *places; /* hash table; n_places is a power of two */
 	size_t n_places, n;
-	struct rate_bucket *owed; /* buckets with rows still to be written */
+	struct rate_bucket *owed; /* buckets that have to be written to rows */
 	size_t room;
 	atomic_size_t n_owed;
-	_Atomic int64_t written_at; /* clock_steady_ms() */
+	_Atomic int64_t written_at; /* clock_steady_ms() of the last write to rows */
 };
 
-/* The place of a bucket, or the empty one where it would be. */
+/* The place of a bucket; if the bucket has no place, the empty place for it. */
 static struct place *rates_place_of(const struct rates *r, const struct rate_bucket *b)
 {
 	uint64_t at = ((uint64_t)b->agent * 4 + (uint64_t)b->category) *
@@ -40,7 +40,7 @@ static struct place *rates_place_of(const struct rates *r, const struct rate_buc
 	}
 }
 
-/* Whether there is more to be known of a bucket than its row says, or soon. */
+/* Whether a bucket is needed: it is not full yet, or its row has to be written. */
 static bool is_live(const struct place *p, int64_t now)
 {
 	return p->bucket.agent && (p->owed || p->bucket.full_at > now);
@@ -80,7 +80,7 @@ static void owe(struct rates *r, struct place *p)
 
 struct rates *rates_of(struct rate_keeper *k)
 {
-	return (struct rates *)k; /* its first member */
+	return (struct rates *)k; /* `keeper` is the first member */
 }
 
 static void rates_look(struct rate_keeper *k, struct rate_bucket *b)
@@ -202,7 +202,7 @@ void rates_free(struct rates *r)
 
 struct spending {
 	struct rates *rates;
-	uv_timer_t timer; /* writes what they owe */
+	uv_timer_t timer; /* writes the buckets that have to be written */
 };
 
 static void spending_keep(struct host *host)
@@ -224,7 +224,7 @@ static void spending_make(struct host *host)
 	host->spending->timer.data = host;
 }
 
-/* Sets the timer where something was spent. */
+/* Sets the timer if agents have spent. */
 static void spending_look(struct host *host)
 {
 	uv_timer_t *t = &host->spending->timer;
@@ -234,7 +234,7 @@ static void spending_look(struct host *host)
 		uv_timer_start(t, spending_on_timer, RATE_KEEP_MS, 0);
 }
 
-/* Writes what is left, and ends the timer. */
+/* Writes the last buckets, and ends the timer. */
 static void spending_close(struct host *host)
 {
 	spending_keep(host);

@@ -8,16 +8,17 @@
 #include "core/base/clock.h"
 #include "core/host/batch.h"
 
-enum { LONG_MS = 5 }; /* after a call this long, a reader serves other agents first */
+enum { LONG_MS = 5 }; /* after so long a call, a reader serves other agents first */
 
 struct reader {
 	struct readers *all;
 	struct store *store;
 	uv_thread_t thread;
 	bool runs;
-	struct identity
-		who; /* the caller of the call that runs; without an agent the call waits for none */
-	struct chain left; /* calls of the same agent, which another reader has come upon */
+	/* Caller of the running call. A call without an agent holds up no other calls. */
+	struct identity who;
+	/* Calls of the same agent, which other readers have left to this reader. */
+	struct chain left;
 };
 
 struct readers {
@@ -51,7 +52,8 @@ static bool are_of_one(const struct identity *a, const struct identity *b)
 	return readers_is_same(a->agent, b->agent) && readers_is_same(a->team, b->team);
 }
 
-/* Begins a call; false where another reader runs one of the same agent, to which it is left. */
+/* Begins a call. False: another reader runs a call of the same agent, and the call was left to
+ * that reader. */
 static bool reader_begin(struct reader *r, struct job *job)
 {
 	struct readers *all = r->all;
@@ -69,8 +71,8 @@ static bool reader_begin(struct reader *r, struct job *job)
 	return begins;
 }
 
-/* The call that was left to the reader, which it goes on with; NULL: none.  Behind a long call
- * the calls that were left go behind all others in the queue. */
+/* Ends a call, and returns the next call that was left to the reader; NULL: no call was left.
+ * After a long call, the calls that were left go to the end of the queue. */
 static struct job *reader_end(struct reader *r, bool was_long)
 {
 	struct job *next;

@@ -1,9 +1,9 @@
 /*
- * readers - a few threads with read connections, which never wait for a
- * writer.
+ * readers - a few threads with read connections, which never wait for a writer.
  *
- * A job with `read` runs that with the connection, else its call runs.  One agent's calls run
- * one at a time, so that nobody waits for all the long reads of another.
+ * A reader runs a job's `read` with its connection, or the job's call if `read` is not set.
+ * Calls of one agent run one at a time, so that other agents need not wait for all its long
+ * reads.
  */
 #ifndef CORE_HOST_READERS_H
 #define CORE_HOST_READERS_H
@@ -16,7 +16,7 @@ struct readers;
 
 int readers_open(struct readers **out, const char *dir, batch_done *done, void *arg,
 		 struct fault *f);
-void readers_close(struct readers *r); /* NULL is fine */
+void readers_close(struct readers *r); /* `r` may be NULL */
 void readers_push(struct readers *r, struct chain *jobs);
 
 #endif

@@ -9,12 +9,12 @@
 
 enum {
 	LOOK_MS = 1000,
-	GAP_MS = 2000, /* two looks are missing */
-	NOTE_MS = 1000, /* while somebody writes */
-	ALIVE_MS = 5000, /* while nobody does, but leases live */
+	GAP_MS = 2000, /* at least two looks did not run */
+	NOTE_MS = 1000, /* how often the row is written while calls write */
+	ALIVE_MS = 5000, /* how often it is written while only leases run */
 };
 
-/* Reads what is due into call->out, NULL if that failed; runs on a reader's thread. */
+/* Reads what is due into call->out; NULL: the read failed. Runs on a reader's thread. */
 static void reaper_look(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
@@ -22,7 +22,7 @@ static void reaper_look(struct job *job, struct store *store)
 
 	call->store = store;
 	call->out = NULL;
-	store_lost(store); /* a read by itself does not check the WAL */
+	store_lost(store); /* a read does not check the WAL by itself */
 	if (call_begin(call, false))
 		return;
 	if (sql_row(call, host_due, due, .now = call->now) > 0)
@@ -39,7 +39,7 @@ static bool has_gap(const struct reaper *r)
 	return r->gap_ms || r->leap_ms;
 }
 
-/* Notes a gap of `ms`, of which `leap` is that the clock was set. */
+/* Notes a gap of `ms`, of which the clock leapt by `leap`. */
 static void add_gap(struct reaper *r, int64_t since, int64_t ms, int64_t leap)
 {
 	if (!ms && !leap)
@@ -62,7 +62,7 @@ static void on_ticked(struct job *job)
 		log_line(host->log, LOG_LEVEL_WARN, "what ran out is not written down",
 			 LOG_FAULT(&job->call.fault));
 		add_gap(r, in->gap_since, in->gap_ms,
-			in->leap_ms); /* with the next one */
+			in->leap_ms); /* the next tick moves the leases */
 		r->holding = false;
 	} else {
 		if (r->stale && !host->stopping)
@@ -115,9 +115,9 @@ static void look_now(struct host *host)
 	host_ahead(host, job);
 }
 
-/* Somebody took the state away; a state in its place belongs to another host.  One
- * connection that has lost the state ends the host: that connection refuses all its
- * calls, even where the state is back.  Guests go on as they do without a host. */
+/* Ends the host, since its state was taken away; a state at the same path belongs to another
+ * host. One connection without the state is enough: it refuses all its calls, even if the state
+ * returns. Guests go on as they do without a host. */
 void reaper_lost(struct host *host, const struct fault *why)
 {
 	host->lost = *why;
@@ -125,14 +125,14 @@ void reaper_lost(struct host *host, const struct fault *why)
 	host_stop(host);
 }
 
-/* Looks once more, at once, if that was wanted while the reaper was busy. */
+/* Looks again at once if a look was due while the reaper was busy. */
 static void look_again(struct host *host)
 {
 	if (host->reaper->again && !host->reaper->busy && !host->stopping)
 		uv_timer_start(&host->reaper->timer, reaper_on_timer, 0, LOOK_MS);
 }
 
-/* The next look: when a delayed message comes, if that is before the next second. */
+/* Sets the time of the next look: when a delayed message is due, if that is within a second. */
 static void plan_look(struct host *host, const struct host_due_row *due, int64_t now)
 {
 	int64_t left = due->comes_at > now ? due->comes_at - now : LOOK_MS;
@@ -142,7 +142,7 @@ static void plan_look(struct host *host, const struct host_due_row *due, int64_t
 			       LOOK_MS);
 }
 
-/* A look that could not be taken holds nobody up. */
+/* Acts on a look. If the look failed, the held calls go on. */
 static void on_looked(struct job *job)
 {
 	struct host *host = job->owner;
@@ -186,7 +186,7 @@ static void reaper_on_timer(uv_timer_t *timer)
 		look_now(host);
 }
 
-/* Notes when a message was delayed. */
+/* Looks at once when a message was delayed, since the message may be due soon. */
 static void reaper_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_DELAYED || host->stopping)
@@ -214,10 +214,11 @@ bool reaper_holds(struct host *host)
 		leapt = 0;
 	if (slept || leapt) {
 		add_gap(r, before, slept + leapt, leapt);
-		r->noted_at = 0; /* by a clock that is another one now */
+		r->noted_at = 0; /* the clock of that note is not valid any more */
 		r->holding = true;
 		r->stale = r->busy;
-		hosted_guests_leap(host, slept); /* they count time that passes */
+		/* The deadlines of guests use clock_boot_ms(). */
+		hosted_guests_leap(host, slept);
 		if (!r->busy)
 			look_now(host);
 	}
@@ -239,7 +240,7 @@ void reaper_writes(struct host *host)
 
 static void reaper_make(struct host *host)
 {
-	/* The time before the host started counts as a gap, too. */
+	/* The time before the host's start also counts as a gap. */
 	host->reaper->holding = true;
 	uv_timer_init(&host->loop, &host->reaper->timer);
 	host->reaper->timer.data = host;

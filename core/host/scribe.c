@@ -1,9 +1,9 @@
 /*
  * scribe - the thread of a host that keeps the vault's mirror and the index.
  *
- * It sleeps until the bell rings, here or in another process, and then works
- * on a read connection of its own, at most so many times a second.  A write
- * to the mirror that fails is tried again later: a full disk there stops no caller.
+ * It sleeps until a process commits and so rings the bell. It then works on its own read
+ * connection, with pauses. A write to the mirror that fails is tried again later: a full disk
+ * does not stop callers.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,19 +23,19 @@
 /* --- edits ------------------------------------------------------------------- */
 
 /*
- * edits - texts that somebody saved as files of cards, on their way from the mirror's thread to
- * the state and back.
+ * edits - texts that somebody saved as files of cards.
  *
- * Each is written by the agent whose card it is, as vault.write does it.
+ * The mirror's thread offers an edit, the loop writes it to the state, and the thread gets the
+ * result. Each edit is written as a vault.write by the card's agent.
  */
 
-/* The room opens before the mirror's thread does, and its end comes before that of the thread:
- * offers lie from then on. */
+/* The edits between the two threads. The room is made before the mirror's thread begins. It
+ * ends before the thread ends; from then on, offered edits are not written. */
 struct edits {
 	uv_async_t offer;
-	uv_mutex_t lock; /* of the lists */
+	uv_mutex_t lock; /* guards the lists */
 	struct mirror_edit *offered, *written,
-		*judged; /* `written`: a call is under way */
+		*judged; /* `written`: the call is under way */
 	bool closed;
 };
 
@@ -55,7 +55,7 @@ static void edits_drop(struct mirror_edit **list, const struct mirror_edit *edit
 		*list = edit->next;
 }
 
-/* On the mirror's thread: passes an edit on, which is the loop's then. */
+/* On the mirror's thread: gives an edit to the loop, which owns the edit from then on. */
 static void edits_offer(struct edits *e, struct mirror_edit *edit)
 {
 	uv_mutex_lock(&e->lock);
@@ -77,13 +77,13 @@ static struct mirror_edit *edits_take(struct edits *e, struct mirror_edit **list
 	return first;
 }
 
-/* On the mirror's thread: the next one that was judged, the caller's to release, or NULL. */
+/* On the mirror's thread: the next edit with a result, or NULL. The caller releases the edit. */
 static struct mirror_edit *edits_judged(struct edits *e)
 {
 	return edits_take(e, &e->judged);
 }
 
-/* On the mirror's thread, when the thread ends: an edit that was not written, or NULL. */
+/* On the mirror's thread, when the thread ends: an edit without a result, or NULL. */
 static struct mirror_edit *edits_take_back(struct edits *e)
 {
 	struct mirror_edit *edit = edits_take(e, &e->offered);
@@ -91,7 +91,7 @@ static struct mirror_edit *edits_take_back(struct edits *e)
 	return edit ? edit : edits_take(e, &e->written);
 }
 
-/* A call that writes an edit; in its arena. */
+/* A call that writes an edit; in the call's arena. */
 struct writing {
 	struct host *host;
 	struct mirror_edit *edit;
@@ -135,10 +135,11 @@ static void write_edit(struct host *host, struct mirror_edit *edit)
 		.team = edit->team,
 		.agent = edit->agent,
 		.proven = true,
-		.as = true, /* only the operator can write files of cards: no limits */
+		.as = true, /* no limits: only the operator can write cards' files */
 	};
 	in->path = edit->path;
-	in->content = edit->unread ? "" : edit->text.data; /* which is no card */
+	/* An edit that could not be read is written as "". This is no card, so it is refused. */
+	in->content = edit->unread ? "" : edit->text.data;
 	host_submit(host, job);
 }
 
@@ -210,30 +211,30 @@ const struct host_room room_edits = {
 
 enum {
 	SLICE_MS = 50,
-	REST_MS = 40, /* between two slices, so that others get the machine */
-	BUSY_RESTS = 4, /* slices' times, while others write */
+	REST_MS = 40, /* between two slices, so that other work gets the machine */
+	BUSY_RESTS = 4, /* extra rest while others write, in slices' times */
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
-	NET_MS = 5000, /* a bell that was missed is looked after */
-	EDITS_MOST = 32, /* under way */
-	EDIT_MS = 20, /* until it is asked what became of an edit */
-	RETRY_MS = 2000, /* after a failure */
-	LAST_MS = 2000, /* at the end */
-	NICE = 10, /* behind whoever waits for an answer; this follows anyway */
+	NET_MS = 5000, /* looks so often, in case a bell was missed */
+	EDITS_MOST = 32, /* edits under way */
+	EDIT_MS = 20, /* pause before the results of edits are read */
+	RETRY_MS = 2000, /* pause after a failure */
+	LAST_MS = 2000, /* time for the last slice, when the host ends */
+	NICE = 10, /* low priority: no caller waits for this thread */
 };
 
 struct scribe {
 	const struct home *home;
 	struct log *log;
 	struct edits *edits;
-	int n_edits; /* offered and not judged */
+	int n_edits; /* edits offered and without a result */
 	struct store *store;
 	struct mirror *mirror;
 	uv_thread_t thread;
 	struct sleeper sleeper;
-	int vault; /* borrowed from the mirror: somebody took a file away */
-	bool failed; /* and said so */
-	_Atomic int64_t indexed_to; /* events up to this one can be searched */
+	int vault; /* the mirror's descriptor; readable: a file was taken away */
+	bool failed; /* the last try failed, which was logged */
+	_Atomic int64_t indexed_to; /* number of the last event in the search index */
 };
 
 static void scribe_complain(struct scribe *s, const struct fault *f)
@@ -244,8 +245,8 @@ static void scribe_complain(struct scribe *s, const struct fault *f)
 	s->failed = true;
 }
 
-/* The vault may come to be, or to be writable, at any time.  When the state folder is
- * gone it is not made again, nor is one of another state's written. */
+/* Opens the mirror: the vault may appear, or become writable, at any time. If the state folder
+ * is gone, the mirror is not made, and the mirror of another state is not written. */
 static bool scribe_is_open(struct scribe *s)
 {
 	struct fault f = { 0 };
@@ -259,7 +260,7 @@ static bool scribe_is_open(struct scribe *s)
 	return s->mirror != NULL;
 }
 
-/* Passes on what was written into files of cards, and what became of that. */
+/* Offers new edits of files of cards, and gives the results of earlier edits to the mirror. */
 static void pass_edits(struct scribe *s)
 {
 	struct mirror_edit *edit;
@@ -274,7 +275,7 @@ static void pass_edits(struct scribe *s)
 	}
 }
 
-/* Leaves the files of edits that are not written as they are: the next host takes them. */
+/* Ends edits without a result. Their files stay unchanged, and the next host takes them. */
 static void end_edits(struct scribe *s)
 {
 	struct mirror_edit *edit;
@@ -287,7 +288,7 @@ static void end_edits(struct scribe *s)
 	}
 }
 
-/* Works for a slice; returns for how long to sleep then. */
+/* Works for a slice. Returns for how many ms to sleep afterwards. */
 static int scribe_work(struct scribe *s)
 {
 	struct fault f = { 0 };
@@ -296,11 +297,10 @@ static int scribe_work(struct scribe *s)
 
 	if (!scribe_is_open(s))
 		return RETRY_MS;
-	pass_edits(
-		s); /* before an event of its agent puts the mirror's file in its place */
+	pass_edits(s); /* before an agent's event replaces the edited file */
 	if (mirror_step(s->mirror, s->store, SLICE_MS, &more, &f)) {
 		scribe_complain(s, &f);
-		/* The vault may have been moved, or be another one by then. */
+		/* The vault may have been moved or replaced meanwhile. */
 		mirror_close(s->mirror);
 		s->mirror = NULL;
 		s->vault = -1;
@@ -314,8 +314,8 @@ static int scribe_work(struct scribe *s)
 	return more ? 0 : due >= 0 && due < NET_MS ? (int)due : NET_MS;
 }
 
-/* The search index follows in small slices: it may fall behind a burst, since
- * a search brings it further by itself. */
+/* Extends the search index by a small slice. The index may fall behind a burst of events, since
+ * each search extends it too. */
 static int index_some(struct scribe *s)
 {
 	struct fault f = { 0 };
@@ -334,10 +334,10 @@ static int index_some(struct scribe *s)
 	return f.code ? RETRY_MS : more ? INDEX_REST_MS : NET_MS;
 }
 
-/* Writes one slice of the mirror and one of the search index. *rest_ms: how long the
- * machine is then left to others; *ms: how long there is nothing to do unless the
- * bell rings. The syncs of a slice delay those of the writers, so the rest is longer
- * when the bell rang meanwhile. */
+/* Writes one slice of the mirror and one of the search index. *rest_ms: for how long other work
+ * gets the machine afterwards. *ms: for how long there is nothing to do unless the bell rings.
+ * The syncs of a slice delay the syncs of writers, so the rest is longer if the bell rang
+ * meanwhile. */
 static void slice(struct scribe *s, int *ms, int *rest_ms)
 {
 	uint64_t began = uv_hrtime();
@@ -407,7 +407,7 @@ static int scribe_open(struct host *host, struct fault *f)
 	return 0;
 }
 
-/* Shows what is committed, for a second or two, and ends. */
+/* Writes committed changes for a second or two, and ends the thread. */
 static void scribe_end(struct host *host)
 {
 	struct scribe *s = host->scribe;

@@ -1,6 +1,6 @@
 /*
- * sleeper - how a thread of the host sleeps: until something was committed, here or in
- * another process (the bell rings), or until the host ends.
+ * sleeper - lets a thread of the host sleep. A commit of any process wakes the thread by the
+ * bell, and so does the end of the host.
  */
 #ifndef CORE_HOST_SLEEPER_H
 #define CORE_HOST_SLEEPER_H
@@ -11,11 +11,12 @@
 #include "core/base/fault.h"
 
 struct sleeper {
-	int bell, end; /* inotify, eventfd; -1: none */
+	int bell, end; /* an inotify and an eventfd; -1: not open */
 	atomic_bool ending;
 };
 
-/* Makes it for the state folder `home`: 0 or a fault.  Released in either case. */
+/* Makes a sleeper for the state folder `home`. Returns 0 or a fault. sleeper_release() is
+ * needed in either case. */
 int sleeper_open(struct sleeper *s, const char *home, struct fault *f);
 void sleeper_release(struct sleeper *s);
 
@@ -23,11 +24,11 @@ void sleeper_release(struct sleeper *s);
 void sleeper_end(struct sleeper *s);
 bool sleeper_ends(const struct sleeper *s);
 
-/* Sleeps for `ms` at most, or until `also` can be read (-1: none). */
+/* Sleeps until a commit, the host's end, or `also` can be read (-1: unused); at most `ms`. */
 void sleeper_sleep(struct sleeper *s, int also, int ms);
-/* The same, whatever was committed. */
+/* Sleeps as sleeper_sleep(), but commits do not end the sleep. */
 void sleeper_rest(struct sleeper *s, int also, int ms);
-/* Whether something was committed since sleeper_heard(). */
+/* Whether a transaction was committed since sleeper_heard(). */
 bool sleeper_hears(const struct sleeper *s);
 void sleeper_heard(struct sleeper *s);
 

@@ -61,7 +61,7 @@ static size_t waits_of(const struct job *job)
 	return n;
 }
 
-/* An agent may hold several connections; its waits count together. */
+/* Counts the waits of the caller on its other connections: an agent may hold several. */
 static size_t waits_elsewhere(struct host *host, const struct job *job)
 {
 	size_t n = 0;
@@ -83,7 +83,8 @@ static bool waiters_too_many(struct host *host, struct job *job)
 		return false;
 	if (waits_of(job) + waits_elsewhere(host, job) < most)
 		return false;
-	/* Changes already written stay: only a call that changed nothing fails here. */
+	/* A call that has written changes gets its present answer. A call without changes
+	 * fails. */
 	if (!job->call.made || !(job->call.op->flags & OP_WRITE)) {
 		fault_set(&job->call.fault, FAULT_EXHAUSTED, "",
 			  "%zu calls of this caller wait already", most);
@@ -190,14 +191,14 @@ static enum follows waiters_follow(const struct host *host)
 	return host->waiters->n ? FOLLOWS_NOW : FOLLOWS_NOT;
 }
 
-/* Calls whose events were missed look again. */
+/* Runs all waiting calls again if events were missed. */
 static void waiters_caught_up(struct host *host, bool missed)
 {
 	if (missed)
 		waiters_sweep(host, 0, host->follow->since);
 }
 
-/* Answers everything that is parked, as it stands. */
+/* Answers all waiting calls with their present results. */
 static void waiters_close(struct host *host)
 {
 	for (size_t i = 0; i < WAIT_BUCKETS; i++)

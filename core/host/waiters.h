@@ -1,9 +1,9 @@
 /*
- * waiters - calls that wait for something to happen.
+ * waiters - calls that wait for an event.
  *
  * A call that waits is parked under a key.  It runs again when an event of that key is
- * committed.  When its time is over, the call is answered with its present result.  At
- * most limits.max_waits per caller.
+ * committed. When its time is over, the call is answered with its present result. A caller may
+ * have at most limits.max_waits such calls.
  */
 #ifndef CORE_HOST_WAITERS_H
 #define CORE_HOST_WAITERS_H
@@ -18,17 +18,18 @@ struct waiters {
 	struct job *bucket[WAIT_BUCKETS];
 	size_t n;
 	uv_timer_t timer;
-	int64_t timer_due; /* 0: not running */
+	int64_t timer_due; /* 0: the timer does not run */
 };
 
-/* Takes a call that has wait_on: parks it, or runs it again at once when its
- * key has moved since it ran.  False: it is to be answered now. */
+/* Takes a call with wait_on set: parks the call, or runs it again at once if an event of its
+ * key was committed since the call ran. False: the caller has to answer the call now. */
 bool waiters_park(struct host *host, struct job *job);
-/* Forgets a parked job, which is the caller's again. */
+/* Removes a parked job, which the caller then owns. */
 void waiters_drop(struct host *host, struct job *job);
-/* Runs again what is parked on the key since before event `seq`. */
+/* Runs the calls again that wait for the key and last ran before event `seq`. */
 void waiters_wake(struct host *host, enum wake wake, int64_t key, int64_t seq);
-/* The same for all inboxes of a team; for everything when team is 0. */
+/* Runs the calls again that wait for any inbox of a team, and last ran before event `seq`. Team
+ * 0: all calls. */
 void waiters_sweep(struct host *host, int64_t team, int64_t seq);
 
 #endif

@@ -19,12 +19,11 @@ enum { CHECKPOINT_FRAMES = 2000 };
 /*
  * Keeps the WAL short without holding up the writer.
  *
- * A thread with a connection of its own copies frames (PASSIVE) when the
- * writer says that there are many.  After that the writer runs one short PASSIVE
- * between two batches, with nothing left to copy.  The writer then waits a few
- * milliseconds for reads that began earlier, and the WAL starts anew.  A short
- * WAL is copied too when a write found no room: on a full disk what has been copied is
- * the only room there is.
+ * A thread with a connection of its own copies frames (PASSIVE) when the writer reports many
+ * frames. After that the writer runs one short PASSIVE between two batches, with nothing left
+ * to copy. The writer then waits a few milliseconds for reads that began earlier, and the WAL
+ * starts anew. When a write found no room, a short WAL is copied too. On a full disk, only
+ * frames of the WAL that have been copied give room for new frames.
  */
 
 enum phase { IDLE, ASKED, COPIED };
@@ -35,14 +34,14 @@ struct checkpoint {
 	uv_sem_t asked;
 	atomic_int phase;
 	atomic_bool ending;
-	int64_t due; /* frames since the last copy that are worth the next one */
-	int patience_ms; /* with reads that hold the WAL */
+	int64_t due; /* this many frames since the last copy start the next copy */
+	int patience_ms; /* wait for reads that hold the WAL */
 };
 
 enum { PATIENCE_MS = 10, PATIENCE_MOST = 160, AGAIN_FRAMES = 500, TRIM_MS = 30000 };
 
-/* Gives back what the allocator holds for nothing between blocks that are in use: answers of
- * some MB, which come and go, would else let the process grow for hours. */
+/* Gives free memory between used blocks back to the system. Otherwise answers of some MB, which
+ * are allocated and freed again, would let the process grow for hours. */
 static void trim_memory(int64_t *trimmed_at)
 {
 	const int64_t now = clock_steady_ms();
@@ -99,7 +98,7 @@ static int checkpoint_open(struct checkpoint **out, const char *dir, unsigned fl
 	return 0;
 }
 
-/* NULL is fine. */
+/* `c` may be NULL. */
 static void checkpoint_close(struct checkpoint *c)
 {
 	if (!c)
@@ -112,9 +111,9 @@ static void checkpoint_close(struct checkpoint *c)
 	free(c);
 }
 
-/* A read that began before the copy keeps the WAL from starting anew.  Reads are
- * short, but with many of them some read always runs: the writer waits for those that
- * run now, a little longer each time that this was in vain. */
+/* Lets the WAL start anew, which a read that began before the copy prevents. Reads are short,
+ * but among many reads some read always runs. So the writer waits for the reads that run now, a
+ * little longer after each failed try. */
 static void checkpoint_start_anew(struct checkpoint *c, struct store *writer)
 {
 	struct fault f = { 0 };
@@ -157,15 +156,15 @@ struct writer {
 	struct store *store;
 	struct checkpoint *checkpoint;
 	struct metrics *metrics;
-	int64_t syncs, sync_ns; /* of the WAL, as counted */
+	int64_t syncs, sync_ns; /* syncs of the WAL that were counted, and their time */
 	struct queue queue;
-	struct chain batch, ended; /* jobs that run; jobs that are answered */
+	struct chain batch, ended; /* jobs that run; jobs that are done */
 	uv_thread_t thread;
 	batch_done *done;
 	void *arg;
 };
 
-/* A call whose caller has gone is not run. */
+/* Gathers calls to run. A call whose caller has gone is not run. */
 static size_t writer_gather(struct writer *w, struct chain *taken, struct call **calls)
 {
 	size_t n = 0;
@@ -192,7 +191,7 @@ static size_t gather_more(void *arg, struct call **calls, size_t room)
 							: 0;
 }
 
-/* Counts a transaction of so many calls.  A WAL that was opened anew has counted nothing yet. */
+/* Counts a transaction of so many calls. The count of a WAL that was opened anew begins at 0. */
 static void count_batch(struct writer *w, size_t calls)
 {
 	int64_t ns, syncs = store_wal_syncs(w->store, &ns);
@@ -206,19 +205,19 @@ static void count_batch(struct writer *w, size_t calls)
 
 /*~ All writes, one after the other.  Station 6 of 12.
  *
- * SQLite has one writer at a time, and a COMMIT that is to survive a power failure waits
- * for the disk: 0.2 ms here, 10 ms elsewhere.  If each call had a COMMIT of its own, 64
- * agents would wait for 64 of them.  So this thread takes all writes that have queued up
- * meanwhile, runs them in one transaction, and commits once (core/host/batch.c).  No
- * answer leaves before that COMMIT: what cadre acknowledged, it keeps.  The busier the host
- * is, the larger the batches are, and the less each call costs.
+ * SQLite has one writer at a time. A COMMIT that has to survive a power failure waits for the
+ * disk, between 0.2 ms and 10 ms. If each call had a COMMIT of its own, 64 agents would wait
+ * for 64 COMMITs. So this thread takes all writes that have queued up meanwhile, runs them in
+ * one transaction, and commits once (core/host/batch.c). No answer is sent before the COMMIT,
+ * so acknowledged writes are never lost. The busier the host is, the larger the batches are,
+ * and the less each call costs.
  *
- * A call that fails must leave no trace in the others.  Most that fail have changed nothing
- * and need no care; for the rest, the batch is undone and run again with savepoints.
+ * A call that fails must not affect the other calls. Most calls that fail have changed nothing
+ * and need no care. If a failed call has changed something, the batch is undone and run again
+ * with savepoints.
  *
- * A claim of our task by somebody else may stand in the same batch.  There is no race in
- * that: the calls of a batch run in their order, and the second one finds a task that is
- * taken.
+ * Two agents may claim the same task in one batch. This is no race: the calls of a batch run in
+ * order, and the second call finds that the task is taken.
  *
  * Next: storage/store.c
  */

@@ -1,8 +1,8 @@
 /*
  * writer - the writer's thread, which owns the only write connection of a host.
  *
- * It takes what is queued, runs it as batches and hands each batch back at
- * once.  Calls are run in the order in which they were given.
+ * It takes the queued calls, runs them in batches, and gives each batch back when it is
+ * committed. Calls run in the order in which they were queued.
  */
 #ifndef CORE_HOST_WRITER_H
 #define CORE_HOST_WRITER_H
@@ -14,21 +14,21 @@ struct writer;
 
 struct writer_options {
 	const char *dir; /* the state's folder */
-	unsigned flags; /* of store_open() */
-	struct metrics *metrics; /* borrowed: counts what its transactions take */
+	unsigned flags; /* flags for store_open() */
+	struct metrics *metrics; /* borrowed: counts the writer's transactions */
 };
 
-/* `done` gets each batch when it is committed, on the writer's thread. */
+/* `done` gets the jobs of each committed batch, on the writer's thread. */
 typedef void batch_done(void *arg, struct chain *jobs);
 
 int writer_open(struct writer **out, const struct writer_options *options,
 		batch_done *done, void *arg, struct fault *f);
-/* Runs what is queued, then ends the thread and closes the connection, which
- * empties the WAL.  NULL is fine. */
+/* Runs the queued calls, then ends the thread and closes the connection, which empties the WAL.
+ * `w` may be NULL. */
 void writer_close(struct writer *w);
 void writer_push(struct writer *w, struct chain *jobs);
-/* A writer_push() follows at once, if only of an empty chain: the writer's thread begins
- * with these, and keeps its transaction open for those. */
+/* Pushes a part of the jobs. A writer_push() of the rest follows at once; its chain may be
+ * empty. The writer's thread begins with the part, and keeps its transaction open for the rest. */
 void writer_push_part(struct writer *w, struct chain *jobs);
 
 #endif

@@ -23,7 +23,7 @@
 /* --- halt -------------------------------------------------------------------- */
 
 /*
- * halt - tells guests that the commands of a stopped team stand still, or go on.
+ * halt - tells guests to stop the commands of a stopped team, or to let them go on.
  */
 
 enum { HALT_MS = 10000 };
@@ -37,7 +37,7 @@ static void halt_on_noted(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Writes down what the guest does, for who asks. */
+/* Stores in the workspace's row whether the guest's commands stand still. */
 static void halt_note(struct hosted_guest *t)
 {
 	if (t->halt_noting)
@@ -48,11 +48,11 @@ static void halt_note(struct hosted_guest *t)
 		 .has_halted = true, .halted = t->halted);
 }
 
-/* Answers of commands that stood still come later by as much. */
+/* Moves the deadlines by the time for which the commands stood still. */
 static void halt_go_on(struct hosted_guest *t)
 {
 	guest_conn_leap(&t->control, clock_boot_ms() - t->halt_since);
-	push_poke(t); /* assignments that waited */
+	push_poke(t); /* assignments may wait */
 }
 
 static void halt_become(struct hosted_guest *t, bool halted)
@@ -77,7 +77,7 @@ static void on_halted(void *arg, struct packet *answer, struct fault *f)
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
 			   "a workspace does not stand still",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(f));
-		return; /* once more at the next reading of the rows */
+		return; /* the next reading of the rows tries again */
 	}
 	halt_become(t, !t->halted);
 	halt_tell(t);
@@ -106,7 +106,7 @@ void halt_want(struct hosted_guest *t, bool stopped, bool written)
 		halt_note(t);
 }
 
-/* Takes what a guest that has just answered a Hello can do. */
+/* Notes whether a guest that has just answered a Hello can halt commands. */
 static void halt_greeted(struct hosted_guest *t, bool knows_halt)
 {
 	t->knows_halt = knows_halt;
@@ -117,15 +117,15 @@ static void halt_greeted(struct hosted_guest *t, bool knows_halt)
 /* --- chatter ----------------------------------------------------------------- */
 
 /*
- * chatter - a guest's messages that nobody asked for, bounded.
+ * chatter - a bound for a guest's messages that nobody asked for.
  *
- * Heartbeats, answers to nothing, and requests that are refused cost the host a
- * little each and bring the guest nothing.  A guest that sends them without a pause
- * is not read from until what counts of them is paid off at CHATTER_SECOND.  Answers that
- * were asked for and requests that are taken cost nothing here.
+ * Heartbeats, answers without a request, and refused requests cost the host a little time each.
+ * Their bytes are counted, and the count falls by CHATTER_SECOND each second. While the count
+ * is above CHATTER_SECOND, the host does not read from the guest. Answers that were asked for
+ * and requests that are taken are not counted.
  */
 
-/* A clock that went back takes nothing off, and begins anew. */
+/* Lowers the count by the time since the last call; a clock that went back lowers nothing. */
 static void chatter_settle(struct chatter *c, int64_t now)
 {
 	int64_t ms = now > c->at ? now - c->at : 0;
@@ -136,14 +136,14 @@ static void chatter_settle(struct chatter *c, int64_t now)
 		c->bytes = 0;
 }
 
-/* Counts a frame of `size` bytes that was heard. */
+/* Counts a frame of `size` bytes that was received. */
 static void chatter_note(struct chatter *c, size_t size, int64_t now)
 {
 	chatter_settle(c, now);
 	c->bytes += CHATTER_FRAME + (int64_t)size;
 }
 
-/* Whether more was heard than the time allows: do not read. */
+/* Whether the host has to wait before it reads from the guest again. */
 static bool chatter_waits(struct chatter *c, int64_t now)
 {
 	chatter_settle(c, now);
@@ -151,15 +151,15 @@ static bool chatter_waits(struct chatter *c, int64_t now)
 }
 
 enum {
-	UNREAD_MOST = 8 << 20, /* bytes that a guest has not read: no more is sent */
+	UNREAD_MOST = 8 << 20, /* above so many unread bytes no more requests are sent */
 };
 
 struct asked {
 	struct asked *next;
 	int64_t id, at, until;
-	enum fault_code why; /* why it ends with the next tick, if it does */
-	const struct wire *type; /* of the request: it says what may answer */
-	struct text held; /* older dialect: the frame, until the request is the first */
+	enum fault_code why; /* fault with which the next tick ends it; 0: sent */
+	const struct wire *type; /* message type of the request */
+	struct text held; /* older dialect: the frame, until it can be sent */
 	guest_conn_done *done;
 	void *arg;
 };
@@ -167,8 +167,8 @@ struct asked {
 static void guest_conn_send(struct guest_conn *conn);
 static void guest_conn_drop(struct guest_conn *conn);
 
-/* Tells the caller of a request that was taken, and frees it: the fault counts when
- * it is set, else the answer. */
+/* Gives a finished request's caller the fault, if it is set, or else the answer. Frees the
+ * request. */
 static void asked_end(struct asked *a, struct packet *answer, struct fault *f)
 {
 	a->done(a->arg, f->code ? NULL : answer, f);
@@ -203,11 +203,11 @@ void guest_conn_fail_all(struct guest_conn *conn)
 		fail_asked(take_at(conn, &conn->asked), FAULT_UNAVAILABLE);
 }
 
-/* Takes the request that an answer with this id belongs to from the connection; NULL if
- * there is no such request.  An older guest's answers have no id and come in order. */
+/* Removes the request with this answer's id from the connection and returns it. NULL: there is
+ * no such request. */
 static struct asked *asked_take(struct guest_conn *conn, const json_t *id)
 {
-	/* A guest of the older dialect knows no ids: its answers come in order. */
+	/* Answers of the older dialect have no ids and arrive in the order of the requests. */
 	if (!id && conn->asked &&
 	    (conn->guest->old || conn->state == GUEST_CONN_GREETING))
 		return take_at(conn, &conn->asked);
@@ -218,8 +218,7 @@ static struct asked *asked_take(struct guest_conn *conn, const json_t *id)
 	return NULL;
 }
 
-/* Older dialect: sends the first request, if it was held back: the one before it has
- * been answered. */
+/* Older dialect: after an answer, sends the next request, which was held back until then. */
 static void asked_next(struct guest_conn *conn)
 {
 	struct asked *a = conn->asked;
@@ -233,7 +232,7 @@ static void asked_next(struct guest_conn *conn)
 	guest_conn_send(conn);
 }
 
-/* A request that cannot be sent is answered with a fault at the next tick. */
+/* Sends a request. If that fails, returns the fault with which the next tick ends the request. */
 static enum fault_code send_asked(struct guest_conn *conn, struct asked *a,
 				  const char *type, const void *src)
 {
@@ -272,14 +271,14 @@ void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 		guest_conn_send(conn);
 }
 
-/* Commands that stand still take their time: all that was asked before. */
+/* Whether the request was sent before the halt that still lasts: then its time does not run. */
 static bool guest_conn_asked_stands_still(const struct guest_conn *conn,
 					  const struct asked *a)
 {
 	return conn->guest->halted && a->at <= conn->guest->halt_since;
 }
 
-/* Ends the requests whose time is over or that could not be sent. */
+/* Ends the requests whose time is over and the requests that could not be sent. */
 static void asked_time_out(struct guest_conn *conn, int64_t now)
 {
 	struct asked **at = &conn->asked;
@@ -293,18 +292,18 @@ static void asked_time_out(struct guest_conn *conn, int64_t now)
 			at = &a->next;
 			continue;
 		}
-		/* An old guest's answers have no ids: a late one would be taken for the
-		 * next. */
+		/* An old guest's answers have no ids: a late answer would be taken for the
+		 * answer to the next request. */
 		if (why == FAULT_TIMEOUT && conn->guest->old && !a->held.len) {
 			guest_conn_drop(conn);
 			return;
 		}
 		fail_asked(take_at(conn, at), why);
-		at = &conn->asked; /* the callee may have changed the list */
+		at = &conn->asked; /* the callback may have changed the list */
 	}
 }
 
-/* Time has leapt: requests wait longer by so much. */
+/* The clock has leapt: moves the deadlines of the requests by `ms`. */
 static void asked_leap(struct guest_conn *conn, int64_t ms)
 {
 	for (struct asked *a = conn->asked; a; a = a->next)
@@ -313,11 +312,11 @@ static void asked_leap(struct guest_conn *conn, int64_t ms)
 
 enum {
 	HELLO_MS = 10000,
-	/* A guest that was silent for QUIET_MS is asked whether it lives; without an
-	 * answer within PONG_MS the connection counts as lost. */
+	/* A guest that was silent for QUIET_MS gets a Ping. If it does not answer within
+	 * PONG_MS, the connection counts as lost. */
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
-	/* So many bytes of faults above the bound of unread answers end the connection. */
+	/* So many unread bytes above UNREAD_MOST end the connection when a fault is sent. */
 	FAULTS_MOST = 1 << 20,
 };
 
@@ -335,7 +334,7 @@ static void guest_conn_become(struct guest_conn *conn, enum guest_conn_state to)
 	conn->state = to;
 }
 
-/* --- what goes out ---------------------------------------------------------------- */
+/* --- what is sent ----------------------------------------------------------------- */
 
 /* Sends what was written to the connection's flow; drops the connection when that fails. */
 static void guest_conn_send(struct guest_conn *conn)
@@ -373,7 +372,7 @@ void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 	hosted_guest_punish(conn->guest);
 }
 
-/* --- what comes in --------------------------------------------------------------- */
+/* --- what is received ------------------------------------------------------------ */
 
 static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet *p)
 {
@@ -386,23 +385,23 @@ static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet 
 			   "a guest answers what it may not",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(&f));
 	asked_end(a, p, &f);
-	/* An old guest's answers have no ids, so after a wrong answer the next answer
-	 * has no known request. */
+	/* An old guest's answers have no ids. After a wrong answer, the request of the next
+	 * answer is unknown. */
 	if (is == ANSWER_WRONG && t->old && conn->state == GUEST_CONN_UP)
 		hosted_guest_punish(t);
 	else if (t->old)
 		asked_next(conn);
 }
 
-/* Handles a packet.  False when it is of a kind that a guest could send without a bound:
- * a heartbeat, an answer that nobody waits for, a request that was refused. */
+/* Handles a packet. False: the packet is counted as chatter. Chatter is a heartbeat, an answer
+ * that nobody waits for, or a request that was refused. */
 static bool guest_conn_hear(struct guest_conn *conn, struct packet *p)
 {
 	struct asked *a;
 	bool beat = !strcmp(p->type, "Heartbeat"), asked;
 
 	if (beat || uplink_wants(p)) {
-		/* A guest that has not said who it is has nothing to ask or to tell. */
+		/* Before its greeting, a guest's heartbeats and requests are ignored. */
 		if (conn->state == GUEST_CONN_UP && beat)
 			daemon_beat(conn->guest, p);
 		return conn->state == GUEST_CONN_UP && !beat && uplink_take(conn, p);
@@ -412,12 +411,13 @@ static bool guest_conn_hear(struct guest_conn *conn, struct packet *p)
 	if (asked)
 		hear_answer(conn, a, p);
 	else if (!p->wire)
-		uplink_take(conn, p); /* which refuses it */
-	/* else too late: nobody waits any more */
+		uplink_take(conn, p); /* refuses the unknown packet */
+	/* else the answer is too late: nobody waits for it */
 	return asked;
 }
 
-/* A guest that has come up and sends bytes that are no frames would do so again. */
+/* Closes the connection after malformed bytes. A guest that is up gets the longest pause, since
+ * it would send such bytes again. */
 static void break_off(struct guest_conn *conn, const struct fault *why)
 {
 	struct hosted_guest *t = conn->guest;
@@ -465,8 +465,8 @@ static void guest_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *
 	struct guest_conn *conn = stream->data;
 
 	if (n < 0) {
-		/* A guest that closes upon a Hello may not know the message, or may
-		 * only have died: the other dialect is tried in turn. */
+		/* A guest that closes after a Hello may not know the message, or may only have
+		 * ended. So the two dialects are tried in turn. */
 		if (conn->state == GUEST_CONN_GREETING && !conn->heard_at)
 			conn->guest->old = !conn->guest->old;
 		guest_conn_drop(conn);
@@ -519,8 +519,7 @@ void guest_conn_close(struct guest_conn *conn)
 	uv_close((uv_handle_t *)&conn->pipe, guest_conn_on_closed);
 }
 
-/* Gives up on the connection, and with it on the guest's other one; both are
- * dialled anew. */
+/* Closes both connections of the guest; both are dialled anew later. */
 static void guest_conn_drop(struct guest_conn *conn)
 {
 	if (conn->state != GUEST_CONN_IDLE && conn->state != GUEST_CONN_CLOSING)
@@ -584,13 +583,14 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	const char *workspace = answer ? json_find_text(answer->json, "workspace") : NULL;
 
 	if (f->code == FAULT_INVALID)
-		t->old = true; /* it does not know the word */
+		t->old = true; /* the guest does not know Hello */
 	else if (!f->code && workspace && strcmp(workspace, t->id))
 		fault_set(f, FAULT_CONFLICT, "", "the guest of workspace %.40s answers",
 			  workspace);
 	else if (!f->code && !boot)
 		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
-	/* Heartbeats come over this connection too: one order of what is heard of the spool. */
+	/* Heartbeats use the control connection too, so reports about the spool arrive in
+	 * order. */
 	if (!f->code && conn->port == LINK_CONTROL) {
 		hear_spool(t, answer);
 		door_hear(t, json_find_text(answer->json, "http"));
@@ -600,7 +600,7 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	greeted(conn, boot, f);
 }
 
-/* A guest that knows Hello says so in its Pong: it was only not there before. */
+/* A guest that knows Hello says so in its Pong: it was only not ready at the earlier Hello. */
 static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 {
 	struct guest_conn *conn = arg;
@@ -700,7 +700,7 @@ static void on_pong(void *arg, struct packet *answer, struct fault *f)
 
 static void check_pulse(struct guest_conn *conn, int64_t now)
 {
-	/* An older guest's command holds up all that is behind it. */
+	/* In the older dialect, an earlier request that runs delays the Pong. */
 	if (conn->state != GUEST_CONN_UP || conn->pinged ||
 	    now - conn->heard_at < QUIET_MS || (conn->guest->old && conn->asked))
 		return;

@@ -1,22 +1,21 @@
 /*
- * hosted_answer - whether what a guest sent is what it was asked for.
+ * hosted_answer - checks of the answers that a guest sends.
  *
- * A guest is believed in nothing: not in the type of an answer, not in its
- * sizes, not in the end of its parts.  A wrong answer is the guest's fault: the
- * caller gets FAULT_IO, and the host goes on.
+ * The host trusts no part of an answer: it checks the type, the sizes, and the number of parts.
+ * A wrong answer is the guest's fault: the caller gets FAULT_IO, and the host goes on.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_ANSWER_H
 #define CORE_HOST_GUESTS_HOSTED_ANSWER_H
 
 #include "core/wire/wire.h"
 
-/* The bounds of one request to a guest, whatever it is.  An honest guest fills
- * each frame, so that the largest answer has some 20 parts. */
+/* Bounds of any one request to a guest. An honest guest fills each frame, so the largest answer
+ * has some 20 parts. */
 enum {
-	ANSWER_MS = 60000, /* for one part */
-	ANSWER_REST_MS = 120000, /* for all parts behind the first one */
+	ANSWER_MS = 60000, /* time for one part */
+	ANSWER_REST_MS = 120000, /* time for all parts behind the first part */
 	ANSWER_PARTS_MOST = 64,
-	ANSWER_ROOM = (4 << 20) - (4 << 10), /* JSON of what a caller is answered */
+	ANSWER_ROOM = (4 << 20) - (4 << 10), /* JSON of the caller's answer */
 	RESULT_MOST = 4 << 20, /* bytes of a stored result */
 	STREAM_MOST = 4 << 20, /* bytes of one stream of output; a guest keeps 2 MiB */
 	BEAT_RUNNING_MOST = 1000, /* assignments named in one heartbeat */
@@ -24,32 +23,31 @@ enum {
 
 enum answer {
 	ANSWER_GOOD,
-	ANSWER_ERROR, /* the guest could not, or would not: the fault is its own */
-	ANSWER_WRONG, /* no answer to this: the fault says what came */
+	ANSWER_ERROR, /* the guest could not or would not; `f` is the guest's fault */
+	ANSWER_WRONG, /* this does not answer the request; `f` names what arrived */
 };
 
-/* Judges an answer to a request of type `asked`; fills the fault unless it is
- * good. */
+/* Judges an answer to a request of type `asked`; sets `f` unless the answer is good. */
 enum answer answer_judge(struct packet *p, const struct wire *asked, struct fault *f);
 
-/* Fills the zeroed struct of a message from a good answer.  A fault is
- * the guest's: its text names the guest's fields, not the caller's arguments. */
+/* Fills the zeroed struct of a message from a good answer. A fault blames the guest: its text
+ * names fields of the guest's message, not arguments of the caller. */
 #define answer_decode(p, dst, a, f) answer_decode_as(p, wire_record_of(dst), dst, a, f)
 int answer_decode_as(struct packet *p, const struct record *as, void *dst,
 		     struct arena *a, struct fault *f);
 
-/* The guest breaks the rules of the wire; returns the code. */
+/* Sets the fault of a guest that breaks the rules of the wire; returns the fault's code. */
 int answer_refuse(struct fault *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* How far an answer of several parts has come; begins zeroed. */
+/* Counts the parts of an answer; begins zeroed. */
 struct answer_parts {
 	int n;
-	int64_t until; /* 0: there was one part */
+	int64_t until; /* deadline for the parts behind the first; 0: not asked yet */
 };
 
-/* Counts one more part, which is about to be asked for: returns how long it may take, in
- * ms, or negative and a fault when it must not be asked for. */
+/* Counts one more part before it is asked for. Returns the time in ms that the part may take.
+ * Returns a negative number and sets a fault if the part must not be asked for. */
 int64_t answer_more(struct answer_parts *parts, struct fault *f);
 
 #endif

@@ -17,23 +17,23 @@
 struct output {
 	struct piece *first, **end;
 	size_t len; /* bytes kept */
-	int64_t size; /* of the whole, as far as is known; at least len */
-	bool full; /* no more is kept */
+	int64_t size; /* bytes of the whole stream, as far as known; at least len */
+	bool full; /* further bytes are not kept */
 };
 
-/* An answer that is being gathered: job->owner, in the call's arena. */
+/* An answer that is being gathered. job->owner points to it, and the call's arena holds it. */
 struct gather {
 	struct answer_parts parts;
 	struct output stream[2];
-	int64_t written[2]; /* bytes of the streams, where the guest keeps fewer; else 0 */
-	bool replaced; /* bytes of them were no text */
-	int64_t job_id; /* under which the guest keeps the rest */
-	size_t room; /* of a directory: JSON that still fits */
+	int64_t written[2]; /* bytes that the command wrote to each stream; 0: not told */
+	bool replaced; /* some bytes of the output were no text */
+	int64_t job_id; /* job of the guest that keeps the rest of the output */
+	size_t room; /* bytes of JSON left for a directory's entries */
 };
 
-/* The functions below are those of struct ask_kind: a fill completes the message; a check sets
- * the call's fault, or mends the answer; a take fills the call's answer or its fault, and is true when it has
- * asked for the rest. */
+/* The functions below are members of struct ask_kind. A fill function completes the message. A
+ * check function sets the call's fault, or corrects the answer. A take function sets the call's
+ * answer or fault; it returns true when it has asked for a further part. */
 
 static struct gather *gather_of(struct job *job);
 static bool ask_is_gone(struct job *job);
@@ -44,13 +44,13 @@ static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms);
 /* --- gather ------------------------------------------------------------------ */
 
 /*
- * Puts together an answer that a guest gives in parts.
+ * Joins an answer that a guest sends in parts.
  *
- * Each part is copied once.  A stream keeps at most what it may, whole
- * characters, and counts the rest; a directory ends where a frame does.
+ * Each part is copied once. A stream keeps whole characters up to its bound, and counts the
+ * bytes behind them. The list of a directory ends when its room, about one frame, is full.
  */
 
-/* Bytes around the texts of an entry: the names of its fields, and two numbers. */
+/* Bytes of an entry's JSON beside its texts: the names of the fields, and two numbers. */
 enum { ENTRY_COST = 120 };
 
 struct piece {
@@ -61,14 +61,14 @@ struct piece {
 
 /* --- streams ------------------------------------------------------------------------ */
 
-/* The longest beginning of at most `most` bytes that ends behind a character. */
+/* The length of the longest beginning of at most `most` bytes that ends with a whole character. */
 static size_t whole_characters(const char *s, size_t len, size_t most)
 {
 	return len <= most ? len : text_start(s, most);
 }
 
-/* Takes a part; true when it brought something.  `size` is what the guest says
- * of the whole, or 0; `most` bytes are kept in all. */
+/* Takes a part; true when some of its bytes were kept. `size` is the size of the whole stream
+ * as the guest reports it, or 0. `most` is the bound of all kept bytes. */
 static bool output_take(struct output *s, const char *part, int64_t size, int64_t most,
 			struct arena *a)
 {
@@ -97,7 +97,7 @@ static bool output_take(struct output *s, const char *part, int64_t size, int64_
 	return n > 0;
 }
 
-/* Whether a further part would bring something: `more` is what the guest says. */
+/* Whether bytes of a further part would be kept. `more`: the guest reports a further part. */
 static bool output_wants(const struct output *s, bool more)
 {
 	return more && !s->full;
@@ -120,16 +120,15 @@ static char *gather_join(const struct output *s, struct arena *a)
 	return text;
 }
 
-/* Gives two streams as texts whose JSON fits ANSWER_ROOM together.  A stream gets half of
- * the room, plus the room that the other stream leaves. */
+/* Joins the parts of two streams into texts whose JSON fits ANSWER_ROOM together. A stream gets
+ * half of the room, plus the room that the other stream leaves. */
 static void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 			 struct arena *a)
 {
 	char *joined[2] = { gather_join(&s[0], a), gather_join(&s[1], a) };
 	size_t half = ANSWER_ROOM / 2, left = half;
 
-	/* Room that the first stream leaves of its half goes to the second, and the
-	 * other way round. */
+	/* The room that one stream leaves of its half goes to the other stream. */
 	text_json_fit(joined[0], s[0].len, &left);
 	left += half;
 	len[1] = text_json_fit(joined[1], s[1].len, &left);
@@ -161,7 +160,7 @@ static bool entry_fits(const struct dir_entry *e, size_t *room)
 	       gather_fits(e->permissions, room);
 }
 
-/* Whether this can be an entry of a directory. */
+/* Whether `e` can be an entry of a directory. */
 static bool listing_is_entry(const struct dir_entry *e)
 {
 	static const char *const kinds[] = { "file", "dir", "symlink" };
@@ -173,8 +172,8 @@ static bool listing_is_entry(const struct dir_entry *e)
 	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
 }
 
-/* Adds entries while there is room (the caller's, which begins as ANSWER_ROOM);
- * false when there was too little: the list ends here, and there is more. */
+/* Adds entries while the caller's `room` lasts; the caller starts with ANSWER_ROOM. False: an
+ * entry did not fit, so the list ends before the entry. */
 static bool listing_take(struct workspace_list_dir_out *out,
 			 const struct wire_dir_listing *part, size_t *room,
 			 struct arena *a)
@@ -197,7 +196,7 @@ static bool listing_take(struct workspace_list_dir_out *out,
 /* --- command ----------------------------------------------------------------- */
 
 /*
- * How the answers about commands are read: output that comes in parts, and jobs.
+ * Reads the answers about commands: output in parts, and jobs.
  */
 
 static void fill_exec(struct job *job, const struct gather *g, bool more)
@@ -223,10 +222,10 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->stderr_size = size[1];
 	out->has_replaced = out->replaced = g->replaced;
 	out->has_job_id = g->job_id && (out->running || cut[0] || cut[1]);
-	out->job_id = g->job_id; /* told where the answer has no room for all */
+	out->job_id = g->job_id; /* fit_exec() sends it if it has to cut the output */
 }
 
-/* Asks for the rest of the output.  False: it could not, and the call has its fault. */
+/* Asks for the rest of the output. False: this failed, and the call has its fault. */
 static bool hosted_ask_command_ask_rest(struct job *job, struct gather *g,
 					struct guest_conn *conn)
 {
@@ -242,8 +241,8 @@ static bool hosted_ask_command_ask_rest(struct job *job, struct gather *g,
 	return ms > 0;
 }
 
-/* A part of both streams as a guest sends it.  size: of what the guest keeps, written: of the
- * whole; each 0 if not told. */
+/* A part of both streams as a guest sends it. size: bytes that the guest keeps; written: bytes
+ * that the command wrote. 0: the guest does not report the number. */
 struct streams {
 	const char *part[2];
 	int64_t size[2], written[2];
@@ -256,7 +255,8 @@ struct streams {
 			   { (m).stdout_written, (m).stderr_written }, \
 			   (m).replaced })
 
-/* A size is told to the caller: it is what came, or more that there may be. */
+/* Checks the sizes, which the caller will see. A size is at least the bytes that have arrived,
+ * and at most STREAM_MOST. */
 static bool check_streams(const struct gather *g, const struct streams *m,
 			  struct fault *f)
 {
@@ -273,7 +273,7 @@ static bool check_streams(const struct gather *g, const struct streams *m,
 	return !f->code;
 }
 
-/* Takes a part of both streams; false when it brought nothing. */
+/* Takes a part of both streams; false when no bytes of it were kept. */
 static bool hosted_ask_command_take_part(struct job *job, struct gather *g,
 					 const struct streams *m)
 {
@@ -331,8 +331,8 @@ static bool check_job_id(int64_t id, struct fault *f)
 	return !f->code;
 }
 
-/* Checks how a guest says that a command ended, or that it runs on.  The latter counts only
- * where the call follows the command. */
+/* Checks how a guest says that a command ended, or that it runs on. A command may run on only
+ * if the call follows the command. */
 static bool check_exec(const struct job *job, struct wire_exec_result *m, struct fault *f)
 {
 	const struct workspace_exec_in *in = job->call.in;
@@ -344,8 +344,8 @@ static bool check_exec(const struct job *job, struct wire_exec_result *m, struct
 	       (!m->has_job_id || check_job_id(m->job_id, f));
 }
 
-/* A command's output may come in parts: the first with its end, the others
- * by polling the job under which the rest is kept. */
+/* A command's output may arrive in parts. The first part reports the command's end. The host
+ * polls the job that keeps the other parts. */
 static bool ask_take_exec(struct job *job, struct packet *answer, struct guest_conn *conn)
 {
 	struct workspace_exec_out *out = job->call.out;
@@ -387,7 +387,8 @@ static void ask_check_poll(struct job *job, void *answer)
 	struct wire_background_status *m = answer;
 
 	check_exit_code(m->exit_code, &job->call.fault);
-	/* Sizes tell the caller of dropped output; kept output comes in later parts. */
+	/* Sizes are sent only to report dropped output. Output that the guest keeps arrives in
+	 * later parts. */
 	m->has_stdout_size = m->has_stdout_written && m->stdout_written > 0;
 	m->stdout_size = m->stdout_written;
 	m->has_stderr_size = m->has_stderr_written && m->stderr_written > 0;
@@ -406,7 +407,7 @@ static void ask_check_set_env(struct job *job, void *answer)
 /* --- file -------------------------------------------------------------------- */
 
 /*
- * How a guest is asked for files and directories.
+ * Asks a guest for files and directories.
  */
 
 static void ask_fill_read(struct job *job, void *message)
@@ -415,7 +416,7 @@ static void ask_fill_read(struct job *job, void *message)
 	struct wire_file_read *m = message;
 
 	m->has_offset = in->offset > 0;
-	int64_t most = (int64_t)space_all(&job->call) / 4 * 3; /* as base64 */
+	int64_t most = (int64_t)space_all(&job->call) / 4 * 3; /* in base64 */
 
 	m->limit = in->length;
 	m->has_limit = in->has_length;
@@ -425,7 +426,7 @@ static void ask_fill_read(struct job *job, void *message)
 	}
 }
 
-/* Guests are told bytes in base64 alone. */
+/* A guest takes a file's content only in base64, so a text is encoded. */
 static void ask_fill_write(struct job *job, void *message)
 {
 	const struct workspace_file_write_in *in = job->call.in;
@@ -440,7 +441,8 @@ static void ask_fill_write(struct job *job, void *message)
 	m->content = content;
 }
 
-/* The size is that of the bytes, and no more of them than were asked for. */
+/* Checks that the guest reports the true number of bytes, and sends no more bytes than were
+ * asked for. */
 static void ask_check_content(struct job *job, void *answer)
 {
 	const struct wire_file_content *m = answer;
@@ -461,7 +463,7 @@ static void ask_check_content(struct job *job, void *answer)
 		answer_refuse(f, "sends what is no base64");
 }
 
-/* The next page begins behind the last name that came. */
+/* The next page begins behind the last name received. */
 static void ask_fill_list(struct job *job, void *message)
 {
 	const struct workspace_list_dir_out *out = job->call.out;
@@ -471,7 +473,7 @@ static void ask_fill_list(struct job *job, void *message)
 		m->after = out->entries[out->n_entries - 1].name;
 }
 
-/* Names go up, over all pages: none comes twice. */
+/* Names must rise over all pages, so that no name is listed twice. */
 static bool hosted_ask_file_check_page(struct job *job, const struct wire_dir_listing *m)
 {
 	const struct workspace_list_dir_out *out = job->call.out;
@@ -490,7 +492,8 @@ static bool hosted_ask_file_check_page(struct job *job, const struct wire_dir_li
 	return !f->code;
 }
 
-/* A long directory comes in pages; as much of it as fits is answered. */
+/* Takes a page of a directory's list; true when it has asked for the next page. The answer
+ * contains the entries that fit. */
 static bool take_page(struct job *job, const struct wire_dir_listing *m,
 		      struct guest_conn *conn)
 {
@@ -529,12 +532,13 @@ static bool ask_take_list(struct job *job, struct packet *answer, struct guest_c
 /* --- replay ------------------------------------------------------------------ */
 
 /*
- * Answers to repeats of a call with a key that a guest answered.
+ * Stores a guest's answer to a call with a key, for repeats of the call.
  */
 
 enum { STDOUT_KEPT = 4096, STDERR_KEPT = 2048 };
 
-/* Cuts a stream for keeping; its size is told then, as where an answer had no room. */
+/* Cuts a stream before it is stored. A cut stream gets its full size in `size`, as in an answer
+ * without room for all output. */
 static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_size,
 		       struct arena *a)
 {
@@ -548,7 +552,7 @@ static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_
 	*text = arena_strndup(a, *text, text_start(*text, most));
 }
 
-/* The answer as a repeat is told it. */
+/* The answer in the form that a repeated call gets. */
 static const char *kept_answer(const struct job *job, struct arena *a)
 {
 	const struct record *r = job->call.op->out;
@@ -571,8 +575,8 @@ static const char *kept_answer(const struct job *job, struct arena *a)
 	return kept;
 }
 
-/* Whether a row remembers the call under its key: that row is to be settled also when
- * the caller has left. */
+/* Whether a row remembers the call under its key. The row has to be settled even if the caller
+ * has left. */
 static bool replay_has_row(const struct job *job)
 {
 	return job->call.has_key && job->call.made;
@@ -589,9 +593,9 @@ static void replay_on_kept(struct job *note)
 	conn_answer(asking);
 }
 
-/* Answers the job, which is the callee's then, once that row is settled: a repeat is told
- * the same or, where nothing was done, the key is free.  Only the call that made the row
- * may free it.  `nothing_done` is said of the job's fault. */
+/* Settles the row of the call's key and then answers the job, whose owner this function
+ * becomes. A success is stored for repeats. If the call failed and `nothing_done`, the key
+ * becomes free; only the call that made the row may free the key. */
 static void replay_keep(struct job *job, bool nothing_done)
 {
 	struct host *host = job->conn->host;
@@ -614,43 +618,45 @@ static void replay_keep(struct job *job, bool nothing_done)
 }
 
 enum {
-	GRACE_MS = 15000, /* beyond a command's own time */
-	LINK_MS = 3000, /* to reach the guest; a host that starts dials all guests */
+	GRACE_MS = 15000, /* added to a command's own time */
+	LINK_MS = 3000, /* time to reach the guest; a starting host dials all guests */
 };
 
-/* A message that asks a guest, and how its answer is read.  Fields that the call's
- * arguments, the message, its answer and the call's answer have under one name are copied
- * from one to the next; an ask_kind says the rest, and a message without one needs
- * nothing. */
+/* Describes a message to a guest and the reading of its answer. Four structs have fields in
+ * common: the call's arguments, the message, the guest's answer and the call's answer. Fields
+ * with equal names are copied from one struct to the next. An ask_kind handles the other
+ * fields; a message without such fields needs no ask_kind. */
 struct ask_kind {
 	const struct record *asks;
-	const struct record *in; /* of the only operation that it is for; NULL: of any */
-	void (*fill)(struct job *job, void *message); /* what has another name */
-	void (*check)(struct job *job, void *answer); /* sets the call's fault */
-	/* Instead of both: fills the call's answer or its fault; true when it has sent
-	 * another message to get the rest. */
+	const struct record *in; /* arguments of the only operation; NULL: any operation */
+	/* Sets fields of the message that have another name in the arguments. */
+	void (*fill)(struct job *job, void *message);
+	/* Sets the call's fault if the answer is wrong. */
+	void (*check)(struct job *job, void *answer);
+	/* Replaces the copying and `check` of the answer: sets the call's answer or its fault.
+	 * True when it has sent another message to get the rest. */
 	bool (*take)(struct job *job, struct packet *answer, struct guest_conn *conn);
 };
 
 static const struct ask_kind *ask_kind_of(const struct job *job);
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
-/* Whether the caller waits no more: the guest is asked no further then. */
+/* Whether the caller has stopped waiting; if so, the guest is not asked further. */
 static bool ask_is_gone(struct job *job)
 {
 	return job->conn->closing || atomic_load(&job->gone);
 }
 
-/* Asks the guest by a message of this type for a further part; or by the call's own message
- * once more. */
+/* Asks the guest by a message of this type, which is the call's message or asks for a further
+ * part. */
 static void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
 		      const void *src, int64_t ms)
 {
 	guest_conn_ask(conn, type, src, ms, on_answer, job);
 }
 
-/* Tells the guest how much the answer may hold, where its caller allows less than a frame
- * takes.  The rest stays with the guest; a later call can ask for the rest. */
+/* If the caller allows less room than a frame, tells the guest how much the answer may hold.
+ * The guest keeps the rest, which a later call can ask for. */
 static void set_room(const struct job *job, const struct record *r, void *message)
 {
 	const struct field *room = field_find(r, "room");
@@ -674,8 +680,8 @@ static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
 	ask_guest(job, conn, w->name, m, ms);
 }
 
-/* Fills the call's answer from the guest's and, where that is a bare Ok, from what was
- * asked. */
+/* Fills the call's answer from the call's arguments and then from the guest's answer. A bare Ok
+ * has no fields, so then all fields are from the arguments. */
 static void hosted_ask_take_fields(struct job *job, struct packet *answer)
 {
 	const struct op *op = job->call.op;
@@ -735,8 +741,9 @@ static const struct ask_kind *ask_kind_of(const struct job *job)
 	return NULL;
 }
 
-/* Whether the guest surely did nothing, by the call's fault.  After any other fault the guest
- * may have acted; after a first part of an answer it has acted: the key stays used. */
+/* Whether the call's fault proves that the guest did nothing. After any other fault the guest
+ * may have acted. After a first part of an answer it has acted. In both cases the key stays
+ * used. */
 static bool did_nothing(const struct job *job)
 {
 	const enum fault_code code = job->call.fault.code;
@@ -800,7 +807,7 @@ static void hosted_ask_refuse(struct host *host, struct job *job)
 	replay_keep(job, true);
 }
 
-/* Asks the guest, or refuses the call.  False: its guest may still come. */
+/* Asks the guest, or refuses the call. False: the guest may still become reachable. */
 static bool hosted_ask_begin(struct host *host, struct job *job)
 {
 	struct hosted_guest *t = hosted_guest_of(host, job->call.workspace.asked);

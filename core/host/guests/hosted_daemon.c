@@ -14,35 +14,36 @@
 /* --- collect ----------------------------------------------------------------- */
 
 /*
- * collect - brings results from a guest into the state, losing none.
+ * collect - moves results from a guest into the state without loss.
  *
  * The host asks for pages of results.  Each result is stored by an operation of its
- * own.  The next question names the result in `ack` once the result is committed, or
- * once the state will surely never take it.  A result too large for a frame comes in
- * parts, which are put together first.  A guest that reports results, but has
- * none that can be stored, is asked again after a pause: 1 s, then 2 s and so on up to 30 s.
+ * own. The next request names the result in `ack` if the result is committed, or if the state
+ * will surely never take it. A result too large for a frame arrives in parts, which are joined
+ * first. A guest that reports results, but has none that can be stored, is asked again after a
+ * pause: 1 s, then 2 s and so on up to 30 s.
  */
 
-enum { RESULT_ID_MOST = 64 /* bytes of an assignment's id as a guest writes it */ };
+enum { RESULT_ID_MOST = 64 /* bytes of an assignment's id in a guest's message */ };
 
 struct results {
-	struct daemon_result *all; /* texts and rows are of the arena */
+	struct daemon_result *all; /* its texts and rows are in the arena */
 	size_t n;
 	size_t n_bad; /* results that were left out or became failures */
-	struct fault why; /* of the first of those */
+	struct fault why; /* fault of the first bad result */
 };
 
 /* --- results ----------------------------------------------------------------- */
 
 /*
- * A page of a guest's results, each read by itself.
+ * Reads the results of a guest's page, each result by itself.
  *
- * A guest may be broken or lie: a result that cannot be understood does not keep the
- * others of its page from being stored.  If it names its assignment, it stands in the
- * page as a failure that says why, so that the assignment ends and its sender is told.
+ * A guest may be broken or lie. A result that cannot be read does not keep the other results of
+ * its page from being stored. If the bad result names its assignment, it is stored as a failure
+ * with the reason. The assignment ends by the failure, and its sender learns the reason.
  */
 
-/* Makes a result a failure, and appends `why` to the errors that came with it. */
+/* Makes a result a failure, and appends `why` to the errors that the guest sent with the
+ * result. */
 static void result_fail(struct daemon_result *r, const struct fault *why, struct arena *a)
 {
 	const char *err = r->stderr ? r->stderr : "";
@@ -58,7 +59,7 @@ static void result_fail(struct daemon_result *r, const struct fault *why, struct
 	r->has_more = r->more = false;
 }
 
-/* Codes are a process's; ids go back to the guest in its next question. */
+/* Checks the exit code, and the id, which is sent back to the guest in the next request. */
 static int results_check(const struct daemon_result *r, struct fault *f)
 {
 	if (strlen(r->source_message_id) > RESULT_ID_MOST)
@@ -70,7 +71,8 @@ static int results_check(const struct daemon_result *r, struct fault *f)
 	return 0;
 }
 
-/* The id of a result of which nothing else can be read; NULL: not that either. */
+/* The assignment's id in a result that cannot be read otherwise; NULL: the id cannot be read
+ * either. */
 static const char *results_id_of(const json_t *json)
 {
 	const json_t *id = json_object_get(json, "source_message_id");
@@ -88,7 +90,7 @@ static void note_bad(struct results *page, const struct fault *why)
 		page->why = *why;
 }
 
-/* Reads one result of a page.  False: there is nothing of it to store. */
+/* Reads one result of a page. False: there is nothing to store. */
 static bool read_one(struct results *page, json_t *json, struct daemon_result *r,
 		     struct arena *a)
 {
@@ -103,7 +105,7 @@ static bool read_one(struct results *page, json_t *json, struct daemon_result *r
 	return r->source_message_id != NULL;
 }
 
-/* The texts of an answer die with it: the page outlives it. */
+/* Copies a result's texts: the page is kept longer than the answer that holds them. */
 static void results_keep(struct daemon_result *r, struct arena *a)
 {
 	r->task_id = arena_strdup(a, r->task_id);
@@ -112,8 +114,8 @@ static void results_keep(struct daemon_result *r, struct arena *a)
 	r->source_message_id = arena_strdup(a, r->source_message_id);
 }
 
-/* Copies at most `most` results out of a DaemonResults; FAULT_IO when the answer
- * has no results to read. */
+/* Copies at most `most` results out of a DaemonResults message. FAULT_IO: the answer has no
+ * list of results. */
 static int results_read(struct results *page, const struct packet *answer, size_t most,
 			struct arena *a, struct fault *f)
 {
@@ -142,20 +144,20 @@ enum {
 	POLL_MS = 30000,
 };
 
-/* A page of results on its way into the state; while one is there, no other
- * is asked for. */
+/* A page of results on its way into the state. While a page is being stored, no other page is
+ * asked for. */
 struct collect {
 	struct hosted_guest *guest;
 	struct arena arena;
 	struct results page;
-	size_t at; /* the one being stored */
-	size_t n_stored; /* that the state did not have */
-	struct text out, err; /* its parts */
+	size_t at; /* index of the result that is being stored */
+	size_t n_stored; /* results that were new to the state */
+	struct text out, err; /* output and errors of result `at`, gathered from parts */
 	struct answer_parts parts;
 	const char **acks;
 	size_t n_acks;
-	bool told; /* the guest said that there are some ... */
-	bool failed; /* ... and answered no page */
+	bool told; /* the guest reported results before the page was asked for */
+	bool failed; /* the guest, still up, did not answer with a page */
 };
 
 static void collect_ask(struct hosted_guest *t);
@@ -170,9 +172,9 @@ static void collect_free(struct collect *c)
 	free(c);
 }
 
-/* A guest that says that there are results is asked at once, and again at once
- * behind a page of which something was stored.  It may lie: behind anything else
- * there is a pause. */
+/* Sets the time of the next request. After a page of which a result was stored, the host asks
+ * again at once. Otherwise the host pauses if the guest reported or sent results or failed,
+ * since it may lie. */
 static void weigh(struct collect *c)
 {
 	struct daemon *d = &c->guest->daemon;
@@ -183,7 +185,7 @@ static void weigh(struct collect *c)
 		futile_note(&d->futile, clock_boot_ms());
 }
 
-/* Asks for results if there may be some, unless a pause lasts. */
+/* Asks for results if there may be any, unless a pause lasts. */
 static void collect_go_on(struct hosted_guest *t)
 {
 	struct daemon *d = &t->daemon;
@@ -193,8 +195,8 @@ static void collect_go_on(struct hosted_guest *t)
 		collect_ask(t);
 }
 
-/* The page is stored, as far as it could be: it is acknowledged with the next
- * question. */
+/* Ends a page whose results are stored as far as possible. The next request acknowledges the
+ * page. */
 static void collect_end_page(struct collect *c)
 {
 	struct hosted_guest *t = c->guest;
@@ -211,8 +213,8 @@ static void collect_end_page(struct collect *c)
 
 static void store_rest(struct collect *c);
 
-/* Whether the state has taken the result, or never will: then the result is
- * acknowledged, since it would come again for ever. */
+/* Whether the state has taken the result or will never take it. Such a result is acknowledged:
+ * otherwise the guest would send it again for ever. */
 static bool collect_is_done(const struct job *job)
 {
 	enum fault_code code = job->call.fault.code;
@@ -274,7 +276,7 @@ static void log_wrong(struct hosted_guest *t, const struct fault *f)
 		   LOG_FAULT(f));
 }
 
-/* The guest is gone, or busy.  The host asks again when the guest says that it has
+/* Ends the page of a guest that is gone or busy. The host asks again when the guest reports
  * results. */
 static void collect_give_up(struct collect *c, const struct fault *f)
 {
@@ -284,8 +286,8 @@ static void collect_give_up(struct collect *c, const struct fault *f)
 	collect_end_page(c);
 }
 
-/* The rest of this result is not to be had: the sender gets what came, and is told
- * why.  Left with the guest it would hide the results behind it. */
+/* Stores a result whose further parts cannot be read: the sender gets the parts that arrived,
+ * and the reason. If the guest kept the result, later results would not be read. */
 static void collect_fail(struct collect *c, const struct fault *f)
 {
 	struct daemon_result *r = &c->page.all[c->at];
@@ -316,7 +318,7 @@ static void collect_ask_part(struct collect *c)
 		collect_fail(c, &f);
 }
 
-/* Takes a part; true when it brought something and there is more. */
+/* Takes a part; true when the part had bytes and another part follows. */
 static bool collect_take_part(struct collect *c, const struct wire_daemon_results *m,
 			      struct fault *f)
 {
@@ -336,7 +338,7 @@ static bool collect_take_part(struct collect *c, const struct wire_daemon_result
 	return r->more && now < RESULT_MOST;
 }
 
-/* Whether a fault says nothing of the result, only that the guest cannot answer now. */
+/* Whether a fault only means that the guest cannot answer now, and nothing about the result. */
 static bool is_away(enum fault_code code)
 {
 	return code == FAULT_UNAVAILABLE || code == FAULT_TIMEOUT ||
@@ -389,10 +391,11 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 {
 	struct collect *c = arg;
 	struct hosted_guest *t = c->guest;
-	/* A guest of the older dialect forgets what it has told, however much. */
+	/* A guest of the older dialect forgets the results that it has sent, so all are taken. */
 	size_t most = t->old ? SIZE_MAX : PAGE;
 
-	/* This answer is newer than earlier heartbeats: they are ignored. */
+	/* This answer is newer than earlier heartbeats, so their reports of results are
+	 * dropped. */
 	t->daemon.poll_again = t->daemon.told = false;
 	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
 		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));
@@ -410,7 +413,7 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 		store_rest(c);
 }
 
-/* Asks for a page, and acknowledges the one before. */
+/* Asks for a page, and acknowledges the page before. */
 static void collect_ask(struct hosted_guest *t)
 {
 	struct collect *c = xcalloc(1, sizeof(*c)), *done = t->daemon.collect;
@@ -450,15 +453,15 @@ static void collect_release(struct hosted_guest *t)
 }
 
 enum {
-	SILENT_MS = 16000, /* three heartbeats and a bit */
-	UNDER_WAY_MOST = 6, /* five commands may begin beside one that ends */
+	SILENT_MS = 16000, /* a little more than three heartbeats */
+	UNDER_WAY_MOST = 6, /* the end of one command and the start of five more */
 };
 
 /* --- heartbeats ------------------------------------------------------------------ */
 
 static void note_beat(struct hosted_guest *t, struct job *job);
 
-/* The newest of those that came meanwhile is next. */
+/* Ends the handling of a heartbeat, and handles the newest heartbeat that arrived meanwhile. */
 static void beat_done(struct hosted_guest *t)
 {
 	struct job *newer = t->daemon.newer;
@@ -477,12 +480,12 @@ static void hosted_daemon_on_written(struct job *job)
 	struct hosted_guest *t = job->owner;
 
 	if (job->call.fault.code)
-		t->daemon.beat_hash = 0; /* the next heartbeat says it again */
+		t->daemon.beat_hash = 0; /* so that the next heartbeat is stored */
 	job_free(job);
 	beat_done(t);
 }
 
-/* A heartbeat that is worth a row; `job` has its arguments. */
+/* Stores a heartbeat that changes a row; `job` has the arguments. */
 static void write_beat(struct hosted_guest *t, struct job *job)
 {
 	t->daemon.under_way++;
@@ -490,7 +493,7 @@ static void write_beat(struct hosted_guest *t, struct job *job)
 	host_submit(t->host, job);
 }
 
-/* Looks whether a lease of the agent has under half left; runs on a reader's thread. */
+/* Looks for a lease of the agent with under half of its time left; runs on a reader's thread. */
 static void look_at_leases(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
@@ -514,7 +517,8 @@ static void on_leases(struct job *job)
 	job->read = NULL;
 	job->done = hosted_daemon_on_written;
 	if (ending && !t->closing) {
-		t->daemon.under_way--; /* the look at the leases; now it is written */
+		/* The look at the leases has ended; write_beat() counts the write. */
+		t->daemon.under_way--;
 		write_beat(t, job);
 		hosted_guest_let_go(t);
 	} else {
@@ -552,8 +556,8 @@ static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 	return hash_more(h, &beat->spool_seq, sizeof(beat->spool_seq));
 }
 
-/* The agent's status follows its daemon only where that begins or ends to
- * work: in between it is the agent's own. */
+/* Sets the agent's status only when its daemon begins or ends to work. Between these times the
+ * agent sets its status itself. */
 static void take_status(struct hosted_guest *t, struct guest_heartbeat_in *in)
 {
 	struct daemon *d = &t->daemon;
@@ -608,8 +612,9 @@ static void hear_beat(struct hosted_guest *t, const struct wire_heartbeat *beat)
 	job = beat_job(t, beat);
 	job_free(d->newer);
 	d->newer = NULL;
-	/* A command may end its task at once, which calls off the commands that wait.  So a
-	 * heartbeat with a new command does not wait for the one before. */
+	/* A command may end its task at once, and the end of a task cancels the commands that
+	 * wait. So a heartbeat with a new command does not wait until an earlier heartbeat is
+	 * stored. */
 	if (!d->under_way || (d->under_way < UNDER_WAY_MOST && beat->n_running > 0 &&
 			      hash_of(job->call.in) != d->beat_hash))
 		note_beat(t, job);

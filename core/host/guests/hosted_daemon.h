@@ -1,26 +1,26 @@
 /*
  * hosted_daemon - reports of a guest's daemon: heartbeats and results.
  *
- * A heartbeat changes a row only when something changed or a lease is under
- * half.  Results are asked for, stored, and acknowledged to the guest only
- * after the commit; the guest drops them then.
+ * A heartbeat is stored only when something changed or a lease has under half of its time left.
+ * The host asks for results and stores them. After the commit it acknowledges them to the
+ * guest, which then drops them.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_DAEMON_H
 #define CORE_HOST_GUESTS_HOSTED_DAEMON_H
 
 #include "core/host/guests/hosted_guest.h"
 
-void daemon_up(struct hosted_guest *t); /* the guest answers now */
-/* Takes in a heartbeat of the guest's daemon; results that it speaks of are collected. */
+void daemon_up(struct hosted_guest *t); /* the guest is reachable now */
+/* Handles a heartbeat of the guest's daemon. Collects the results that the heartbeat reports. */
 void daemon_beat(struct hosted_guest *t, struct packet *heartbeat);
-/* A guest of the older dialect sends none, but has answered. */
+/* Handles an answer of a guest of the older dialect, which sends no heartbeats. */
 void daemon_pulse(struct hosted_guest *t);
 void daemon_tick(struct hosted_guest *t, int64_t now);
-/* Frees what waits for the daemon; its guest is closed. */
+/* Frees the jobs and results that wait for the daemon, when its guest is closed. */
 void daemon_release(struct hosted_guest *t);
 
-/* The guest may have results; `told`: it says so. */
+/* Collects results if the guest has any. `told`: the guest reported results. */
 void collect_poke(struct hosted_guest *t, bool told);
-void collect_tick(struct hosted_guest *t); /* a pause may be over */
+void collect_tick(struct hosted_guest *t); /* goes on if a pause is over */
 
 #endif

@@ -8,7 +8,7 @@
 #include "core/host/conn.h"
 #include "core/host/guests/hosted_guest.h"
 
-/* --- where ------------------------------------------------------------------------- */
+/* --- address ----------------------------------------------------------------------- */
 
 static bool is_ip(const char *s)
 {
@@ -17,7 +17,7 @@ static bool is_ip(const char *s)
 	return inet_pton(AF_INET, s, ip) == 1 || inet_pton(AF_INET6, s, ip) == 1;
 }
 
-/* The port of ADDRESS:PORT and [ADDRESS]:PORT; 0: it is neither. */
+/* The port of ADDRESS:PORT or [ADDRESS]:PORT; 0: `address` has another form. */
 static int split_port(const char *address)
 {
 	char ip[48];
@@ -72,8 +72,8 @@ static bool hosted_door_is_name(const struct op *op, const char *key)
 	return field && strcmp(field->name, key) == 0;
 }
 
-/* Renames arguments to their first spelling, or another one would be read beside what is
- * set here. */
+/* Renames each argument to the first spelling of its name. Otherwise an argument in another
+ * spelling could be read beside a value that this file sets. */
 static void spell(const struct op *op, json_t *args)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
@@ -91,8 +91,8 @@ static void spell(const struct op *op, json_t *args)
 	}
 }
 
-/* Sets whose inbox it is, and drops the flag that would make the call wait: no call
- * waits at a door. */
+/* Sets the inbox's owner, and drops the flag that would make the call wait: no call waits at a
+ * door. */
 static void set_owner(const struct conn *c, const struct op *op, json_t *args)
 {
 	json_t *name = json_string(c->identity.agent);
@@ -105,8 +105,8 @@ static void set_owner(const struct conn *c, const struct op *op, json_t *args)
 		json_object_del(args, op->when->name);
 }
 
-/* Refuses a sender other than the token's agent: at a door not even a lead speaks for
- * others. */
+/* Refuses a sender other than the token's agent: at a door not even a lead sends for other
+ * agents. */
 static int check_sender(const json_t *args, const char *token, struct fault *f)
 {
 	json_t *said = json_object_get(args, "from");

@@ -22,21 +22,24 @@
 
 /* --- uplink ------------------------------------------------------------------ */
 
-enum { WAITING_MOST = 4 << 20 /* bytes of requests that are not taken yet */ };
+enum {
+	WAITING_MOST = 4 << 20 /* bytes of requests that conn.c has not read */
+};
 
-/* The end of a socket pair that belongs to the guest's connection; a conn has the other. */
+/* One end of a socket pair, for the requests on the guest's connection; a conn has the other
+ * end. */
 struct uplink {
 	struct hosted_guest *guest;
 	uv_pipe_t pipe;
 	struct frame_reader reader;
 	struct flow flow;
-	bool paused; /* the guest does not read its answers */
+	bool paused; /* answers are held back: the guest does not read */
 };
 
-/* --- who ------------------------------------------------------------------------ */
+/* --- identity ------------------------------------------------------------------- */
 
-/* The token finds the agent though it or its team was renamed, and no other that has its
- * name now. */
+/* The identity of the workspace's agent. The token finds the agent even if it or its team was
+ * renamed. It never finds another agent that has its name now. */
 static struct identity identity_of(const struct hosted_guest *t)
 {
 	return (struct identity){
@@ -210,7 +213,7 @@ bool uplink_take(struct guest_conn *conn, const struct packet *p)
 	return true;
 }
 
-/* --- what a guest's machine dials ---------------------------------------------------- */
+/* --- connections from a guest's machine ---------------------------------------------- */
 
 static void on_vm(void *arg, int fd, const struct link_caller *who)
 {
@@ -240,9 +243,8 @@ static void on_vmm(void *arg, int fd, const struct link_caller *who)
 		close(fd);
 }
 
-/* The port may be taken by another host of this machine: then guests use the connection
- * that their host dialled.
- * Listens for what the guest's machine dials, where its kind of link has that. */
+/* Listens for the guest's machine, if its kind of link can dial the host. Another host of this
+ * machine may have the port; then guests use the connection that their host dialled. */
 static void uplink_listen(struct hosted_guest *t)
 {
 	const struct link_address any = { .kind = LINK_VSOCK, .number = LINK_CID_ANY };
@@ -266,7 +268,7 @@ static void uplink_deafen(struct hosted_guest *t)
 	t->ear = NULL;
 }
 
-/* stops the one listener of all VMs */
+/* stops the listener of all VMs */
 static void uplinks_close(struct host *host)
 {
 	link_deafen(host->guests->vm_ear);
@@ -276,10 +278,10 @@ static void uplinks_close(struct host *host)
 /* --- futile ------------------------------------------------------------------ */
 
 /*
- * futile - a pause after a try that brought nothing, so that tries do not follow at once.
+ * futile - a pause after a failed try, so that the next try does not follow at once.
  *
  * The first pause lasts 1 s, each further pause twice as long as the last, 30 s at
- * most.  A successful try ends the row.
+ * most. After a successful try the next pause is 1 s again.
  */
 
 static int64_t twice(int64_t ms)
@@ -308,7 +310,7 @@ bool futile_waits(const struct futile *f, int64_t now)
 enum {
 	PAUSE_FIRST_MS = 50,
 	PAUSE_MOST_MS = 5000,
-	TROUBLE_MS = 800, /* a guest that starts is not there at once */
+	TROUBLE_MS = 800, /* shorter pauses log nothing: the guest may be starting */
 };
 
 /* --- up and down ------------------------------------------------------------------ */
@@ -327,13 +329,14 @@ void hosted_guest_let_go(struct hosted_guest *t)
 	free(t);
 }
 
-/* Sets when to dial again: after longer and longer pauses, and not all guests at once. */
+/* Sets the time to dial again. The pauses grow, and random parts keep the guests from being
+ * dialled all at once. */
 static void pause_dialling(struct hosted_guest *t)
 {
 	if (t->up) {
 		t->up = t->old = false;
 		t->host->guests->n_linked--;
-		reconcile_poke(t->host); /* perhaps the guest has died */
+		reconcile_poke(t->host); /* the guest may have ended */
 	}
 	t->dial_at = clock_boot_ms() + t->pause_ms;
 	t->pause_ms = t->pause_ms * 2 > PAUSE_MOST_MS ? PAUSE_MOST_MS : t->pause_ms * 2;
@@ -370,8 +373,7 @@ static int64_t hosted_guest_pid_of(struct guest_conn *conn)
 	socklen_t size = sizeof(peer);
 	uv_os_fd_t fd;
 
-	/* Only a Unix socket has the guest itself at its other end: elsewhere the
-	 * peer is a VMM. */
+	/* Only a Unix socket leads to the guest itself: in other links the peer is a VMM. */
 	if (conn->guest->address.kind != LINK_UNIX ||
 	    uv_fileno((uv_handle_t *)&conn->pipe, &fd) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
@@ -386,7 +388,7 @@ static void come_up(struct hosted_guest *t)
 	t->pause_ms = PAUSE_FIRST_MS;
 	t->trouble[0] = '\0';
 	t->host->guests->n_linked++;
-	reconcile_poke(t->host); /* its row may not say so yet */
+	reconcile_poke(t->host); /* the row may not say yet that the guest is up */
 	follow_want(t->host);
 	daemon_up(t);
 	push_up(t, strcmp(t->boot_id, t->boot_told) != 0);
@@ -410,8 +412,8 @@ void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t 
 	t->spool_seq = seq;
 }
 
-/* Logs why a guest is not reached, once until the reason changes: it is dialled for as
- * long as it takes. */
+/* Logs why a guest cannot be reached. The host goes on dialling, and logs again only when the
+ * reason changes. */
 void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 {
 	char hint[HINT_SIZE];
@@ -424,7 +426,7 @@ void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 		 LOG_TEXT("hint", *f->hint ? hint_plain(f->hint, hint) : NULL));
 }
 
-/* --- all of them -------------------------------------------------------------------- */
+/* --- all guests --------------------------------------------------------------------- */
 
 static void hosted_guest_copy(char to[72], const char *from)
 {
@@ -550,7 +552,8 @@ void hosted_guests_leap(struct host *host, int64_t ms)
 	}
 }
 
-/* Guests and doors are given tokens that are made with the secret. */
+/* Warns if agents have tokens that the host's secret does not make: guests and doors get tokens
+ * that are made with the secret. */
 static void guests_check_secret(struct host *host, struct store *store)
 {
 	struct secret_fit fit = { 0 };
@@ -565,7 +568,8 @@ static void guests_check_secret(struct host *host, struct store *store)
 			LOG_NUMBER("of", fit.tokens));
 }
 
-/* A message for one, or for several: then each guest of the team looks. */
+/* Pushes deliveries to the event's agent. An event without a target is for several agents; then
+ * the host looks at each guest of the team. */
 static void guests_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_MESSAGE_REQUEUED &&

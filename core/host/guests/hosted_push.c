@@ -10,12 +10,12 @@
 enum {
 	PAGE = 100,
 	PUSH_MS = 10000,
-	FULL_MS = 1000, /* a guest without room is tried again */
+	FULL_MS = 1000, /* pause before a guest without room is tried again */
 };
 
 static void hosted_push_look(struct hosted_guest *t);
 
-/* Notes that this guest knows the deliveries of the guest before it. */
+/* Stores that this guest has the deliveries that the guest before it had. */
 static void hosted_push_note_boot(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, job_free, t);
@@ -38,15 +38,15 @@ static bool hosted_push_is_stale(const struct hosted_guest *t)
 	return t->closing || !t->up || t->push.stale;
 }
 
-/* Whether the guest has no room for messages, or none for assignments. */
+/* Whether the guest has no room for messages, or no room for assignments. */
 static bool hosted_push_is_full(const struct pushing *p)
 {
 	return p->no_texts || p->no_work;
 }
 
-/* Ends a page of which the guest has taken some or nothing.  The next look follows at once,
- * after a pause, or with the next delivery.  A guest without room for one kind of deliveries is
- * told of the other kind at once. */
+/* Ends a page; `taken`: the guest has taken some of its deliveries. The next page is read at
+ * once, after a pause, or with the next delivery. A guest without room for one kind of
+ * deliveries gets the other kind at once. */
 static void hosted_push_end(struct hosted_guest *t, bool taken)
 {
 	struct pushing *p = &t->push;
@@ -85,13 +85,14 @@ static void on_marked(struct job *job)
 	const struct delivery_notified_in *in = job->call.in;
 	bool taken = in->n_messages + in->n_recalled > 0;
 
-	/* A mark that failed is made when the guest says Ok once more. */
+	/* If storing the mark failed, the guest says Ok once more later, and the mark is stored
+	 * then. */
 	job_free(job);
 	hosted_push_end(t, taken);
 	hosted_guest_let_go(t);
 }
 
-/* Counts one answered push.  With the last one the answers of the page are written down. */
+/* Counts one answered push. After the last answer of the page, the answers are stored. */
 static void hosted_push_count(struct hosted_guest *t)
 {
 	struct job *mark = t->push.mark;
@@ -117,7 +118,8 @@ struct told {
 	const struct push *row;
 };
 
-/* Whether the guest has surely not taken the push; after a failed write it may have. */
+/* Whether the fault proves that the guest has not taken the push. After a failed write the
+ * guest may have taken it. */
 static bool is_refusal(enum fault_code code)
 {
 	return code == FAULT_EXHAUSTED || code == FAULT_CONFLICT ||
@@ -167,7 +169,7 @@ static void hosted_push_tell(struct told *told)
 	struct wire_team_message m = { 0 };
 
 	record_copy(&record_push, told->row, &record_wire_team_message, &m);
-	/* The older dialect has the sender in the recipient's place. */
+	/* In the older dialect `to` names the sender. */
 	if (t->old)
 		m.to = told->row->from;
 	guest_conn_ask(&t->relay, "TeamMessage", &m, PUSH_MS, hosted_push_on_told, told);
@@ -189,11 +191,11 @@ static void hosted_push_tell_page(struct hosted_guest *t)
 	mark->messages = arena_alloc(arena, n * sizeof(*mark->messages));
 	mark->recalled = arena_alloc(arena, n * sizeof(*mark->recalled));
 	mark->refused = arena_alloc(arena, n * sizeof(*mark->refused));
-	p->open = 1; /* this walk: a write that fails ends all that was asked, at once */
+	p->open = 1; /* counts this loop, in which a failed write ends all pushes */
 	for (size_t i = 0; i < n; i++) {
 		const struct push *row = &out->pushes[i];
 
-		/* The older dialect calls nothing off: it would run this. */
+		/* The older dialect cannot cancel: the guest would run the assignment. */
 		if (t->old && row->cancelled) {
 			mark->recalled[mark->n_recalled++] = row->message;
 			continue;
@@ -212,7 +214,7 @@ static void on_offered(struct job *job)
 
 	job_free(job);
 	if (failed)
-		t->push.no_texts = t->push.no_work = true; /* the disk, perhaps */
+		t->push.no_texts = t->push.no_work = true; /* maybe a full disk: pause */
 	if (failed || hosted_push_is_stale(t))
 		hosted_push_end(t, false);
 	else
@@ -220,8 +222,8 @@ static void on_offered(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Starts to write into the rows of assignments that these may run in the guest, which has
- * to be done before it is told of them.  False when all rows say so already. */
+/* Stores in the rows of the page's assignments that they may run in the guest. This has to be
+ * stored before the guest gets the assignments. False: all rows say so already. */
 static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);
@@ -249,7 +251,7 @@ static void hosted_push_on_page(struct job *job)
 
 	t->push.page = job;
 	if (job->call.fault.code)
-		t->push.no_texts = t->push.no_work = true; /* it is tried again */
+		t->push.no_texts = t->push.no_work = true; /* pause, then try again */
 	if (job->call.fault.code || hosted_push_is_stale(t) || out->n_pushes == 0)
 		hosted_push_end(t, false);
 	else if (!offer(t, out))
@@ -257,7 +259,7 @@ static void hosted_push_on_page(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* --- what comes first ------------------------------------------------------------------- */
+/* --- first steps ------------------------------------------------------------------------ */
 
 static void on_spool_noted(struct job *job)
 {
@@ -268,14 +270,14 @@ static void on_spool_noted(struct job *job)
 	t->push.reading = false;
 	t->respooled |= failed;
 	if (failed)
-		hosted_guest_down(t); /* it is told when it comes again */
+		hosted_guest_down(t); /* tries again after the next greeting */
 	else
 		push_poke(t);
 	hosted_guest_let_go(t);
 }
 
-/* Notes the spool of a new guest: assignments that another spool accepted end before
- * this guest is told anything. */
+/* Stores the spool of a new guest. This ends assignments that another spool accepted, before
+ * any push to this guest. */
 static void hosted_push_note_spool(struct hosted_guest *t)
 {
 	t->respooled = false;
@@ -320,7 +322,8 @@ void push_poke(struct hosted_guest *t)
 	if (t->push.reading)
 		t->push.again = true;
 	else
-		hosted_push_look(t); /* a new delivery may be taken after a refusal */
+		/* A guest that has refused a delivery may take a new delivery. */
+		hosted_push_look(t);
 }
 
 void push_up(struct hosted_guest *t, bool anew)
@@ -340,7 +343,7 @@ void push_tick(struct hosted_guest *t, int64_t now)
 {
 	int64_t left = t->push.retry_at - now;
 
-	/* A clock that went back by far does not make it wait for long. */
+	/* A clock that went back by far must not make the pause long. */
 	if (!t->push.retry_at || (left > 0 && left <= FUTILE_MOST_MS))
 		return;
 	t->push.retry_at = 0;

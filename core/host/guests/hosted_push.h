@@ -1,26 +1,27 @@
 /*
- * hosted_push - tells a guest of deliveries, in order, as soon as they are committed.
+ * hosted_push - sends deliveries to a guest, in order, as soon as they are committed.
  *
- * A page of waiting deliveries is read, sent over the relay connection, and those
- * that the guest has taken (Ok) are marked notified; then the next page.
+ * A page of waiting deliveries is read and sent over the relay connection. The deliveries that
+ * the guest has taken (Ok) are marked notified. Then the next page is read.
  *
- *	 push_poke()      there are some        written down         all are answered
+ *	 push_poke()      deliveries wait       offer is stored      all are answered
  *	idle -----> read -------------> offer -------------> tell ---------------------> mark
  *	 ^           ^                                                                    |
- *	 |           +----- more, another poke, or the guest is another one by now -------+
+ *	 |           +----- more, another poke, or a new guest ---------------------------+
  *	 +----------------- else; after a refusal push_tick() reads again ----------------+
  *
- * Only assignments are offered: from then on they may run.  A guest that is new (another
- * boot id) gets the deliveries of the guest before it again; a guest recognizes messages
- * that it already has.  A guest without room for messages (Exhausted) is told of assignments,
- * and after a pause of a single message; one without room for assignments is told of messages.
+ * Only assignments are offered: after the offer they may run. A new guest (with another boot
+ * id) also gets the deliveries that the guest before it got. A guest recognizes messages that
+ * it already has. A guest without room for messages (Exhausted) gets only assignments; after a
+ * pause the host sends a single message as a test. A guest without room for assignments gets
+ * only messages.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_PUSH_H
 #define CORE_HOST_GUESTS_HOSTED_PUSH_H
 
 #include "core/host/guests/hosted_guest.h"
 
-void push_up(struct hosted_guest *t, bool anew); /* the guest answers now */
+void push_up(struct hosted_guest *t, bool anew); /* the guest is reachable now */
 void push_poke(struct hosted_guest *t); /* something may be waiting */
 /* Tries again when the pause after a failure is over at `now`. */
 void push_tick(struct hosted_guest *t, int64_t now);

@@ -1,10 +1,10 @@
 /*
- * uplink - requests of a guest, and of who works in it, to its host.
+ * uplink - requests to the host from a guest and from the agent in its workspace.
  *
- * It comes as requests on the control connection that the host dialled, or on a
- * connection that the guest's machine made (vsock to CID 2, a VMM's socket).
- * Either way it is a connection of conn.c, whose caller is the agent of the
- * guest's workspace: the channel proves that, not what is said on it.
+ * A request arrives on the control connection that the host dialled, or on a connection that
+ * the guest's machine made (vsock to CID 2, a VMM's socket). In both cases conn.c serves the
+ * requests. Their caller is the agent of the guest's workspace: the channel proves the caller,
+ * and the data on the channel cannot change it.
  */
 #ifndef CORE_HOST_GUESTS_UPLINK_H
 #define CORE_HOST_GUESTS_UPLINK_H
@@ -18,9 +18,9 @@ struct uplink;
 /* Whether a packet is a request of a guest, not an answer. */
 bool uplink_wants(const struct packet *p);
 
-/* Passes a request on; its frame is that of conn->reader.  False: it was refused. */
+/* Passes on a request, whose frame is in conn->reader. False: the request was refused. */
 bool uplink_take(struct guest_conn *conn, const struct packet *p);
-/* The connection has room again. */
+/* The guest's connection has room again: goes on passing answers to the guest. */
 void uplink_resume(struct hosted_guest *t);
 
 #endif

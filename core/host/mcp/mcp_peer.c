@@ -1,4 +1,4 @@
-/* mcp_peer - clients of MCP over HTTP that are known in memory. */
+/* mcp_peer - the clients of MCP over HTTP that the host has in memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +12,13 @@ static void exchange_drop(void *peer, void *exchange);
 
 /* --- calls ------------------------------------------------------------------- */
 
-/* Operations that a peer calls, in this process. */
+/* Calls of operations by a peer, in this process. */
 
 struct peer_call {
 	struct peer_call *next, **at; /* in peer->calls */
 	struct mcp_peer *peer;
 	struct client *client;
-	int64_t number; /* of the client */
+	int64_t number; /* number that the client gave the call */
 	bool confirms;
 	struct conn *conn;
 };
@@ -31,8 +31,8 @@ static void call_free(struct peer_call *pc)
 	free(pc);
 }
 
-/* The token is not valid any more.  The listener's stream is ended: the client connects again,
- * and is refused then. */
+/* Notes that the token is not valid any more, and ends the stream for notifications. When the
+ * client connects again, it is refused. */
 static void peer_end_trust(struct mcp_peer *p)
 {
 	p->checked = 0;
@@ -51,8 +51,8 @@ static void mcp_peer_calls_told(struct conn *c, struct job *job)
 	struct text out = { 0 };
 
 	web_note_use(c->host, call);
-	job->arrived =
-		settles; /* it is not settled here: the peer says what became of it */
+	/* If true, the connection does not settle the answer: the peer does. */
+	job->arrived = settles;
 	call_free(pc);
 	if (call->fault.code && strcmp(call->fault.where, "/token") == 0)
 		peer_end_trust(p);
@@ -67,14 +67,14 @@ static void mcp_peer_calls_told(struct conn *c, struct job *job)
 	peer_rouse(p, mcp_watches(p->mcp));
 }
 
-/* As whom a peer calls; texts are the arena's. */
+/* The identity with which a peer calls; its texts are in the arena. */
 static struct identity peer_identity(const struct mcp_peer *p, struct arena *a)
 {
 	struct identity who = p->who;
 
 	who.bearer = arena_strdup(a, p->bearer);
 	who.session = arena_printf(a, "mcp:%.16s", p->name);
-	who.agent = NULL; /* the token says it */
+	who.agent = NULL; /* the token names the agent */
 	who.team = arena_strdup(a, p->bearer ? NULL : p->team);
 	return who;
 }
@@ -144,16 +144,16 @@ const struct client_way peer_way = { mcp_peer_calls_start, mcp_peer_calls_cancel
 
 /* --- exchange ---------------------------------------------------------------- */
 
-/* Messages of a peer as answers and streams of HTTP. */
+/* Sends the messages of a peer as answers and streams of HTTP. */
 
 enum {
-	UNSENT_MOST = 1 << 20, /* of a stream whose client does not read */
+	UNSENT_MOST = 1 << 20, /* unsent bytes at which a stream is cut */
 	COME_BACK_MS = 2000,
 };
 
 /* --- life ------------------------------------------------------------------------------- */
 
-/* A client of 2026-07-28 that leaves cancels its request; one with a session does not. */
+/* A client has left. This cancels its request if the client has no session. */
 static void mcp_exchange_on_gone(struct http *x)
 {
 	struct exchange *e = x->owner;
@@ -187,7 +187,7 @@ struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
 	return e;
 }
 
-/* Takes the request of HTTP from an exchange, which is not told of its end any more. */
+/* Takes the request of HTTP from an exchange. The exchange is not called when the request ends. */
 static struct http *mcp_exchange_let_go(struct exchange *e)
 {
 	struct http *x = e->x;
@@ -206,7 +206,8 @@ static void begin_stream(struct http *x)
 	http_flow(x, 200, "text/event-stream");
 }
 
-/* A request that gets no answer, since it was cancelled, gets a stream with nothing in it. */
+/* Ends an exchange. A request that gets no answer, since it was cancelled, gets an empty
+ * stream. */
 void exchange_end(struct exchange *e)
 {
 	struct mcp_peer *p = e->peer;
@@ -252,8 +253,9 @@ void exchange_accept(struct exchange *e)
 	e->over = true;
 }
 
-/* Says where a client is before anything else: a stream that ends with no event would leave it
- * without a place to come back to.  Clients before revision 2025-11-25 know no event without data. */
+/* Sends the stream's place as a first event. If the stream ends before any other event, the
+ * client can go on from this place. Clients before revision 2025-11-25 do not know events
+ * without data. */
 static void mcp_exchange_add_place(const struct mcp *m, struct text *out)
 {
 	struct text place = { 0 };
@@ -285,7 +287,7 @@ void exchange_listen(struct exchange *e, const char *place)
 	peer_rouse(p, true);
 }
 
-/* Sends a comment on all streams of a peer, so that nobody between takes them for dead. */
+/* Sends a comment on all streams of a peer, so that no proxy takes a stream for dead. */
 static void exchanges_stir(struct mcp_peer *p)
 {
 	for (struct exchange *e = p->exchanges, *next; e; e = next) {
@@ -315,7 +317,8 @@ static void answer_held(struct exchange *e)
 	exchange_end(e);
 }
 
-/* Sends the answers that wait for a row; `f` not NULL: it could not be written. */
+/* Sends the answers that wait for a row. `f`: the row could not be written for this reason; may
+ * be NULL. */
 static void exchanges_release(struct mcp_peer *p, const struct fault *f)
 {
 	for (struct exchange *e = p->exchanges, *next; e; e = next) {
@@ -328,8 +331,8 @@ static void exchanges_release(struct mcp_peer *p, const struct fault *f)
 	}
 }
 
-/* Keeps an answer until the row of its session says what was asked for: a session, or what it has
- * subscribed to. */
+/* Keeps an answer until the session's row is written, if the request began the session or
+ * changed its subscriptions. False: the answer can be sent now. */
 static bool hold_answer(struct exchange *e, const struct mcp_message *message)
 {
 	if (e->flows || !peer_keep(e->peer, *e->id))
@@ -348,14 +351,14 @@ static void send_last(struct exchange *e, const struct mcp_message *message)
 	if (e->x && e->flows) {
 		send_event(e, message);
 	} else if (e->x) {
-		*e->id = '\0'; /* no session was begun */
+		*e->id = '\0'; /* the request began no session */
 		mcp_exchange_answer(e, message);
 	}
 	mcp_wrote(p->mcp, arrives, p->requests);
 	exchange_drop(p, e);
 }
 
-/* mcp_options.send and .drop. */
+/* The functions mcp_options.send and mcp_options.drop. */
 static void exchange_send(void *arg, const struct mcp_message *message)
 {
 	struct mcp_peer *p = arg;
@@ -368,8 +371,8 @@ static void exchange_send(void *arg, const struct mcp_message *message)
 	if (!e || !e->x)
 		return;
 	if (http_unsent(e->x) > UNSENT_MOST) {
-		http_cut(
-			e->x); /* it does not read; a session's stream goes on from there */
+		/* The client does not read. With a session it can go on later. */
+		http_cut(e->x);
 		return;
 	}
 	if (!e->flows)
@@ -392,9 +395,9 @@ static void exchange_drop(void *peer, void *exchange)
 enum {
 	PEERS_MOST = 2000,
 	TICK_MS = 15000,
-	KEPT_MS = 3600000, /* a row says to an hour when its session was used */
-	IDLE_MS = 120000, /* without a request; a session comes back from its row */
-	UNREAD_MS = 1800000, /* ... while the client has perhaps not read its answers */
+	KEPT_MS = 3600000, /* the time of use in a row is exact to an hour */
+	IDLE_MS = 120000, /* time without a request, after which a peer ends */
+	UNREAD_MS = 1800000, /* ... while the client may have unread answers */
 };
 
 void mcp_name(const char *text, char out[NAME_SIZE])
@@ -466,7 +469,7 @@ static void on_checked(struct job *job)
 	job_free(job);
 }
 
-/* Looks whether the token of a client that listens is one still. */
+/* Checks whether the token of a client that listens is still valid. */
 static void check_trust(struct mcp_peer *p)
 {
 	struct job *job = host_job(p->host, op_token_who, on_checked, p->host);
@@ -497,13 +500,14 @@ static void mcp_peer_on_tick(uv_timer_t *timer)
 static void mcp_peer_on_kept(struct job *job)
 {
 	struct host *host = job->owner;
-	const struct session_open_in *in = job->call.in; /* both begin with the name */
+	/* The inputs of session_open and session_keep both begin with the name. */
+	const struct session_open_in *in = job->call.in;
 	struct mcp_peer *p = peer_find(host, in->name);
 	const struct fault *f = job->call.fault.code ? &job->call.fault : NULL;
 
 	if (p && f)
-		p->changes_kept--; /* it is tried again */
-	/* A peer of that name may have ended, and another one begun, since. */
+		p->changes_kept--; /* so that the write is tried again */
+	/* The peer may have ended meanwhile, and a new peer of the same name may have begun. */
 	if (p && p->keeping > 0 && --p->keeping == 0)
 		exchanges_release(p, f);
 	if (p && f && !p->kept)
@@ -581,8 +585,8 @@ static void mcp_peer_on_closed(uv_handle_t *timer)
 	peer_free(timer->data);
 }
 
-/* Whether `a` is evicted before `b`: first peers without answers still to be read, then peers
- * that have been idle for longer. */
+/* Whether `a` is evicted before `b`. Peers without unread answers go first, then peers that
+ * have been idle for longer. */
 static bool goes_before(const struct mcp_peer *a, const struct mcp_peer *b)
 {
 	const bool first = mcp_has_answers(a->mcp), second = mcp_has_answers(b->mcp);
@@ -670,7 +674,7 @@ void peer_end(struct mcp_peer *p)
 	if (p->listener)
 		exchange_end(p->listener);
 	mcp_settle(p->mcp);
-	mcp_close(p->mcp); /* which drops the requests that are under way */
+	mcp_close(p->mcp); /* drops the requests that are under way */
 	while (p->exchanges)
 		exchange_end(p->exchanges);
 	uv_close((uv_handle_t *)&p->timer, mcp_peer_on_closed);

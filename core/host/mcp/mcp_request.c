@@ -1,7 +1,8 @@
 /*
- * mcp_request - a request at /mcp, until its peer takes it: finds its kind, caller and session.
+ * mcp_request - finds the kind, the caller and the session of a request at /mcp, and gives it
+ * to its peer.
  *
- * The order of checks is that of the specification: JSON, the version, who calls, the session.
+ * The checks have the order of the specification: JSON, the version, the caller, the session.
  */
 #include "core/host/mcp/mcp_door_inside.h"
 
@@ -14,29 +15,29 @@
 
 enum {
 	MESSAGE_MOST = 4 << 20, /* bytes of a message */
-	MESSAGE_SMALL = 4 << 10, /* so much is read before the token is looked at */
-	TRUST_MS = 1000, /* for so long a token is not looked at again; each call does */
+	MESSAGE_SMALL = 4 << 10, /* bytes that are read before the token is checked */
+	TRUST_MS = 1000, /* time between checks of a token; each call checks too */
 };
 
-/* A request on its way to its peer; in its arena. */
+/* A request on its way to its peer; memory of the request's arena. */
 struct arriving {
 	struct http *x;
 	struct host *host;
-	json_t *message; /* owned; NULL: it has none */
+	json_t *message; /* owned; NULL: the request has no message */
 	struct mcp_headers headers;
 	bool legacy;
-	const char *id; /* of the session that it is of, or begins; NULL: none */
+	const char *id; /* id of the session, also of a new session; NULL: no session */
 	bool begins;
 	struct mcp_wants wants;
-	char name[NAME_SIZE]; /* of the peer */
-	char proof[NAME_SIZE]; /* of the token in the request */
+	char name[NAME_SIZE]; /* name of the peer */
+	char proof[NAME_SIZE]; /* SHA-256 of the request's token */
 	struct identity who;
-	struct mcp_session *row; /* of the session, if that is not in memory */
-	bool looked; /* its token was looked at just now */
-	struct conn *call; /* asks for the token; NULL: not under way */
-	const char *why; /* the message is no JSON */
-	struct arriving **
-		slot; /* the pointer that the read of the row uses; NULL: no read under way */
+	struct mcp_session *row; /* row of the session, if its peer is not in memory */
+	bool looked; /* the token was checked for this request */
+	struct conn *call; /* checks the token; NULL: no check is under way */
+	const char *why; /* why the message is no JSON */
+	/* Where the call that reads the row finds this request. NULL: no such call runs. */
+	struct arriving **slot;
 };
 
 /* --- refusals -------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ static void forget_message(struct arriving *a)
 	a->message = NULL;
 }
 
-/* Refuses a request before a peer has it, in the form of JSON-RPC. */
+/* Refuses a request before a peer takes it, by an error of JSON-RPC. */
 static void mcp_request_refuse(struct arriving *a, int status, int code, const char *why)
 {
 	json_t *id = json_object_get(a->message, "id");
@@ -88,9 +89,10 @@ static void refuse_method(struct http *x, const char *why)
 	http_fault(x, 405, &f);
 }
 
-/* --- what it is ------------------------------------------------------------------------ */
+/* --- its kind -------------------------------------------------------------------------- */
 
-/* Whether the method is DELETE, which ends a session: no other method here begins with D. */
+/* Whether the method is DELETE, which ends a session. No other method of this file begins with
+ * D. */
 static bool is_end(const struct http *x)
 {
 	return *x->method == 'D';
@@ -111,7 +113,8 @@ static void read_wants(struct arriving *a)
 			      mcp_request_is_word(structured, "1");
 }
 
-/* Peers without a session are one for each token and wish. */
+/* Sets the peer's name. Requests without a session share a peer if their token and options are
+ * equal. */
 static void name_peer(struct arriving *a)
 {
 	if (a->id)
@@ -126,7 +129,7 @@ static void name_peer(struct arriving *a)
 		mcp_name(a->who.bearer, a->proof);
 }
 
-/* An id that nobody guesses: 256 bits of the system's randomness. */
+/* An id that nobody can guess: 256 bits of the system's randomness. */
 static const char *new_id(struct arriving *a)
 {
 	struct text t = { 0 };
@@ -139,14 +142,15 @@ static const char *new_id(struct arriving *a)
 	return id;
 }
 
-/* Finds out the revision and the session: false, and refused, if they do not go together. */
+/* Finds the revision and the session. False: they do not fit together, and the request was
+ * refused. */
 static bool read_era(struct arriving *a)
 {
 	const char *version = a->headers.version;
 
 	a->id = http_header(a->x, "mcp-session-id");
 	if (version && !mcp_is_legacy(version)) {
-		a->id = NULL; /* a modern client has no session: the header is ignored */
+		a->id = NULL; /* modern clients have no session: ignore the header */
 		return true;
 	}
 	a->begins = !a->id && mcp_begins(a->message);
@@ -160,7 +164,7 @@ static bool read_era(struct arriving *a)
 	return false;
 }
 
-/* --- its peer -------------------------------------------------------------------------- */
+/* --- peer ------------------------------------------------------------------------------ */
 
 static void take_post(struct arriving *a, struct mcp_peer *p)
 {
@@ -184,13 +188,14 @@ static void take_post(struct arriving *a, struct mcp_peer *p)
 	peer_rouse(p, false);
 }
 
-/* The end of a session, on its way to the rows. */
+/* The end of a session, which is being written to the rows. */
 struct ending {
 	struct arriving *a; /* NULL: the request is over */
 	struct host *host;
 };
 
-/* A request of the session may have brought its peer back from the row meanwhile. */
+/* Ends the session's peer too. Another request may have made the peer again from the row
+ * meanwhile. */
 static void mcp_request_on_ended(struct job *job)
 {
 	const struct session_close_in *in = job->call.in;
@@ -227,8 +232,8 @@ static void arrive(struct arriving *a)
 	struct fault f = { 0 };
 
 	if (!p && a->id && !a->begins && !a->row) {
-		mcp_request_find(
-			a); /* the peer has ended since; the row says whether the session has */
+		/* The peer has ended. The row shows whether the session still exists. */
+		mcp_request_find(a);
 		return;
 	}
 	if (!p) {
@@ -253,7 +258,7 @@ static void arrive(struct arriving *a)
 				http_header(a->x, "last-event-id"));
 }
 
-/* --- who calls ------------------------------------------------------------------------- */
+/* --- caller ---------------------------------------------------------------------------- */
 
 static void on_who(struct conn *c, struct job *job)
 {
@@ -288,7 +293,7 @@ static void mcp_request_check(struct arriving *a)
 		forget_message(a);
 }
 
-/* --- its session ----------------------------------------------------------------------- */
+/* --- session --------------------------------------------------------------------------- */
 
 static bool is_holder(struct arriving *a, const char *proof)
 {
@@ -309,7 +314,7 @@ static struct mcp_session *copy_row(struct arena *arena, const struct session *s
 	return row;
 }
 
-/* The request may be over by then, which empties its slot. */
+/* Takes the session's row. If the request is over by now, its slot is NULL. */
 static void mcp_request_on_found(struct job *job)
 {
 	struct arriving **slot = job->owner, *a = *slot;
@@ -372,7 +377,7 @@ static struct arriving *arriving_new(struct http *x)
 	return a;
 }
 
-/* The token was judged: a client with a good token is told that its body is no JSON. */
+/* The token was checked. A client with a good token gets the fault that its body is no JSON. */
 static void mcp_request_on_judged(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
@@ -408,7 +413,7 @@ static void mcp_request_on_body(struct http *x)
 		  on_parsed);
 }
 
-/* The client is somebody: its message may be large. */
+/* The token was checked. A client with a good token may send a large message. */
 static void mcp_request_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;

@@ -2,10 +2,9 @@
  * metrics - numbers of a host and its state, as Prometheus reads them.
  *
  * Calls are counted on the loop's thread, commits on the writer's, each by one addition for
- * which nobody waits.  On a request for metrics, a reader counts the events of the state from
- * the event log, also events without this host.  The reader also reads the present numbers
- * from the rows.  One table, in metrics_text.c, has every metric with its name, type, labels
- * and help.
+ * which nobody waits. On a request for metrics, a reader counts the events of the event log,
+ * also events of other processes. The reader also reads the present numbers from the rows. One
+ * table, in metrics_text.c, has every metric with its name, type, labels and help.
  */
 #ifndef CORE_HOST_METRICS_METRICS_H
 #define CORE_HOST_METRICS_METRICS_H
@@ -16,9 +15,9 @@ struct host;
 struct job;
 struct metrics;
 
-/* Limits that are counted when they refuse something, beside those of enum rate_category. */
+/* Limits whose refusals are counted, beside the limits of enum rate_category. */
 enum {
-	HIT_PAIR = RATE_CATEGORY_TEAM_MESSAGE + 1, /* a message too soon behind another */
+	HIT_PAIR = RATE_CATEGORY_TEAM_MESSAGE + 1, /* a message too soon after another */
 	HIT_EXHAUSTED, /* a capacity or budget is used up */
 	HIT_QUEUE, /* too many calls wait for a thread */
 	HIT_CLIENTS, /* too many clients are connected */
@@ -26,19 +25,19 @@ enum {
 };
 
 struct metrics *metrics_new(void);
-void metrics_free(struct metrics *m); /* NULL is fine */
+void metrics_free(struct metrics *m); /* `m` may be NULL */
 
 /* --- counting ------------------------------------------------------------------- */
 
-/* A call came to its end `ns` after it came in; on the loop's thread.  The time of one that has
- * waited for something says nothing, and is not counted. */
+/* Counts a call that ended `ns` after its arrival; on the loop's thread. If the call waited for
+ * an event, its time is not counted, since it would mean nothing. */
 void metrics_call(struct metrics *m, const struct call *call, uint64_t ns);
-/* A call was refused before it began; `op` NULL: nobody knows which. */
+/* Counts a call that was refused before it began; `op` NULL: the operation is not known. */
 void metrics_refused(struct metrics *m, const struct op *op, const struct fault *why);
-/* A limit refused something. */
+/* Counts a refusal by a limit. */
 void metrics_hit(struct metrics *m, int limit);
-/* A transaction took so many calls, and `syncs` waits for the disk took `ns`; on the writer's
- * thread. */
+/* Counts a transaction of so many calls, in which `syncs` waits for the disk took `ns`; on the
+ * writer's thread. */
 void metrics_batch(struct metrics *m, size_t calls, int64_t syncs, int64_t ns);
 
 /* --- telling -------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
  * metrics_text - the table of all metrics, and their text.
  *
- * docs/observability.md has the same table for readers; the dashboard and the alerts use names
- * of it.  The story e2e/metrics holds them to what is said here.
+ * docs/observability.md has the same table for readers. The dashboard and the alerts use names
+ * of the table. The story e2e/metrics checks all three against this table.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -23,17 +23,17 @@
 
 enum { BOUNDS = 9, GUEST_STATES = WORKSPACE_STATE_DESTROYED, BUDGETS_MOST = 2000 };
 
-/* A number that one thread adds to, and others may read. */
+/* A number that one thread adds to, and that other threads may read. */
 struct counter {
 	_Atomic uint64_t n;
 };
 
-/* Buckets by size, the last one without a bound. */
+/* Counts values in buckets by size; the last bucket has no upper bound. */
 struct histogram {
 	struct counter bucket[BOUNDS + 1], sum;
 };
 
-/* The bounds of histograms, and how text has them. */
+/* The upper bounds of a histogram's buckets, as numbers and as text. */
 struct scale {
 	struct {
 		uint64_t most;
@@ -43,29 +43,29 @@ struct scale {
 
 extern const struct scale scale_ns, scale_calls;
 
-/* Calls of an operation. */
+/* Counts the calls of an operation. */
 struct op_count {
-	struct counter ended[FAULT_COUNT + 1]; /* by fault; the last: well */
+	struct counter ended[FAULT_COUNT + 1]; /* by fault; the last: without a fault */
 	struct histogram time; /* ns */
 };
 
 struct metrics {
-	struct op_count *ops; /* in the order of op_table, and one for those not known */
+	struct op_count *ops; /* in the order of op_table; the last: unknown operations */
 	struct counter hits[HITS], old_epochs;
-	struct histogram batch, sync; /* calls; ns */
+	struct histogram batch, sync; /* batch: calls; sync: ns */
 	int64_t started_at; /* ms since 1970 */
-	int64_t counted_to; /* events up to this one are in `events` */
-	int64_t *events; /* how many of each kind, in the order of event_table */
+	int64_t counted_to; /* number of the last event counted in `events` */
+	int64_t *events; /* counts of each kind, in the order of event_table */
 };
 
-/* Numbers that rows and files gave at one time. */
+/* Numbers of rows and files, all read at one time. */
 struct scrape {
 	struct metrics_now_row now;
 	int64_t now_ms;
-	int64_t counted_to; /* events up to this one are in `events` */
-	int64_t oldest_at; /* when the oldest message that waits was sent; 0: none waits */
+	int64_t counted_to; /* number of the last event counted in `events` */
+	int64_t oldest_at; /* send time of the oldest waiting message; or 0 */
 	int64_t guests[GUEST_STATES];
-	int64_t *events; /* in the order of event_table */
+	int64_t *events; /* counts of each kind, in the order of event_table */
 	struct metrics_budgets_row *budgets;
 	size_t n_budgets;
 	int64_t wal_bytes, state_bytes, mirrored_to;
@@ -76,13 +76,13 @@ static inline uint64_t counter_read(const struct counter *c)
 	return atomic_load_explicit(&c->n, memory_order_relaxed);
 }
 
-/* No other thread adds, so this needs no lock of the bus. */
+/* Only one thread adds to a counter, so the addition need not be atomic. */
 static inline void counter_add(struct counter *c, uint64_t n)
 {
 	atomic_store_explicit(&c->n, counter_read(c) + n, memory_order_relaxed);
 }
 
-/* Sources of a metric's samples, and the text that gets them. */
+/* The sources of a metric's samples, and the text to which they are appended. */
 struct exposition {
 	struct text *out;
 	const struct host *host;
@@ -93,8 +93,8 @@ struct exposition {
 struct metric {
 	const char *name, *type, *help;
 	void (*put)(const struct metric *metric, const struct exposition *e);
-	size_t at; /* without `put`: the number's place in struct scrape */
-	int event; /* without both: the kind of event that is counted */
+	size_t at; /* without `put` and `event`: offset in struct scrape */
+	int event; /* without `put`: the kind of event that is counted */
 };
 
 /* --- samples --------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void put_counter(const struct metric *metric, const struct exposition *e,
 	put_with(metric, e, label, value, (int64_t)counter_read(c));
 }
 
-/* The sum of a histogram in the unit of its bounds. */
+/* Appends the sum of a histogram in the unit of its bounds. */
 static void put_sum(struct text *out, const struct scale *scale, uint64_t sum)
 {
 	if (scale == &scale_ns)
@@ -127,7 +127,7 @@ static void put_sum(struct text *out, const struct scale *scale, uint64_t sum)
 		text_addf(out, "%" PRIu64, sum);
 }
 
-/* A histogram whose samples have `labels`: "" or `name="value"`. */
+/* Appends a histogram whose samples have `labels`: "" or `name="value"`. */
 static void put_histogram(const struct metric *metric, const struct exposition *e,
 			  const char *labels, const struct scale *scale,
 			  const struct histogram *h)
@@ -231,7 +231,7 @@ static void put_lag(const struct metric *metric, const struct exposition *e,
 	put_with(metric, e, "follower", follower, lag > 0 ? lag : 0);
 }
 
-/* A follower whom nobody needs now reads nothing, and is not behind. */
+/* A follower that nobody needs now reads no events, so its lag is 0. */
 static void put_lags(const struct metric *metric, const struct exposition *e)
 {
 	const struct host *host = e->host;
@@ -417,7 +417,7 @@ static const struct metric table[] = {
 	  .put = put_log_lines },
 };
 
-/* Takes over the events that a scrape has counted. */
+/* Adds the events that a scrape has counted. */
 static void take_events(struct metrics *m, const struct scrape *s)
 {
 	for (size_t i = 0; i < event_count; i++)
@@ -425,8 +425,8 @@ static void take_events(struct metrics *m, const struct scrape *s)
 	m->counted_to = s->counted_to;
 }
 
-/* Appends all metrics, with what metrics_read() found, in Prometheus's text format.  Whether
- * there are more events to be counted than it did. */
+/* Appends all metrics in Prometheus's text format, with the results of metrics_read(). True:
+ * there are events left to count. */
 static bool metrics_write(const struct job *job, struct text *out)
 {
 	const struct host *host = job->owner;
@@ -452,7 +452,7 @@ static bool metrics_write(const struct job *job, struct text *out)
 
 /* --- count ------------------------------------------------------------------- */
 
-/* Adding to the counters. */
+/* Adds to the counters. */
 
 const struct scale scale_ns = { {
 	{ 250000, "0.00025" },
@@ -488,7 +488,7 @@ static void observe(struct histogram *h, const struct scale *scale, uint64_t val
 	counter_add(&h->sum, value);
 }
 
-/* The limit that a fault tells of, or HITS. */
+/* The limit that refused the call with this fault; HITS: no limit did. */
 static int hit_of(const struct op *op, const struct fault *f)
 {
 	if (f->code == FAULT_EXHAUSTED)
@@ -559,7 +559,8 @@ static void metrics_make(struct host *host)
 	host->metrics = metrics_new();
 }
 
-/* Events behind the newest of now are counted; after a failure those before are, too. */
+/* Sets the newest event, behind which events are counted. If this fails, all events are
+ * counted. */
 static void metrics_survey(struct host *host, struct store *store)
 {
 	struct call look = { .store = store };
@@ -586,11 +587,11 @@ const struct host_room room_metrics = {
 
 /* --- read -------------------------------------------------------------------- */
 
-/* Numbers that the rows of the state and its files give. */
+/* Reads numbers from the rows of the state and from its files. */
 
-enum { EVENTS_AT_ONCE = 50000 }; /* nobody waits for more to be counted */
+enum { EVENTS_AT_ONCE = 50000 }; /* so that an answer does not wait for long */
 
-/* Counts events behind `after`; of very many the first. */
+/* Counts the events behind `after`, at most EVENTS_AT_ONCE. */
 static void count_events(struct call *call, struct scrape *s, int64_t after)
 {
 	struct metrics_events_row row;
@@ -635,7 +636,7 @@ static int metrics_read_rows(struct call *call, struct scrape *s)
 	return rc;
 }
 
-/* The size of a file, which only SQLite may open. */
+/* The size of a file. The file is not opened, since only SQLite may open it. */
 static int64_t metrics_read_size_of(const char *dir, const char *name)
 {
 	char path[4200];
@@ -645,7 +646,7 @@ static int64_t metrics_read_size_of(const char *dir, const char *name)
 	return stat(path, &st) ? 0 : st.st_size;
 }
 
-/* Reads what the rows say into job->call.out, whose owner is the host; on a reader's thread. */
+/* Reads the rows into job->call.out; runs on a reader's thread. job->owner is the host. */
 static void metrics_read(struct job *job, struct store *store)
 {
 	const struct host *host = job->owner;
@@ -670,16 +671,16 @@ static void metrics_read(struct job *job, struct store *store)
 /*
  * web_metrics - GET /metrics: the host's counters, for Prometheus.
  *
- * Only the operator and observers of all teams may read metrics, since metrics name teams.  A
- * request that comes while the rows are read shares the result: many requests cost no more than
- * one.  After a time with very many events, counting continues after the answer.
+ * Only the operator and observers of all teams may read metrics, since metrics name teams. A
+ * request that arrives while the rows are read shares the result, so many requests cost no more
+ * than one request. If there are very many new events, the rest is counted after the answer.
  */
 
-/* A client that asks; in the arena of its exchange. */
+/* A client that asks for metrics; in the arena of its request. */
 struct scraper {
 	struct http *x;
-	struct conn *call; /* asks for the caller's rights; NULL: they are known */
-	struct scraper *next, **at; /* of those who wait for the rows; NULL: not yet */
+	struct conn *call; /* asks for the caller's rights; NULL: not under way */
+	struct scraper *next, **at; /* links of web->scrapers */
 };
 
 static void web_metrics_leave(struct scraper *s)
@@ -739,15 +740,15 @@ static void web_metrics_read_rows(struct host *host)
 	host->web->scraping = true;
 	job = job_new(&host->jobs);
 	job->owner = host;
-	/* The event up to which the events are counted: number of the job for metrics_read(),
-	 * one at a time. */
+	/* The number of the last counted event. Only one metrics_read() runs at a time, so no
+	 * event is counted twice. */
 	job->number = host->metrics->counted_to;
 	job->read = metrics_read;
 	job->done = web_metrics_on_read;
 	host_read(host, job);
 }
 
-/* Whether the caller may look at every team. */
+/* Whether the caller may see all teams. */
 static bool sees_all(const struct call *call)
 {
 	const struct token_who_out *who = call->out;

@@ -16,20 +16,17 @@
 #include "ops.gen.h"
 
 enum {
-	COME_MS = 60000, /* for which a turn waits for its guest */
-	SILENT_MS =
-		60000, /* for which a guest may be silent beyond what was asked of it */
+	COME_MS = 60000, /* time for which a turn waits for its guest */
+	SILENT_MS = 60000, /* added to a guest's time to answer */
 	START_MS = 20000,
 	POLL_S = 30,
 	POLL_MORE_MS = 20000,
-	PACE_MS = 50, /* between polls while it prints */
-	SMALL = 64 << 10, /* bytes of output that the loop reads itself */
-	POLL_ROOM = 256 << 10, /* bytes of JSON of an answer */
-	AGAIN_MS =
-		1000, /* until it is written down once more; each time twice as long ... */
-	AGAIN_MOST_MS = 60000, /* ... up to that */
-	ERRORS =
-		160, /* bytes of its last errors that are the reason of a failure, at most */
+	PACE_MS = 50, /* pause between polls while the turn prints */
+	SMALL = 64 << 10, /* less new output than this is read on the loop's thread */
+	POLL_ROOM = 256 << 10, /* bytes of JSON in an answer to a poll */
+	AGAIN_MS = 1000, /* pause after a failed write; it doubles each time ... */
+	AGAIN_MOST_MS = 60000, /* ... up to this */
+	ERRORS = 160, /* bytes kept of its last errors, for the reason of a failure */
 };
 
 enum stage { WAITS, STARTS, RUNS, ENDS };
@@ -38,39 +35,39 @@ struct hosted_turn {
 	struct host *host;
 	struct hosted_turn *next, **at;
 	int64_t turn, workspace;
-	char *runner, *prompt, *session; /* session: NULL: none */
-	const struct runner_client *client; /* NULL: a command of its own */
+	char *runner, *prompt, *session; /* session may be NULL */
+	const struct runner_client *client; /* NULL: no known client */
 	enum stage stage;
 	bool listed;
-	int refs; /* of the list, timers, questions to its guest, and writes */
-	int64_t since; /* when it began to wait for its guest */
-	int64_t heard_at; /* when its guest last answered, or was last asked for more */
+	int refs; /* held by the list, timers, requests to the guest, and writes */
+	int64_t since; /* when the turn began to wait for its guest */
+	int64_t heard_at; /* when the guest last answered or was last asked to act */
 	bool asking, storing;
-	bool reading; /* a worker has `fresh`, `told` and `errors` */
-	bool more; /* of what it has printed is there already */
-	bool full; /* no more of what it prints is kept */
-	int64_t stored; /* bytes of its output that are stored */
-	int64_t dropped; /* bytes since it is full, and those that its guest has not kept */
-	int64_t missing; /* bytes that its guest has not kept, of which `told` says nothing yet */
-	char boot_id[72]; /* of the guest in which it runs */
-	int64_t job; /* there */
+	bool reading; /* a worker uses `fresh`, `told` and `errors` */
+	bool more; /* the guest already has further output */
+	bool full; /* further output is not stored */
+	int64_t stored; /* bytes of output in the state */
+	int64_t dropped; /* bytes of output that were not stored, or lost by the guest */
+	int64_t missing; /* bytes lost by the guest, and not yet mentioned in `told` */
+	char boot_id[72]; /* boot id of the guest in which the turn runs */
+	int64_t job; /* the turn's job in the guest */
 	int64_t offset[2];
-	char token[72]; /* of its agent */
-	struct text fresh[2]; /* the end of each output, maybe a beginning of the token */
+	char token[72]; /* token of the turn's agent */
+	struct text fresh[2]; /* unread output of each stream; may begin the token */
 	struct runner_told told;
-	struct text errors; /* the end of what it printed as errors */
-	char said[200]; /* the session in the turn's row */
-	int signal; /* that was sent last, or is to be sent; 0: none */
-	bool over, timed_out; /* as the guest says; some output may be unread yet */
+	struct text errors; /* the last bytes of the error output */
+	char said[200]; /* session in the turn's row */
+	int signal; /* last signal that was sent or has to be sent; 0: no signal */
+	bool over, timed_out; /* reported by the guest; output may be unread yet */
 	int64_t exit_code;
-	enum turn_state end; /* how it ended, once its stage is ENDS */
-	int64_t again_ms; /* since it could not be written down; 0: it could */
-	bool lost; /* its guest ended under it, which counts as a failure of its runner */
-	bool stood; /* its guest stood still, and was ended */
-	bool limited; /* its client is at the limit of its plan */
+	enum turn_state end; /* how the turn ended; valid in stage ENDS */
+	int64_t again_ms; /* pause after a failed write; 0: the last write succeeded */
+	bool lost; /* the guest ended; counts as a failure of the runner */
+	bool stood; /* the guest stood still, and was killed */
+	bool limited; /* the client reports the limit of its plan */
 	char why[400];
-	uv_timer_t timer; /* until the next poll, or the next try to write it down */
-	uv_timer_t patience; /* until the next signal */
+	uv_timer_t timer; /* time of the next poll, or of the next try to write */
+	uv_timer_t patience; /* time of the next signal */
 };
 
 static void unref(struct hosted_turn *u)
@@ -92,7 +89,7 @@ static void handle_closed(uv_handle_t *handle)
 	unref(handle->data);
 }
 
-/* Lets go of it: what is outstanding still ends. */
+/* Removes the turn from the list. Its memory is kept until its timers, requests and writes end. */
 static void hosted_turn_drop(struct hosted_turn *u)
 {
 	if (!u->listed)
@@ -107,7 +104,7 @@ static void hosted_turn_drop(struct hosted_turn *u)
 	unref(u);
 }
 
-/* The guest in which it runs, or may be started; NULL: it is not there. */
+/* The guest in which the turn runs, or can be started; NULL: the guest is not up. */
 static struct hosted_guest *guest_of(const struct hosted_turn *u)
 {
 	struct hosted_guest *t = hosted_guest_of(u->host, u->workspace);
@@ -115,7 +112,7 @@ static struct hosted_guest *guest_of(const struct hosted_turn *u)
 	return t && t->up ? t : NULL;
 }
 
-/* --- its end ------------------------------------------------------------------------- */
+/* --- end of a turn ------------------------------------------------------------------- */
 
 static void hosted_turn_settle(struct hosted_turn *u);
 
@@ -124,7 +121,7 @@ static void on_again(uv_timer_t *timer)
 	hosted_turn_settle(timer->data);
 }
 
-/* Writes it down later: a full disk has room again some time. */
+/* Tries the write again later: a full disk may have room again. */
 static void settle_later(struct hosted_turn *u)
 {
 	if (!u->listed || u->host->stopping)
@@ -181,7 +178,7 @@ static void hosted_turn_end(struct hosted_turn *u, enum turn_state state, const 
 	hosted_turn_settle(u);
 }
 
-/* The last line of its errors, for the reason of a failure: *n bytes. */
+/* The last line of the turn's errors, as the reason of a failure; *n: its bytes. */
 static const char *last_error(const struct hosted_turn *u, int *n)
 {
 	const char *s = u->errors.len ? u->errors.data : "", *end = s + u->errors.len;
@@ -204,7 +201,7 @@ static bool is_limited(const struct hosted_turn *u)
 			     (u->errors.len && runner_client_limit(u->errors.data)));
 }
 
-/* The turn is over, and all that it printed is here. */
+/* Sets how the turn ended. The turn is over, and all of its output has been read. */
 static void end_over(struct hosted_turn *u)
 {
 	const char *error;
@@ -232,11 +229,11 @@ static void end_over(struct hosted_turn *u)
 	}
 }
 
-/* --- what it prints -------------------------------------------------------------------- */
+/* --- output of a turn ------------------------------------------------------------------ */
 
 static void poll_soon(struct hosted_turn *u, int64_t ms);
 
-/* Takes back what could not be stored. */
+/* Puts output that could not be stored back in front of the newer output. */
 static void hosted_turn_take_back(struct hosted_turn *u, const struct turn_output_in *in)
 {
 	struct text newer = u->told.text;
@@ -272,7 +269,7 @@ static void hosted_turn_on_stored(struct job *job)
 	unref(u);
 }
 
-/* Hands over what it has printed, and its session once that is known. */
+/* Starts to store the turn's output, and its session once the session is known. */
 static void hosted_turn_store(struct hosted_turn *u)
 {
 	bool named = strcmp(u->said, u->told.session) != 0;
@@ -303,7 +300,8 @@ static void hosted_turn_store(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
-/* Hands on what came of a stream, without the agent's token: the agent's teammates read it. */
+/* Passes on a stream's new output. The agent's token is hidden, since teammates read the
+ * output. */
 static void hand_on(struct hosted_turn *u, int stream, bool all)
 {
 	struct text *t = &u->fresh[stream];
@@ -329,7 +327,7 @@ static void hosted_turn_hand_on(struct hosted_turn *u, bool all)
 	hand_on(u, 1, all);
 	if (all)
 		runner_client_end(u->client,
-				  &u->told); /* the last line may lack its end */
+				  &u->told); /* the last line may have no newline */
 	if (u->missing)
 		text_addf(&u->told.text, "\n[cadre: %" PRId64 " bytes were not kept]\n",
 			  u->missing);
@@ -358,8 +356,8 @@ static bool hosted_turn_has_unread(const struct hosted_turn *u)
 	       u->told.passed;
 }
 
-/* Reads the new output.  A worker reads a large part, since a line of JSON may be long; a small
- * part does not wait behind the calls of workers. */
+/* Reads the new output. A worker reads a large part, since a line of JSON may be long. The
+ * loop's thread reads a small part, which then need not wait for calls of workers. */
 static void hosted_turn_read(struct hosted_turn *u)
 {
 	const bool all = u->over || u->stage == ENDS;
@@ -380,7 +378,7 @@ static void hosted_turn_read(struct hosted_turn *u)
 	host_work(u->host, job);
 }
 
-/* Stores the turn's output first; then asks for more output, or writes the end of the turn. */
+/* Stores the turn's output first. Then asks for more output, or writes the turn's end. */
 static void hosted_turn_settle(struct hosted_turn *u)
 {
 	if (u->storing || u->reading || !u->listed)
@@ -411,7 +409,8 @@ static void take_output(struct hosted_turn *u, const struct wire_background_stat
 	}
 }
 
-/* Tells how much a full disk has kept the guest from keeping, which is at the end. */
+/* Notes how many bytes the guest could not keep, because of a full disk. They are the end of
+ * the output. */
 static void note_lost(struct hosted_turn *u, const struct wire_background_status *m)
 {
 	int64_t lost = (m->has_stdout_written ? m->stdout_written - m->stdout_size : 0) +
@@ -447,10 +446,10 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 	}
 	if (!answer) {
 		if (f->code == FAULT_NOT_FOUND)
-			hosted_turn_lose(u); /* it is another guest */
+			hosted_turn_lose(u); /* another guest answers */
 		else if (f->code == FAULT_TIMEOUT)
 			poll_soon(u, PACE_MS);
-		/* else at the next tick: its link is gone */
+		/* else the link is lost, and the next tick polls again */
 		unref(u);
 		return;
 	}
@@ -525,7 +524,7 @@ static void hosted_turn_send_signal(struct hosted_turn *u);
 static void on_signalled(void *arg, struct packet *answer, struct fault *f)
 {
 	(void)answer;
-	(void)f; /* it has ended, or its guest is lost: both are seen elsewhere */
+	(void)f; /* a turn or guest that has ended is noticed elsewhere */
 	unref(arg);
 }
 
@@ -559,8 +558,8 @@ static struct hosted_turn *hosted_turn_find(struct host *host, int64_t turn)
 	return u;
 }
 
-/* Stops a turn, because messages wait or its agent is gone.  An unknown turn has ended: nothing
- * to do. */
+/* Stops a turn, because messages wait or its agent is gone. Does nothing for an unknown turn,
+ * which has ended. */
 static void hosted_turn_stop(struct host *host, int64_t turn)
 {
 	struct hosted_turn *u = hosted_turn_find(host, turn);
@@ -573,12 +572,12 @@ static void hosted_turn_stop(struct host *host, int64_t turn)
 		hosted_turn_end(u, TURN_STATE_INTERRUPTED,
 				"it was stopped before it ran");
 	else
-		hosted_turn_send_signal(u); /* else once its job is known */
+		hosted_turn_send_signal(u); /* in STARTS, on_started() sends it later */
 }
 
 /* --- starting -------------------------------------------------------------------------- */
 
-/* For how long no heartbeat of the turn's guest has come. */
+/* Time in ms since the last heartbeat of the turn's guest. */
 static int64_t beatless_ms(const struct hosted_turn *u)
 {
 	const struct hosted_guest *t = hosted_guest_of(u->host, u->workspace);
@@ -586,7 +585,8 @@ static int64_t beatless_ms(const struct hosted_turn *u)
 	return t && t->daemon.heard_at ? clock_boot_ms() - t->daemon.heard_at : 0;
 }
 
-/* Ends a turn whose guest does not answer, and the guest where this host has its process. */
+/* Ends a turn whose guest does not answer. Also kills the guest, if this host knows its
+ * process. */
 static void end_silent(struct hosted_turn *u, int64_t silent_ms)
 {
 	char why[100];
@@ -632,7 +632,7 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 	unref(u);
 }
 
-/* The runner's command, without the variables that turns do not get. */
+/* The runner's command, which first unsets the variables that turns may not have. */
 static const char *hosted_turn_command_of(const struct hosted_turn *u, struct arena *a)
 {
 	const char *command = runner_command(u->runner, a);
@@ -645,7 +645,7 @@ static const char *hosted_turn_command_of(const struct hosted_turn *u, struct ar
 
 static void hosted_turn_start(struct hosted_turn *u, struct hosted_guest *t)
 {
-	/* The names are those of now: the guest may have been started under others. */
+	/* These are the present names: the guest may have been started with earlier names. */
 	struct pair env[] = { { "CADRE_SESSION", u->session ? u->session : "" },
 			      { "CADRE_TEAM", t->team_name },
 			      { "CADRE_AGENT", t->agent_name } };
@@ -667,7 +667,8 @@ static void hosted_turn_start(struct hosted_turn *u, struct hosted_guest *t)
 	arena_release(&a);
 }
 
-/* Starts it once its guest is there, if that takes turns. */
+/* Starts the turn if its guest is up. Ends the turn if the guest is too old for turns, or does
+ * not come up in time. */
 static void try_start(struct hosted_turn *u)
 {
 	struct hosted_guest *t = guest_of(u);
@@ -706,16 +707,16 @@ void hosted_turn_new(struct host *host, const struct turn_start *s)
 	try_start(u);
 }
 
-/* --- guests come and go ---------------------------------------------------------------- */
+/* --- guests ---------------------------------------------------------------------------- */
 
 static void on_cleared(void *arg, struct packet *answer, struct fault *f)
 {
 	(void)arg;
 	(void)answer;
-	(void)f; /* a guest that did not hear it ends the earlier turn with the next one */
+	(void)f; /* if this failed, the next TurnStart ends the earlier turn */
 }
 
-/* Whether a turn of this host runs in a guest, or is being started there. */
+/* Whether a turn of this host runs in a guest, or is being started in it. */
 static bool hosted_turn_is_ours(const struct hosted_guest *t)
 {
 	for (const struct hosted_turn *u = t->host->turns->running; u; u = u->next)
@@ -731,8 +732,9 @@ void hosted_turns_greeted(struct hosted_guest *t)
 	hosted_turns_tick(t->host);
 }
 
-/* Whether the guest of a turn stands still: it has not answered for the time of a turn and a
- * minute, or not ended the turn a minute behind the last signal. */
+/* Whether the guest of a turn stands still. It does if it has not answered for the maximum time
+ * of a turn and a minute. It also does if it has not ended the turn a minute after the last
+ * signal. */
 static bool hosted_turn_stands_still(const struct hosted_turn *u)
 {
 	const struct config *c = &u->host->settings.config;
@@ -770,10 +772,11 @@ static void hosted_turns_close(struct host *host)
 /* --- host_turns -------------------------------------------------------------- */
 
 /*
- * host_turns - starts turns for agents with mail, and stops those that are to be stopped.
+ * host_turns - starts turns for agents with mail, and stops turns.
  *
- * Rows say which: turn.next, which is asked whenever an agent with a runner may have mail, a
- * turn has ended, or a failed one may be tried again.  hosted_turn.c has the running turns.
+ * The operation turn.next reads from the rows which turns to start and to stop. It runs
+ * whenever an agent with a runner may have mail, when a turn has ended, and when a failed turn
+ * may be tried again. The functions above handle a running turn.
  */
 
 enum { RETRY_AFTER_MS = 1000, MOST = 8 };
@@ -817,7 +820,7 @@ static void on_next(struct job *job)
 	}
 	t->began = true;
 	take_agents(t, out);
-	/* The next host ends what a host that is stopping has begun. */
+	/* A stopping host starts no turns; the next host ends turns that are marked as begun. */
 	for (size_t i = 0; i < out->n_starts && !host->stopping; i++)
 		hosted_turn_new(host, &out->starts[i]);
 	for (size_t i = 0; i < out->n_stops; i++)
@@ -856,7 +859,7 @@ static bool has_runner(const struct turns *t, int64_t agent)
 	       bsearch(&agent, t->agents, t->n_agents, sizeof(agent), by_row) != NULL;
 }
 
-/* Whether an event may give some agent a turn, or take one away. */
+/* Whether an event may start a turn of an agent, or stop it. */
 static bool matters(const struct turns *t, const struct host_event_row *e)
 {
 	switch (e->kind) {
@@ -877,7 +880,7 @@ static bool matters(const struct turns *t, const struct host_event_row *e)
 	}
 }
 
-/* Some agent may get a turn, or be stopped in one. */
+/* Asks the rows again if the event may start or stop a turn. */
 static void turns_event(struct host *host, const struct host_event_row *e)
 {
 	if (matters(host->turns, e))
@@ -896,13 +899,13 @@ static void turns_make(struct host *host)
 	host->turns->timer.data = host;
 }
 
-/* Ends what an earlier host left, and begins. */
+/* Ends the turns of an earlier host, and begins. */
 static void turns_start(struct host *host)
 {
 	turns_poke(host);
 }
 
-/* Turns run on; the next host ends them. */
+/* Lets turns run on in their guests; the next host ends them. */
 static void turns_close(struct host *host)
 {
 	hosted_turns_close(host);

@@ -1,4 +1,4 @@
-/* web - requests by their paths. */
+/* web - directs requests by their paths. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,17 +17,17 @@
 
 /* --- listen ------------------------------------------------------------------ */
 
-/* The places where the HTTP door listens, and the file that names one. */
+/* Opens the sockets of the HTTP door, and writes its URL to a file. */
 
 enum {
-	PORTS = 100, /* how many are tried, one after the other; then any port */
+	PORTS = 100, /* number of ports that are tried; then any free port */
 	CONNECTIONS_MOST = 12288,
 };
 
 /* --- sockets ------------------------------------------------------------------------------ */
 
-/* Maximum of connections: the file descriptors that clients at the host's own socket and
- * guests do not need. */
+/* Maximum of HTTP connections. The other file descriptors are for guests and for clients at the
+ * host's own socket. */
 static int connections(void)
 {
 	const rlim_t others = 2 * CLIENTS_MOST, want = others + CONNECTIONS_MOST;
@@ -59,7 +59,7 @@ static bool is_loopback(const char *address)
 	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* The first port that is free, from the configured one on. */
+/* Listens at the first free port, beginning with the configured port. */
 static int listen_tcp(struct host *host, struct fault *f)
 {
 	const struct config *config = &host->settings.config;
@@ -101,7 +101,7 @@ static void web_listen_on_client(uv_stream_t *listener, int status)
 		http_adopt(host->web->local.server, own);
 }
 
-/* Listens at `http.sock`, beside the host's own socket. */
+/* Listens at `http.sock`, in the folder of the host's own socket. */
 static int listen_unix(struct host *host, struct fault *f)
 {
 	const struct http_service s = service(&host->web->local);
@@ -118,7 +118,7 @@ static void endpoint_path(const struct host *host, const char *end, char out[420
 	snprintf(out, 4200, "%s/endpoint%s", host->home->dir, end);
 }
 
-/* Replaces the file `endpoint`, where clients find the URL: 0 or -1. */
+/* Replaces the file `endpoint`, in which clients find the URL. Returns 0 or -1. */
 static int write_endpoint(const struct host *host, const char *url)
 {
 	char path[4200], new[4200];
@@ -157,7 +157,7 @@ static void tell_endpoint(struct host *host)
 	log_line(host->log, LOG_LEVEL_INFO, "HTTP is served", LOG_TEXT("url", url));
 }
 
-/* Removes the file if it holds this URL; if `url` is NULL, in any case. */
+/* Removes the file if it contains this URL. `url` NULL: removes the file in any case. */
 static void drop_endpoint(const struct host *host, const char *url)
 {
 	char path[4200], is[96] = "";
@@ -204,12 +204,12 @@ static void web_make(struct host *host)
 	web->local.local = true;
 }
 
-/* Opens both doors.  A failure is logged: the host serves its socket all the same. */
+/* Opens both doors. A failure is logged, and the host still serves its own socket. */
 static void web_serve(struct host *host)
 {
 	struct fault f = { 0 };
 
-	drop_endpoint(host, NULL); /* of a host that was killed */
+	drop_endpoint(host, NULL); /* left by a host that was killed */
 	if (!host->settings.config.http_enabled)
 		return;
 	listen_unix(host, &f);
@@ -219,13 +219,13 @@ static void web_serve(struct host *host)
 	web_listen_complain(host, &f);
 }
 
-/* Takes no more requests; calls that wait are ended. */
+/* Closes both doors; waiting calls end. */
 static void web_end(struct host *host)
 {
 	struct web *web = host->web;
 	char url[96];
 
-	/* Another host may have begun here meanwhile, in a state that was made anew. */
+	/* Another host may have written its own URL, in a new state at this path. */
 	if (web->tcp.server) {
 		write_url(host, url);
 		drop_endpoint(host, url);
@@ -245,11 +245,11 @@ const struct host_room room_web = {
 	.end = web_end,
 };
 
-/* From where a request comes, and for whom. */
+/* Checks where a request comes from, and who sends it. */
 
 /* --- places ------------------------------------------------------------------------- */
 
-/* The host's name of "NAME:PORT", "[::1]:PORT" or either alone. */
+/* The length of the host's name in "NAME:PORT", "[::1]:PORT", or a name alone. */
 static size_t name_len(const char *authority)
 {
 	return *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
@@ -267,9 +267,9 @@ static bool is_word_of(const char *list, const char *word, size_t n)
 	return false;
 }
 
-/* Whether a request is meant for this door by its Host: a name that leads back to this machine,
- * or one that the configuration says.  A page of elsewhere whose name was made to lead here
- * sends its own. */
+/* Whether the header Host names this door: by a name of this machine, or by a configured name.
+ * A page of another site may have a name whose address was changed to this machine's. Its
+ * requests have that name as Host, and are refused. */
 static bool is_our_name(const struct host *host, const char *authority)
 {
 	const struct config *config = &host->settings.config;
@@ -280,7 +280,7 @@ static bool is_our_name(const struct host *host, const char *authority)
 	       (config->http_hosts && is_word_of(config->http_hosts, authority, n));
 }
 
-/* Whether an Origin is the same place as the Host. */
+/* Whether an Origin names the same place as the Host. */
 static bool is_same_origin(const char *origin, const char *authority)
 {
 	const char *at = strstr(origin, "://");
@@ -288,14 +288,14 @@ static bool is_same_origin(const char *origin, const char *authority)
 	return at && strcasecmp(at + 3, authority) == 0;
 }
 
-/* Whether the request may come from where it comes: Host and Origin. */
+/* Whether the headers Host and Origin allow the request. */
 static bool web_is_ours(struct http *x, const struct web_door *door, struct fault *f)
 {
 	const char *authority = http_header(x, "host"),
 		   *origin = http_header(x, "origin");
 
 	if (door->local && !origin)
-		return true; /* no browser reaches it */
+		return true; /* no browser can use this socket */
 	if (!authority || !is_our_name(door->host, authority)) {
 		fault_set(f, FAULT_DENIED, "", "this is no name of the host: %.80s",
 			  authority ? authority : "none");
@@ -315,7 +315,7 @@ static bool web_is_ours(struct http *x, const struct web_door *door, struct faul
 
 /* --- callers ------------------------------------------------------------------------- */
 
-/* The token that a request shows, or NULL. */
+/* The token in the header Authorization, or NULL. */
 static const char *shown_token(struct http *x)
 {
 	const char *said = http_header(x, "authorization");
@@ -333,8 +333,8 @@ static void web_cookie_name(const struct host *host, char name[WEB_COOKIE])
 	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web->tcp.server));
 }
 
-/* Whether a request that a browser sends by itself, cookie and all, may count for its user: it
- * only reads, or it comes from a page of ours.  Browsers say from where they write. */
+/* Whether a browser's cookie may prove the user of this request. It may if the request only
+ * reads, or if a page of this host sent it. Browsers send an Origin with requests that write. */
 static bool is_meant(struct http *x)
 {
 	const char *site = http_header(x, "sec-fetch-site");
@@ -345,7 +345,7 @@ static bool is_meant(struct http *x)
 	       http_header(x, "origin");
 }
 
-/* The token among the cookies of a header, or NULL. */
+/* The token in a header with cookies, or NULL. */
 static const char *token_among(struct http *x, const char *at, const char *name)
 {
 	const size_t n = strlen(name);
@@ -361,8 +361,8 @@ static const char *token_among(struct http *x, const char *at, const char *name)
 	return NULL;
 }
 
-/* The token that a browser keeps for us as a cookie, or NULL.  A proxy may have made several
- * headers of one. */
+/* The token in a browser's cookie for this host, or NULL. A proxy may have split the cookies
+ * into several headers. */
 static const char *kept_token(struct http *x, const struct host *host)
 {
 	const char *token = NULL;
@@ -401,13 +401,13 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
 
 /* --- login ------------------------------------------------------------------- */
 
-/* A browser gets a token for a code, and keeps it as a cookie. */
+/* Gives a browser a token for a code, and stores the token as a cookie. */
 
-enum { LOGINS_MOST = 8 }; /* at once: each is a write, and anybody may ask */
+enum { LOGINS_MOST = 8 }; /* at once: each login is a write, and anybody may try */
 
-/* An exchange of a code; the request may be over first. */
+/* An exchange of a code for a token; the request may end before the exchange. */
 struct login {
-	struct http *x; /* NULL: it is */
+	struct http *x; /* NULL: the request has ended */
 	struct host *host;
 };
 
@@ -418,7 +418,8 @@ static void web_login_on_gone(struct http *x)
 	login->x = NULL;
 }
 
-/* The cookie is hidden from scripts and other sites, but not from other ports of the address. */
+/* Sets the cookie with the token. The cookie is hidden from scripts and other sites, but not
+ * from other ports of the address. */
 static void set_cookie(struct http *x, const struct host *host,
 		       const struct token_exchange_out *out)
 {
@@ -449,7 +450,7 @@ static void on_exchanged(struct job *job)
 	job_free(job);
 }
 
-/* Gives a browser a token for the code in its query, as a cookie. */
+/* Exchanges the code in the query for a token, which the browser gets as a cookie. */
 static void web_login(struct http *x)
 {
 	const struct web_door *door = x->service;
@@ -529,7 +530,8 @@ static void answer_word(struct http *x, int status, const char *word)
 	http_answer(x, status, "text/plain; charset=utf-8", word, strlen(word));
 }
 
-/* A host that cannot write is alive, but should get no calls. */
+/* Answers whether the host can take calls. A host whose queue of writes is full is alive, but
+ * not ready. */
 static void tell_ready(struct http *x)
 {
 	const struct host *host = ((const struct web_door *)x->service)->host;
@@ -539,7 +541,7 @@ static void tell_ready(struct http *x)
 	answer_word(x, ready ? 200 : 503, ready ? "ready\n" : "not ready\n");
 }
 
-/* The document is long and anybody may ask for it, so it is made once. */
+/* Answers with the API's document. It is long and anybody may ask for it, so it is made once. */
 static void tell_openapi(struct http *x)
 {
 	struct web *web = ((const struct web_door *)x->service)->host->web;

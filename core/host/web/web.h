@@ -1,13 +1,14 @@
 /*
- * web - the host's HTTP door: every operation of schema/ by its route, health, and who calls.
+ * web - the host's HTTP door: operations of schema/ by their routes, health, and callers.
  *
- * It listens at http.address, the first free port from http.port on, where a client shows a
- * token (`Authorization: Bearer`), for anybody on the machine can connect there; and at a Unix
- * socket beside the host's own, whose clients are this user and so the operator.  The file
- * `endpoint` in the state folder holds the URL.
+ * It listens at http.address, at the first free port from http.port on. Anybody on the machine
+ * can connect to this port, so a client has to send a token (`Authorization: Bearer`). It also
+ * listens at a Unix socket in the folder of the host's own socket. The clients of the Unix
+ * socket are this user, and so the operator. The file `endpoint` in the state folder holds the
+ * URL.
  *
- * A page in a browser may be anybody's, and sends what its visitor's browser can reach: a
- * request whose Host is not one of ours, or with an Origin of another place, is refused.
+ * A browser may show a page of an attacker, and the page can send requests to this door. So a
+ * request is refused if its Host is no name of this door, or if its Origin is another place.
  */
 #ifndef CORE_HOST_WEB_WEB_H
 #define CORE_HOST_WEB_WEB_H
@@ -20,52 +21,53 @@ struct host;
 
 enum { WEB_NOTED = 32 };
 
-/* A place where it listens. */
+/* A socket at which the HTTP door listens. */
 struct web_door {
 	struct host *host;
-	struct http_server *server; /* NULL: none */
+	struct http_server *server; /* NULL: the socket is not open */
 	bool local; /* the Unix socket: its clients are the operator */
 };
 
 struct scraper;
 struct web_group;
 
-/* Clients who follow the event log. */
+/* Clients that follow the event log. */
 struct web_feed {
 	struct web_group *groups; /* one per team and kind of events */
-	int64_t position; /* events up to this one are told */
-	int64_t wanted; /* the newest event so far that somebody may want */
+	int64_t position; /* number of the last event sent to the groups */
+	int64_t wanted; /* number of the newest event that a group may want */
 	bool reading;
 	uv_timer_t alive; /* runs while there are groups */
-	char incarnation[40]; /* of the state, as event.list tells it */
+	char incarnation[40]; /* incarnation of the state, from event.list */
 };
 
-/* The host's. */
+/* The HTTP door of the host. */
 struct web {
-	int logins; /* codes that are being exchanged */
+	int logins; /* logins under way */
 	struct web_door tcp, local;
-	struct host_socket listener; /* of `local` */
-	/* Tokens whose use was written down of late. */
+	struct host_socket listener; /* Unix socket of `local` */
+	/* Tokens whose use was stored within the last minute or so. */
 	struct {
 		int64_t row, at;
 	} noted[WEB_NOTED];
 	unsigned noted_turn;
-	char *openapi; /* made on first request; NULL: not yet */
-	struct scraper *scrapers; /* clients that wait for the rows */
-	bool scraping; /* the rows are being read */
+	char *openapi; /* made at the first request; NULL: not made yet */
+	struct scraper *scrapers; /* clients that wait for metrics_read() */
+	bool scraping; /* metrics_read() is under way */
 };
 
 /* --- web.c -------------------------------------------------------------------------- */
 
 /* Begins a request: http_service.begin. */
 void web_request(struct http *x);
-/* Answers with a fault; 401 stands for a client that has not said who it is. */
+/* Answers with a fault. Status 401 means that the client has not proved its identity; 0: the
+ * status of the fault. */
 void web_refuse(struct http *x, int status, const struct fault *why);
-/* The same with a body of another form, in JSON. */
+/* Answers with a fault, and with another JSON text as the body. */
 void web_refuse_as(struct http *x, const struct fault *why, const char *body);
 
-/* Fills in who calls: 0, or `denied` at /token where nothing says who.  Texts are the
- * exchange's. */
+/* Sets the caller's identity. Returns 0, or `denied` at /token if nothing proves the caller.
+ * The texts are in the request's memory. */
 int web_identity(struct http *x, const struct web_door *door, struct identity *who,
 		 struct fault *f);
 
@@ -75,53 +77,55 @@ enum { WEB_COOKIE = 24 };
 
 /* --- web_call.c --------------------------------------------------------------------- */
 
-/* Gets what a body says, which is the callee's, or NULL and why it is no JSON. */
+/* Gets a body's JSON value, which the function then owns; or NULL, and why the body is no JSON. */
 typedef void web_parsed(struct http *x, json_t *json, const char *why);
 
-/* Parses the body that was collected (json_take() with `flags`) and drops it, then calls `done`,
- * unless the request is over by then: at once, or behind another thread where it is large. */
+/* Parses the collected body (json_take() with `flags`) and drops it, then calls `done` unless
+ * the request has ended. A small body is parsed at once; a large one is parsed by another
+ * thread. */
 void web_parse(struct http *x, size_t flags, web_parsed *done);
 
 /* Calls the operation of the request's route. */
 void web_call(struct http *x);
-/* Asks whom a request is from that is refused for what it says, and counts it as a call with that
- * rate.  Otherwise as web_start(). */
+/* Checks the caller of a request that will be refused for its content, and counts the request
+ * as a call with that rate. Otherwise the same as web_start(). */
 struct conn *web_judge(struct http *x, enum rate rate,
 		       void (*told)(struct conn *c, struct job *job));
-/* Starts a call of `op` with `args`, which are taken over, as whom the request says; `told` is
- * called with its answer, and finds the exchange as c->owner.  NULL: the request is refused. */
+/* Starts a call of `op` in the name of the request's caller; takes over `args`. `told` is
+ * called with the call's answer, and with the request as c->owner. NULL: the request was
+ * refused. */
 struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
-/* The same for a stream of events, which no bucket of calls pays for. */
+/* The same as web_start(), for a stream of events: no rate bucket pays for the call. */
 struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
-/* Answers with the fault of a call. */
+/* Answers with the fault of a call; 401 if the fault concerns the token. */
 void web_refuse_call(struct http *x, const struct fault *f);
-/* Whether the body is said to be JSON. */
+/* Whether the header Content-Type says that the body is JSON. */
 bool web_is_json(const struct http *x);
-/* Writes down that a call's token was used, once a minute. */
+/* Stores that a call's token was used, at most once a minute. */
 void web_note_use(struct host *host, const struct call *call);
 
 /* --- web_events.c ------------------------------------------------------------------- */
 
-/* A client that follows; in the arena of its exchange. */
+/* A client that follows the event log; in the memory of its request. */
 struct follower {
 	struct http *x;
 	struct host *host;
-	const char *team, *kind; /* as asked for; NULL: all */
-	const char *state; /* incarnation of which it knows; NULL: it does not say */
+	const char *team, *kind; /* as in the request; NULL: all */
+	const char *state; /* incarnation that the client named; NULL: not named */
 	int64_t sent; /* number of the last event that was sent */
-	bool has_sent; /* false: it wants to know from now on */
-	bool flows; /* its answer has begun */
+	bool has_sent; /* false: the client wants only new events */
+	bool flows; /* the answer has begun */
 	bool waits; /* the client has not yet read all sent bytes */
 	struct conn *call; /* reads the missed events; NULL: not under way */
-	struct web_group *group; /* NULL: not yet */
+	struct web_group *group; /* NULL: in no group */
 	struct follower *next, **at;
-	int64_t agent, bearer, until; /* who it is; when its token ends, 0: never */
-	uint64_t written_at; /* loop time */
+	int64_t agent, bearer, until; /* the caller's rows; the token's end, or 0 */
+	uint64_t written_at; /* loop time of the last send */
 };
 
-/* Answers with the events from where the client left off, and those to come. */
+/* Answers with the events after the client's last event, and then with new events. */
 void web_events(struct http *x);
 
 /* --- mcp_request.c ------------------------------------------------------------------ */

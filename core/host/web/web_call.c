@@ -1,4 +1,4 @@
-/* web_call - a request as the call of an operation, and its answer. */
+/* web_call - calls the operation of a request, and answers the request. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +10,15 @@
 
 /* --- bodies of JSON ---------------------------------------------------------- */
 
-/* web_json - parses the body of a request, a large one off the loop. */
+/* web_json - parses the body of a request; another thread parses a large body. */
 
 enum { HERE_MOST = 256 << 10 }; /* bytes that the loop's thread parses itself */
 
-/* A body that another thread parses; it stands in for the owner of its request meanwhile. */
+/* A body that another thread parses. During this time it is the owner of its request. */
 struct parsing {
 	uv_work_t work;
-	struct http *x; /* NULL: the request is over */
-	void *owner; /* of the request */
+	struct http *x; /* NULL: the request has ended */
+	void *owner; /* owner of the request before and after the parsing */
 	void (*gone)(struct http *x);
 	web_parsed *done;
 	struct http_body body;
@@ -48,7 +48,7 @@ static void parsing_done(uv_work_t *work, int status)
 {
 	struct parsing *p = work->data;
 
-	(void)status; /* nobody cancels it */
+	(void)status; /* the work is never cancelled */
 	http_give_back(&p->body);
 	if (p->x) {
 		p->x->owner = p->owner;
@@ -93,13 +93,13 @@ void web_parse(struct http *x, size_t flags, web_parsed *done)
 
 enum {
 	BODY_MOST = 12 << 20, /* the largest text of a note in JSON */
-	BODY_SMALL = 4 << 10, /* so much is read before the token is looked at */
-	USED_MS = 60000, /* a token's last use is kept to a minute */
+	BODY_SMALL = 4 << 10, /* bytes that are read before the token is checked */
+	USED_MS = 60000, /* the stored time of a token's last use is exact to this */
 };
 
 /* --- arguments ------------------------------------------------------------------------ */
 
-/* Whether a text of a request is UTF-8; all that operations take is. */
+/* Whether a text of a request is UTF-8; operations take only UTF-8. */
 static bool web_call_is_utf8(const char *text)
 {
 	json_t *as_json = text ? json_string(text) : NULL;
@@ -128,7 +128,7 @@ static void web_call_add_word(const struct record *in, json_t *args, const char 
 	json_array_append_new(old, new);
 }
 
-/* A '+' stands for a blank, as forms write it. */
+/* Decodes a part of the query. A '+' means a blank, as in forms. */
 static char *web_call_unescape(struct arena *a, const char *s, size_t n)
 {
 	char *copy = arena_strndup(a, s, n);
@@ -138,7 +138,7 @@ static char *web_call_unescape(struct arena *a, const char *s, size_t n)
 	return http_unescape(a, copy, n);
 }
 
-/* Takes the arguments of the query: 0 or a fault. */
+/* Adds the arguments of the query. Returns 0 or a fault. */
 static int take_query(struct http *x, const struct record *in, json_t *args,
 		      struct fault *f)
 {
@@ -160,8 +160,8 @@ static int take_query(struct http *x, const struct record *in, json_t *args,
 	return 0;
 }
 
-/* Takes the arguments of a body, which is an object; those of the path stand.  `why` says why the
- * body is no JSON. */
+/* Adds the arguments of a body, which has to be an object. Arguments of the path may not
+ * change. `why`: why the body is no JSON. */
 static int web_call_take_body(json_t *body, const char *why, json_t *args,
 			      struct fault *f)
 {
@@ -186,7 +186,7 @@ static int web_call_take_body(json_t *body, const char *why, json_t *args,
 	return 0;
 }
 
-/* Takes the key of the header: 0 or a fault. */
+/* Adds the key of the header Idempotency-Key. Returns 0 or a fault. */
 static int web_call_take_key(struct http *x, const struct op *op, json_t *args,
 			     struct fault *f)
 {
@@ -207,7 +207,7 @@ static int web_call_take_key(struct http *x, const struct op *op, json_t *args,
 
 /* --- answers ----------------------------------------------------------------------------- */
 
-/* Writes down that a token was used, once a minute. */
+/* Stores that a token was used, at most once a minute. */
 void web_note_use(struct host *host, const struct call *call)
 {
 	struct web *web = host->web;
@@ -231,17 +231,17 @@ void web_note_use(struct host *host, const struct call *call)
 	host_submit(host, job);
 }
 
-/* The request of a call; in the exchange's arena. */
+/* The request of a call; in the request's memory. */
 struct asked {
 	const struct op *op;
 	const struct face *face; /* form of the answer; NULL: the operation's own */
-	json_t *args; /* owned, until the call has them */
-	json_t *said; /* arguments as the face has them; owned */
-	struct fault *why; /* fault to answer, once the caller is known; in the arena */
-	struct conn *call; /* under way; else NULL */
+	json_t *args; /* owned, until the call takes them */
+	json_t *said; /* arguments in the form of the face; owned */
+	struct fault *why; /* fault to answer after web_judge(); in the arena */
+	struct conn *call; /* the call under way, or NULL */
 };
 
-/* Whether a fault is that the caller has not said who it is, or wrongly. */
+/* Whether a fault means that the caller is not proved: no token, or a wrong one. */
 static bool web_call_is_unknown(const struct fault *f)
 {
 	return f->code == FAULT_DENIED && strcmp(f->where, "/token") == 0;
@@ -321,14 +321,14 @@ static void web_call_on_gone(struct http *x)
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-/* How a call is counted. */
+/* Sets how the rate limits count a call. */
 struct counting {
-	bool paid; /* an earlier call of the same work paid */
-	bool stands; /* stands for a refused call of `rate` */
+	bool paid; /* an earlier call has paid for the same work */
+	bool stands; /* counts as a refused call of `rate` */
 	enum rate rate;
 };
 
-/* Starts a call.  NULL and a fault in `*why` where it cannot be. */
+/* Starts a call. NULL: it could not be started, and `*why` has the fault. */
 static struct conn *start_call(struct http *x, const struct op *op, json_t *args,
 			       void (*told)(struct conn *c, struct job *job),
 			       struct counting how, struct fault *why)
@@ -339,7 +339,7 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	struct fault *f = &job->call.fault;
 	struct conn *c = NULL;
 
-	job->packet.json = args; /* its texts are borrowed until the job owns them */
+	job->packet.json = args; /* job->call borrows its texts until job_own() */
 	if (web_identity(x, door, who, f) == 0 &&
 	    call_decode(&job->call, op, args) == 0) {
 		who->bearer = arena_strdup(&job->call.arena, who->bearer);
@@ -365,7 +365,7 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	return c;
 }
 
-/* start_call() that refuses the request where the call cannot be. */
+/* Starts a call, or refuses the request if the call cannot be started. */
 static struct conn *call_or_refuse(struct http *x, const struct op *op, json_t *args,
 				   void (*told)(struct conn *c, struct job *job),
 				   struct counting how)
@@ -397,8 +397,8 @@ struct conn *web_judge(struct http *x, enum rate rate,
 			      (struct counting){ .stands = true, .rate = rate });
 }
 
-/* The arguments of the operation for those of the face that was called, if one was; `args` is
- * stolen.  NULL and a fault where they are not the face's. */
+/* Turns arguments of the face into arguments of the operation; without a face returns `args`.
+ * Takes over `args`. NULL: the arguments are not valid for the face, and `f` has the fault. */
 static json_t *web_call_unface(struct asked *asked, json_t *args, struct fault *f)
 {
 	if (!asked->face)
@@ -416,8 +416,8 @@ static void web_call_on_judged(struct conn *c, struct job *job)
 	web_call_refuse(x, job->call.fault.code ? &job->call.fault : asked->why);
 }
 
-/* Refuses a request for what it says, but tells only who has shown a good token, and counts it as
- * a call. */
+/* Refuses a request for its content, and counts it as a call. Only a caller with a good token
+ * is told the reason. */
 static void refuse_known(struct http *x, const struct fault *why)
 {
 	struct asked *asked = x->owner;
@@ -430,7 +430,7 @@ static void refuse_known(struct http *x, const struct fault *why)
 		asked->call = web_judge(x, asked->op->rate, web_call_on_judged);
 }
 
-/* Starts the call of a request whose body, if there is one, is parsed. */
+/* Starts the call of a request whose body, if any, has been parsed. */
 static void web_call_start(struct http *x, json_t *body, const char *why)
 {
 	struct asked *asked = x->owner;
@@ -464,7 +464,7 @@ static void web_call_on_body(struct http *x)
 		web_call_start(x, NULL, NULL);
 }
 
-/* The client is somebody: its body may come. */
+/* The token was checked. With a good token, the large body is read. */
 static void web_call_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
@@ -485,8 +485,8 @@ static bool is_small(const struct http *x)
 			     : !http_header(x, "transfer-encoding");
 }
 
-/* Has the body read, where a token is spelled as one.  A large body is let in only from who has
- * shown a good one, which is looked at before. */
+/* Reads the body if the request has a token, or needs none. Before a large body is read, the
+ * token is checked. */
 static void web_call_collect(struct http *x, struct asked *asked)
 {
 	struct identity who = { 0 };
@@ -503,7 +503,7 @@ static void web_call_collect(struct http *x, struct asked *asked)
 	}
 }
 
-/* Whether the method is another's for a path that there is; the answer says which. */
+/* Whether the path has routes with other methods; adds them to the answer as the header Allow. */
 static bool has_other_method(struct http *x)
 {
 	struct text allow = { 0 }, tried = { 0 };

@@ -21,33 +21,34 @@ static void web_events_read(struct follower *f);
 /* --- feed -------------------------------------------------------------------- */
 
 /*
- * New events, for all who follow the log over HTTP.
+ * Sends new events to all clients that follow the log over HTTP.
  *
- * Followers who want the same stand in a group.  After each commit host_follow.c reads which events
- * there are.  If a group wants one of these events, they are read here, once for all groups, and
- * each follower of a group gets the same bytes.  So silent followers cost others' events little.
+ * Followers that want the same events form a group. After each commit host_follow.c reads the
+ * numbers and kinds of new events. If a group wants one of the events, they are read here, once
+ * for all groups, and each follower of a group gets the same bytes. So followers of rare events
+ * cost other agents little.
  */
 
 enum {
 	PAGE = 200,
-	UNSENT_MOST = 1 << 20, /* a follower with more unsent leaves its group for now */
+	UNSENT_MOST = 1 << 20, /* unsent bytes above which a follower waits */
 	TICK_MS = 1000,
-	ALIVE_MS = 20000, /* without an event a comment says that the stream is alive */
+	ALIVE_MS = 20000, /* after so long without an event, a comment is sent */
 };
 
-/* Followers who want the same. */
+/* Followers that want the same events. */
 struct web_group {
 	struct web_group *next;
-	int64_t team; /* row; 0: all */
-	char *kind; /* NULL: all */
-	bool late; /* the page that is being read was asked for before it was made */
+	int64_t team; /* row of the team; 0: all teams */
+	char *kind; /* kind of events; NULL: all kinds */
+	bool late; /* the page being read was requested before the group was made */
 	struct follower *followers;
-	int64_t sent; /* event up to which all followers have the events */
+	int64_t sent; /* number of the last event that all followers have */
 };
 
 /* --- events ---------------------------------------------------------------------------- */
 
-/* Appends an event as streams have it. */
+/* Appends an event in the form of a stream. */
 static void web_feed_frame(struct text *out, const char *incarnation,
 			   const struct event *e)
 {
@@ -57,7 +58,7 @@ static void web_feed_frame(struct text *out, const char *incarnation,
 	text_add(out, "\n\n", 2);
 }
 
-/* An event in the form for followers; in the arena of the job that has read the event. */
+/* An event in the form of a stream; in the arena of the job that has read the event. */
 struct told {
 	int64_t seq, team, subject;
 	int kind;
@@ -66,18 +67,18 @@ struct told {
 };
 
 struct page {
-	struct told *all; /* those that somebody wants */
+	struct told *all; /* the events that a group wants */
 	size_t n;
-	int64_t last; /* event up to which it was read; 0: none could be */
+	int64_t last; /* number of the last event read; 0: the read failed */
 };
 
-/* Events that a group wants. */
+/* The events that a group wants. */
 struct want {
-	int64_t team; /* row; 0: all */
-	const char *kind; /* NULL: all */
+	int64_t team; /* row of the team; 0: all teams */
+	const char *kind; /* kind of events; NULL: all kinds */
 };
 
-/* A page that is being read; in the job's arena. */
+/* The request for a page that is being read; in the job's arena. */
 struct reading {
 	struct host *host;
 	char incarnation[40];
@@ -117,14 +118,14 @@ static int web_feed_tell_row(struct job *job, const struct event_line_row *r,
 	return 0;
 }
 
-/* Whether an event may be the end of what proved a follower. */
+/* Whether an event may end the right of a follower: its token, its agent or its team is gone. */
 static bool may_end(int kind)
 {
 	return kind == EVENT_TOKEN_REVOKED || kind == EVENT_AGENT_REPLACED ||
 	       kind == EVENT_AGENT_REMOVED || kind == EVENT_TEAM_DESTROYED;
 }
 
-/* Most events are wanted by nobody: those are not made into text. */
+/* Whether an event is made into text. No group wants most events. */
 static bool web_feed_is_told(const struct reading *reading,
 			     const struct event_line_row *row)
 {
@@ -152,7 +153,7 @@ static void feed_read_page(struct job *job, struct store *store)
 	for (size_t i = 0; i < n; i++) {
 		if (web_feed_is_told(job->owner, &rows[i]) &&
 		    web_feed_tell_row(job, &rows[i], page) < 0)
-			break; /* it is read again from here */
+			break; /* the next page begins with this event */
 		page->last = rows[i].seq;
 	}
 	store_rollback(store);
@@ -180,19 +181,19 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	g->kind = kind ? xstrdup(kind) : NULL;
 	g->next = feed->groups;
 	feed->groups = g;
-	if (host->follow->position >
-	    feed->wanted) /* the group is new: no read covers it */
+	/* No read covers the new group yet. */
+	if (host->follow->position > feed->wanted)
 		feed->wanted = host->follow->position;
 	return g;
 }
 
-/* Up to where a follower in a group has the events. */
+/* The number of the last event that a follower in a group has. */
 static int64_t sent_to(const struct follower *f)
 {
 	return f->sent > f->group->sent ? f->sent : f->group->sent;
 }
 
-/* Also one who is in no group. */
+/* Removes a follower from its group, if it is in a group. */
 static void web_feed_leave(struct follower *f)
 {
 	if (!f->group)
@@ -218,9 +219,9 @@ static void web_feed_sweep(struct web_feed *feed)
 	}
 }
 
-/* --- telling ------------------------------------------------------------------------------ */
+/* --- sending ------------------------------------------------------------------------------ */
 
-/* Writes to a follower. */
+/* Sends bytes to a follower. */
 static void web_feed_tell(struct follower *f, const char *data, size_t len)
 {
 	f->written_at = uv_now(&f->host->loop);
@@ -270,7 +271,8 @@ static void tell_group(struct web_group *g, const struct page *page)
 	text_release(&all);
 }
 
-/* The page was read without regard to what this group wants: each reads it by himself. */
+/* The page was read without the events of this new group: each follower reads the events by
+ * itself. */
 static void read_again(struct web_group *g)
 {
 	for (struct follower *f; (f = g->followers);) {
@@ -279,7 +281,7 @@ static void read_again(struct web_group *g)
 	}
 }
 
-/* Whether an event is the end of what proved a follower. */
+/* Whether an event ends the right of a follower. */
 static bool web_feed_ends(const struct follower *f, const struct told *t)
 {
 	switch (t->kind) {
@@ -338,11 +340,11 @@ static void web_feed_on_page(struct job *job)
 			tell_group(g, page);
 	}
 	job_free(job);
-	if (moved) /* else it is tried again when host->follow has looked again */
+	if (moved) /* else tried again after the next look of host->follow */
 		web_feed_poke(host);
 }
 
-/* Notes an event that somebody may want. */
+/* Notes the number of an event that a group wants. */
 static void web_feed_event(struct host *host, const struct host_event_row *e)
 {
 	const struct web_group *g = host->web_feed->groups;
@@ -354,8 +356,8 @@ static void web_feed_event(struct host *host, const struct host_event_row *e)
 		host->web_feed->wanted = e->seq;
 }
 
-/* Whether somebody may want an event behind `position`.  If nobody does, `position` moves to the
- * end of what host->follow has read; not over events from before its start. */
+/* Whether a group may want an event behind `position`. If not, `position` moves to the last
+ * event that host->follow has read, but never over events that host->follow has skipped. */
 static bool is_due(struct web_feed *feed, const struct follow *follow)
 {
 	if (feed->wanted > feed->position || follow->since > feed->position)
@@ -365,7 +367,7 @@ static bool is_due(struct web_feed *feed, const struct follow *follow)
 	return false;
 }
 
-/* Sends followers the wanted events. */
+/* Begins to read the next page if a group may want its events. */
 static void web_feed_poke(struct host *host)
 {
 	struct web_feed *feed = host->web_feed;
@@ -418,7 +420,7 @@ static void web_feed_on_tick(uv_timer_t *timer)
 		uv_timer_stop(timer);
 }
 
-/* A page that is being read needs the events that come meanwhile without a pause. */
+/* How soon new events are needed: while a page is read, without a pause. */
 static enum follows web_feed_follows(const struct host *host)
 {
 	const struct web_feed *feed = host->web_feed;
@@ -444,8 +446,8 @@ static void web_feed_start(struct host *host)
 	web_feed_poke(host);
 }
 
-/* Adds a follower who has all up to f->sent to those who want the same events of a team (row; 0:
- * all): false where the others are further already. */
+/* Adds a follower that has all events up to f->sent to the group for its team (row; 0: all) and
+ * kind. False: the groups have later events, which the follower has to read first. */
 static bool web_feed_join(struct follower *f, int64_t team)
 {
 	struct web_feed *feed = f->host->web_feed;
@@ -492,18 +494,18 @@ const struct host_room room_web_feed = {
 #define BEYOND ((json_int_t)1 << 53)
 
 enum {
-	COME_BACK_MS =
-		2000, /* told: a client that was cut off comes back after so long */
+	COME_BACK_MS = 2000, /* sent to clients: connect again after this time */
 };
 
-/* The follower has all that there was when it asked: it joins the others. */
+/* The follower has read all missed events: it joins a group, or reads on if that fails. */
 static void web_events_catch_up(struct follower *f, const struct call *call)
 {
 	if (!web_feed_join(f, call->caller.team))
 		web_events_read(f);
 }
 
-/* The events are gone, or the state is another one since: 410, with the last that is gone. */
+/* Refuses with 410: the events behind the client's number are gone, or are of another state.
+ * The body names the oldest event that exists. */
 static void refuse_gone(struct follower *f, const struct call *call)
 {
 	struct text body = { 0 };
@@ -526,8 +528,8 @@ static bool web_events_is_same(const struct http *one, const struct http *other)
 	       (a->agent ? a->agent == b->agent : a->bearer == b->bearer);
 }
 
-/* Whether the follower has as many streams as it may; its request is refused then.  That is what
- * limits streams, and no bucket of calls: all of a host's clients come back at once to the next. */
+/* Whether the caller has its maximum of streams open; the request is refused then. Streams have
+ * no rate bucket, since all clients of a host connect again at once when the next host begins. */
 static bool has_enough(struct follower *f, const struct call *call)
 {
 	const struct config *config = &call->settings->config;
@@ -558,7 +560,7 @@ static void on_missed(struct conn *c, struct job *job)
 	f->call = NULL;
 	web_note_use(f->host, call);
 	if (call->fault.code && f->flows) {
-		http_end(x); /* it comes back, and is told then */
+		http_end(x); /* the client connects again, and gets the fault */
 		return;
 	}
 	if (call->fault.code == FAULT_NOT_FOUND && !strcmp(call->fault.where, "/after")) {
@@ -572,7 +574,8 @@ static void on_missed(struct conn *c, struct job *job)
 	snprintf(feed->incarnation, sizeof(feed->incarnation), "%.*s",
 		 (int)strcspn(out->cursor, "."), out->cursor);
 	if (f->state && strcmp(f->state, feed->incarnation) != 0) {
-		f->sent = -1; /* numbers of another state mean nothing: all are gone */
+		/* A number of another state means nothing here, so its event counts as gone. */
+		f->sent = -1;
 		f->state = NULL;
 		web_events_read(f);
 		return;
@@ -591,7 +594,8 @@ static void on_missed(struct conn *c, struct job *job)
 	for (size_t i = 0; i < out->n_events && f->has_sent; i++)
 		web_feed_frame(&frames, feed->incarnation, &out->events[i]);
 	more = out->more && f->has_sent;
-	/* Numbers that no event has yet are of a state that was lost: it goes on from now. */
+	/* A number above all events is from a state that was lost: the follower goes on from
+	 * now. */
 	f->sent = out->next < call->as_of ? out->next : call->as_of;
 	f->has_sent = true;
 	web_feed_tell(f, frames.data, frames.len);
@@ -614,7 +618,7 @@ static void on_drained(struct http *x)
 	web_events_read(f);
 }
 
-/* Has a follower who reads slowly leave its group until it has taken what was sent. */
+/* Lets a slow follower leave its group until it has read the sent bytes. */
 static void web_events_wait(struct follower *f)
 {
 	web_feed_leave(f);
@@ -630,13 +634,13 @@ static void web_events_on_gone(struct http *x)
 	web_feed_leave(f);
 }
 
-/* Reads the next page for a follower who is in no group. */
+/* Reads the next page for a follower without a group. */
 static void web_events_read(struct follower *f)
 {
 	json_t *args = json_pack("{s:s*, s:s*, s:i}", "team", f->team, "kind", f->kind,
 				 "limit", f->has_sent ? PAGE : 1);
 
-	/* Beyond the last there is nothing to look through. */
+	/* Behind BEYOND there are no events, so nothing is searched. */
 	json_object_set_new(args, "after", json_integer(f->has_sent ? f->sent : BEYOND));
 	f->call = web_go_on(f->x, op_event_list, args, on_missed);
 	if (!f->call && f->flows)
@@ -658,8 +662,8 @@ static int refuse_last(struct follower *f, const char *said)
 	return why.code;
 }
 
-/* Reads the number that a client has seen last, "INCARNATION.SEQ" or "SEQ": 0, or the request
- * is refused. */
+/* Reads the number of the client's last event, "INCARNATION.SEQ" or "SEQ". Returns 0, or a
+ * fault, and then the request was refused. */
 static int take_last(struct follower *f)
 {
 	const char *said = http_header(f->x, "last-event-id"), *dot, *number;
@@ -679,7 +683,7 @@ static int take_last(struct follower *f)
 	return 0;
 }
 
-/* Whether the query asks for nothing else than there is; else the request is refused. */
+/* Whether the query has only known arguments; if not, the request is refused. */
 static bool knows_query(struct http *x)
 {
 	static const char *const known[] = { "team=", "kind=", "after=" };

@@ -15,13 +15,13 @@
 /* --- network_plan ------------------------------------------------------------ */
 
 /*
- * network_plan - rows of VMs' networks as a plan for the machine.
+ * network_plan - makes a plan for the machine from the rows of VMs' networks.
  */
 
-/* A plan, with the data that the plan points to. */
+/* A plan, and the data to which it points. */
 struct network_plan {
 	struct net_plan plan;
-	int64_t *rows; /* of the members */
+	int64_t *rows; /* workspaces' rows, in the order of `members` */
 	struct net_member *members;
 	struct net_forward *forwards;
 	uint16_t *ports;
@@ -75,8 +75,8 @@ static void network_plan_add_member(struct network_plan *p, const struct nic_ran
 	p->rows[p->plan.n_members++] = row->row;
 }
 
-/* Makes the plan of these rows, the caller's to free; NULL, with a fault, when the
- * configured range is invalid. */
+/* Makes the plan of these rows; the caller frees it. NULL, and a fault: the configured range of
+ * addresses is invalid. */
 static struct network_plan *
 network_plan_new(const struct settings *settings,
 		 const struct workspace_network_rows_out *rows, struct fault *f)
@@ -106,7 +106,7 @@ network_plan_new(const struct settings *settings,
 	return p;
 }
 
-/* NULL is fine */
+/* `p` may be NULL */
 static void network_plan_free(struct network_plan *p)
 {
 	if (!p)
@@ -156,10 +156,10 @@ static bool network_plan_has(const struct network_plan *p, int64_t row)
 	return false;
 }
 
-/* --- telling the rows ------------------------------------------------------------- */
+/* --- notes in the rows ------------------------------------------------------------ */
 
-/* The rows are told what they do not know yet; at start they may know of a fault
- * that is over. */
+/* Writes the fault into the rows if it has changed. The first call always writes, since the
+ * rows may have the fault of an earlier host. */
 static void note_fault(struct host *host, const char *why)
 {
 	struct hosted_network *n = host->hosted_network;
@@ -219,7 +219,7 @@ static void on_applied(uv_work_t *work, int status)
 		network_poke(host);
 }
 
-/* Whether the machine is as the plan says already. */
+/* Whether the machine already matches the plan. */
 static bool is_so(const struct hosted_network *n, const struct network_plan *plan)
 {
 	if (!plan->plan.n_members)
@@ -291,7 +291,8 @@ enum tap network_tap(struct host *host, int64_t row)
 
 /* --- start and end ------------------------------------------------------------------ */
 
-/* Chooses the backend of the options, or this machine's own.  Changes nothing outside. */
+/* Chooses the backend of the options, or this machine's own backend. Changes nothing on the
+ * machine. */
 static void network_make(struct host *host)
 {
 	struct hosted_network *n = host->hosted_network;
@@ -300,7 +301,7 @@ static void network_make(struct host *host)
 	n->how = host->options->network ? host->options->network : &n->backend.network;
 }
 
-/* A guest's process outlives its host. */
+/* Whether a VM still uses the network: a guest's process outlives its host. */
 static bool is_lived_in(struct host *host)
 {
 	for (struct hosted_workspace *p = host->reconcile->places; p; p = p->next)
@@ -310,7 +311,7 @@ static bool is_lived_in(struct host *host)
 	return false;
 }
 
-/* Ends the whole network, unless a VM lives on. */
+/* Removes the whole network, unless a VM still runs. */
 static void network_release(struct host *host)
 {
 	struct hosted_network *n = host->hosted_network;

@@ -1,12 +1,11 @@
 /*
- * hosted_network - makes the network of VMs be what the rows say.
+ * hosted_network - makes the network of VMs match the rows.
  *
- * Whenever rows of workspaces may have changed, and every few seconds, it reads
- * the rows.  When the rows ask for another network than the present one, or somebody
- * has flushed the machine's rules, the whole plan is applied on the thread pool.  So
- * after a restart the rules are there again before any VM is started, and the rules of
- * a destroyed team are gone with the team.  A host that may not change the network
- * says so in the rows and runs its VMs without one.
+ * Whenever rows of workspaces may have changed, and every few seconds, it reads the rows. If
+ * the rows need another network, or if the machine's rules are missing, the thread pool applies
+ * the whole plan. So after a restart the rules exist again before any VM is started, and the
+ * rules of a destroyed team are removed with the team. A host that may not change the network
+ * writes this fault into the rows, and runs its VMs without a network.
  */
 #ifndef CORE_HOST_WORKSPACES_HOSTED_NETWORK_H
 #define CORE_HOST_WORKSPACES_HOSTED_NETWORK_H
@@ -20,23 +19,23 @@ struct network_plan;
 
 /* State of a VM's tap interface. */
 enum tap {
-	TAP_LATER, /* its tap will be there */
-	TAP_READY, /* its tap is there, pinned */
-	TAP_NONE, /* this host makes no network: see the rows for why */
+	TAP_LATER, /* the tap does not exist yet */
+	TAP_READY, /* the tap exists, and its addresses are fixed */
+	TAP_NONE, /* this host makes no network: the rows have the reason */
 };
 
 struct hosted_network {
 	const struct network *how;
-	struct net_linux backend; /* `how`, unless the options say another one */
-	struct network_plan *applied; /* in force; NULL: nothing is */
-	struct network_plan *wanted; /* being applied */
-	struct fault fault; /* of the last time */
-	char told[512]; /* the fault that the rows know; empty: none */
+	struct net_linux backend; /* is `how`, unless the options name another network */
+	struct network_plan *applied; /* plan in force; NULL: no plan is in force */
+	struct network_plan *wanted; /* plan that is being applied */
+	struct fault fault; /* fault of the last try */
+	char told[512]; /* fault that the rows have; "": no fault */
 	uv_work_t work;
 	bool reading, again, busy, noted;
 };
 
-/* Rows may have changed. */
+/* Reads the rows, since they may have changed. */
 void network_poke(struct host *host);
 
 /* The state of the tap of a workspace that has a place in the network. */

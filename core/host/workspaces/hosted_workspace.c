@@ -15,8 +15,8 @@
 
 static void hosted_worked(struct hosted_workspace *p);
 
-/* Rows that were read before this note was written are stale.  A restore is over when
- * its row says so; another one that was asked for meanwhile is in the next rows. */
+/* The note is in the row. Rows that were read before are stale. The note of a restore ends the
+ * restore; the next rows may ask for another restore. */
 static void hosted_workspace_note_on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;
@@ -43,13 +43,13 @@ static void hosted_workspace_note_on_noted(struct job *job)
 		turns_poke(p->host);
 }
 
-/* Starts a call that writes to the row, and returns before the call ends. */
+/* Starts to write a note into the row; returns before the note is written. */
 #define note_row(p, ...)                                                          \
 	((p)->noting++,                                                           \
 	 host_ask((p)->host, workspace_note, hosted_workspace_note_on_noted, (p), \
 		  .workspace = (p)->row, __VA_ARGS__))
 
-/* Notes the process that the workspace runs in, or that there is none; `restarted`: it was
+/* Notes the workspace's process, or that it has no process. `restarted`: the process was
  * started again. */
 static void hosted_note_process(struct hosted_workspace *p, bool restarted)
 {
@@ -60,15 +60,15 @@ static void hosted_note_process(struct hosted_workspace *p, bool restarted)
 		 .restarted = restarted);
 }
 
-/* A workspace that was being made becomes ready; if it was stopped meanwhile, it stays
- * so. */
+/* A workspace that was being made becomes ready. If its row was stopped meanwhile, the row
+ * stays stopped. */
 static void hosted_note_ready(struct hosted_workspace *p)
 {
 	hosted_become(p, WORKSPACE_STATE_READY, BY_HOST);
 	note_row(p, .has_state = true, .state = WORKSPACE_STATE_READY);
 }
 
-/* A workspace that had failed is made once more; if it was stopped meanwhile, it stays so. */
+/* A failed workspace is made again. If its row was stopped meanwhile, the row stays stopped. */
 static void hosted_note_again(struct hosted_workspace *p)
 {
 	hosted_become(p, WORKSPACE_STATE_CREATING, BY_HOST);
@@ -102,7 +102,7 @@ static void on_snapshot_noted(struct job *job)
 	conn_answer(asking);
 }
 
-/* `made` is the row of the snapshot; the call of `job` is answered after that. */
+/* Stores a snapshot's state; `made` is the snapshot's row. Then answers the call of `asking`. */
 static void hosted_note_snapshot(struct job *asking, int64_t made, int64_t state)
 {
 	host_ask(asking->conn->host, workspace_snapshot_note, on_snapshot_noted, asking,
@@ -122,8 +122,8 @@ static const char *snapshot_of(const struct job *job)
 						     : removed->snapshot.id;
 }
 
-/* Moves what the workspace holds into the trash, and makes room there: 0, or negative when
- * it stays where it is, since nothing may be lost. */
+/* Moves the workspace's content into the trash, and makes room in the trash. Returns 0, or a
+ * negative number: the content stays in its place, since nothing may be lost. */
 static int keep_work(struct hosted_workspace *p, const struct trash_bounds *bounds)
 {
 	int rc = p->backend->keep(&p->spec, clock_wall_ms(), bounds, &p->fault);
@@ -136,7 +136,7 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 	return rc < 0 ? rc : 0;
 }
 
-/* Work that takes something away puts it into the trash, and makes room there. */
+/* Does work that removes something: moves it into the trash, and makes room in the trash. */
 static void work_on_trash(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -179,10 +179,10 @@ static void work_on(uv_work_t *request)
 	}
 }
 
-/* --- to and fro --------------------------------------------------------------------- */
+/* --- begin and end of work ---------------------------------------------------------- */
 
-/* Whether work copies bytes: it is limited to a few workspaces at once; a start is
- * not. */
+/* Whether the work copies bytes. Only a few workspaces may do such work at once; starts have no
+ * such limit. */
 static bool hosted_workspace_work_is_slow(enum work work)
 {
 	return work != WORK_START;
@@ -198,7 +198,7 @@ static void hosted_workspace_work_end(struct hosted_workspace *p)
 	p->fork_source = NULL;
 }
 
-/* A snapshot's row knows what became of it before anybody is told. */
+/* Answers the call of an ended work. A snapshot's state is stored in its row first. */
 static void hosted_workspace_work_answer(struct job *job, const struct fault *why)
 {
 	struct workspace_snapshot_out *out = job->call.out;
@@ -262,7 +262,7 @@ static bool begin_work(struct hosted_workspace *p, enum work work)
 		[WORK_START] = UP,
 		[WORK_RESTORE] = UP,
 		[WORK_DESTROY] = DOWN,
-		[WORK_SNAPSHOT] = 0, /* in any state */
+		[WORK_SNAPSHOT] = 0, /* allowed in any state */
 		[WORK_FORGET] = 0,
 	};
 	struct reconcile *r = p->host->reconcile;
@@ -298,8 +298,8 @@ static void hosted_workspace_work_on_synced(void *arg, struct packet *answer,
 			end_asking(p);
 		return;
 	}
-	/* A copy without a sync equals a disk after a power failure, which is good
-	 * enough: a guest that is gone or has no `sync` can still be copied. */
+	/* A copy without a sync is like a disk after a power failure, which is good enough. So
+	 * a workspace can be copied even if its guest is gone or has no `sync`. */
 	if (why.code)
 		log_line(p->host->log, LOG_LEVEL_INFO,
 			 "a workspace is copied without a sync",
@@ -307,7 +307,7 @@ static void hosted_workspace_work_on_synced(void *arg, struct packet *answer,
 	queue_work(p);
 }
 
-/* Has the guest write out what it holds in memory, then goes on. */
+/* Lets the guest write its memory to the disk, then queues the work. */
 static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whose)
 {
 	struct hosted_guest *t = whose->backend->vm ? whose->guest : NULL;
@@ -320,7 +320,7 @@ static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whos
 		queue_work(p);
 }
 
-/* A VM that is forked as it is now is left alone meanwhile. */
+/* Forks a VM in its present state; no step of the VM is taken meanwhile. */
 static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *parent)
 {
 	if (parent->busy || !begin_work(p, WORK_MAKE))
@@ -331,8 +331,8 @@ static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *par
 	return true;
 }
 
-/* Starts work in the thread pool.  False when as much slow work is under way as may be,
- * or the VM to be forked is busy. */
+/* Starts work in the thread pool. False: the maximum of slow work is under way, or the VM to be
+ * forked is busy. */
 static bool hosted_work(struct hosted_workspace *p, enum work work)
 {
 	struct hosted_workspace *parent =
@@ -396,7 +396,7 @@ static void serve_snapshot(struct hosted_workspace *p, enum work work)
 		queue_work(p);
 }
 
-/* Does what calls ask of the workspace, if that can be done now. */
+/* Serves the first call that waits for the workspace, if possible now. */
 static void hosted_serve(struct hosted_workspace *p, int64_t now)
 {
 	bool over = p->state == HOSTED_OVER || p->state == WORKSPACE_STATE_FAILED ||
@@ -418,16 +418,16 @@ static void hosted_serve(struct hosted_workspace *p, int64_t now)
 enum {
 	PAUSE_FIRST_MS = 100,
 	PAUSE_MOST_MS = 30000,
-	SETTLED_MS = 60000, /* a guest that ran so long did not fail at its start */
+	SETTLED_MS = 60000, /* a guest that ran longer did not fail at its start */
 	DEATHS_MOST = 8,
-	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
-	UNREACHED_MS = 60000, /* for which a guest may be stopped, or without sockets */
-	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
+	PATIENCE_MS = 5000, /* time between the steps that end a guest */
+	UNREACHED_MS = 60000, /* a guest may be stopped or without sockets for so long */
+	BOOT_MS = 300000, /* time to boot: a VM inside a VM takes two minutes */
 };
 
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence)
 {
-	/* A state as a bit; HOSTED_OVER is the lowest. */
+	/* A state as a bit; HOSTED_OVER has the lowest bit. */
 	enum {
 		OVER = STEP(HOSTED_OVER + 1),
 		CREATING = STEP(WORKSPACE_STATE_CREATING + 1),
@@ -440,7 +440,8 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 	static const unsigned by_host[] = {
 		[WORKSPACE_STATE_CREATING] = READY | FAILED,
 		[WORKSPACE_STATE_READY] = FAILED,
-		[WORKSPACE_STATE_FAILED] = FAILED | CREATING, /* for two reasons; again */
+		/* FAILED: a second reason for the failure. CREATING: a new try. */
+		[WORKSPACE_STATE_FAILED] = FAILED | CREATING,
 		[WORKSPACE_STATE_DESTROYED] = OVER,
 	};
 	static const unsigned by_row[] = {
@@ -470,7 +471,7 @@ void hosted_hold_source(struct hosted_workspace *p)
 	}
 }
 
-/* --- what became of slow work ------------------------------------------------------ */
+/* --- results of work --------------------------------------------------------------- */
 
 static void started(struct hosted_workspace *p)
 {
@@ -511,8 +512,8 @@ static void destroyed(struct hosted_workspace *p)
 	hosted_become(p, HOSTED_OVER, BY_HOST);
 }
 
-/* The host looks for a missing folder, disk or image, each time after a longer pause.  A
- * snapshot that is missing stays missing. */
+/* If a folder, a disk or an image is missing, the host looks for it again, after longer and
+ * longer pauses. It does not look again for a missing snapshot. */
 static void hosted_work_failed(struct hosted_workspace *p)
 {
 	if (p->state == WORKSPACE_STATE_FAILED) {
@@ -527,7 +528,7 @@ static void hosted_work_failed(struct hosted_workspace *p)
 	hosted_note_failed(p, p->fault.text, false);
 }
 
-/* Draws the consequences of an ended work; defined in hosted_workspace.c. */
+/* Acts on the result of an ended work. */
 static void hosted_worked(struct hosted_workspace *p)
 {
 	if (p->work == WORK_DESTROY)
@@ -547,8 +548,8 @@ static void hosted_worked(struct hosted_workspace *p)
 
 /* --- steps ------------------------------------------------------------------------ */
 
-/* Plans the next start of a guest that is gone.  The pause grows, unless this host ended
- * the guest. */
+/* Plans the next start of a guest that has ended. The pause grows, unless this host ended the
+ * guest. */
 static void hosted_workspace_plan_restart(struct hosted_workspace *p, int64_t now)
 {
 	bool early = !p->killed && p->started_at && now - p->started_at < SETTLED_MS;
@@ -558,12 +559,13 @@ static void hosted_workspace_plan_restart(struct hosted_workspace *p, int64_t no
 	if (p->pause_ms > PAUSE_MOST_MS)
 		p->pause_ms = PAUSE_MOST_MS;
 	p->start_at = now + p->pause_ms;
-	p->ran = true; /* perhaps for an earlier host: the next start is a restart */
+	p->ran = true; /* maybe under an earlier host; the next start is a restart */
 	p->process = (struct process){ 0 };
 	p->killed = false;
 	p->unreached_at = 0;
 	if (p->backend->vm) {
-		hosted_guest_close(p->guest); /* the next one may have another address */
+		/* The next guest may have another address. */
+		hosted_guest_close(p->guest);
 		p->guest = NULL;
 	}
 	if (p->deaths >= DEATHS_MOST)
@@ -603,7 +605,8 @@ static void hosted_workspace_hold(struct hosted_workspace *p)
 		hosted_note_failed(p, f.text, false);
 }
 
-/* A VM that is gone stays so until somebody starts it: its agent has to know. */
+/* Notes that a VM ended by itself. It stays down until somebody starts it, since its agent has
+ * to know. */
 static void die(struct hosted_workspace *p)
 {
 	const struct backend *b = p->backend;
@@ -642,7 +645,8 @@ static void end_slow_boot(struct hosted_workspace *p)
 	hosted_note_failed(p, "its guest did not answer in five minutes", false);
 }
 
-/* A VM starts when its tap is there, or with no card if there will be none. */
+/* Finds the VM's tap, or none if this host makes no network. False: the VM has to wait for its
+ * tap. */
 static bool find_tap(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -662,7 +666,7 @@ static bool find_tap(struct hosted_workspace *p)
 	return tap != TAP_LATER;
 }
 
-/* Whether a VM was started and is not there yet. */
+/* Whether a VM was started and its guest is not up yet. */
 static bool is_booting(const struct hosted_workspace *p, int64_t now)
 {
 	if (!p->backend->vm || (p->guest && p->guest->up))
@@ -680,8 +684,8 @@ bool hosted_boots(const struct host *host, int64_t row)
 	return p && is_booting(p, clock_boot_ms());
 }
 
-/* A boot takes a processor for seconds: as many VMs boot at once as copies are
- * made. */
+/* Whether the guest may be started now. A boot takes a processor for seconds, so the maximum of
+ * VMs that boot at once is the maximum of copies at once. */
 static bool may_start(const struct hosted_workspace *p, int64_t now)
 {
 	int64_t n = 0;
@@ -694,12 +698,13 @@ static bool may_start(const struct hosted_workspace *p, int64_t now)
 	return n < p->host->home->settings.config.limits_max_concurrent_forks;
 }
 
-/* A VM that ended with its machine, or by this host, did not die of itself: it comes back. */
+/* Acts on a guest that has ended. A VM is started again if its machine was rebooted or if this
+ * host ended it. Otherwise it died. */
 static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 {
 	if (!p->backend->vm) {
 		hosted_workspace_plan_restart(p, now);
-		return true; /* another one may live unknown: it is dialled */
+		return true; /* an unknown guest may run, so it is dialled */
 	}
 	if (p->killed || pid_rebooted(&p->process))
 		hosted_workspace_plan_restart(p, now);
@@ -708,7 +713,7 @@ static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 	return false;
 }
 
-/* Has a guest look for its sockets, which it does by itself every few seconds. */
+/* Lets a guest look for its sockets now; otherwise it looks every few seconds. */
 static void wake(struct hosted_workspace *p)
 {
 	struct fault f = { 0 };
@@ -718,8 +723,9 @@ static void wake(struct hosted_workspace *p)
 		hosted_guest_hurry(p->guest);
 }
 
-/* Kills a guest that lives, but that nobody has reached for a minute.  Either a signal has stopped
- * the guest and nobody has let it continue, or its sockets are gone and it makes no new ones. */
+/* Kills a guest that runs, but that nobody has reached for a minute. Either a signal has
+ * stopped the guest and nobody has continued it, or its sockets are gone and it makes no new
+ * sockets. */
 static void end_unreached(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -738,7 +744,7 @@ static void end_unreached(struct hosted_workspace *p, int64_t now)
 	}
 }
 
-/* Sees to it that there is a guest; false when there is none to be reached. */
+/* Starts, or checks, the guest. False: there is no guest to dial. */
 static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -746,7 +752,7 @@ static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 
 	if (!b->start)
 		return true;
-	/* A guest that answers lives, even if its pid was never written down. */
+	/* A guest that answers runs, even if its pid was never noted. */
 	if (!p->process.pid && !up) {
 		if (now >= p->start_at && may_start(p, now) && find_tap(p))
 			hosted_work(p, WORK_START);
@@ -763,7 +769,7 @@ static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 	if (!b->vm || up || p->state != WORKSPACE_STATE_CREATING)
 		return true;
 	if (!p->started_at)
-		p->started_at = now; /* by an earlier host */
+		p->started_at = now; /* an earlier host started it */
 	if (now - p->started_at > BOOT_MS) {
 		end_slow_boot(p);
 		return false;
@@ -777,7 +783,7 @@ static bool be_up(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
 
-	/* First a restore: an interrupted restore may have moved the folder away. */
+	/* The restore is first: an interrupted restore may have moved the folder away. */
 	if (p->restore) {
 		if (!p->restored && be_down(p, now))
 			hosted_work(p, WORK_RESTORE);
@@ -808,8 +814,8 @@ static void ignore(void *arg, struct packet *answer, struct fault *f)
 	(void)f;
 }
 
-/* Ends a guest: asks it to end, then sends SIGTERM, then SIGKILL; a VM whose disk is to
- * go is killed at once, since it has nothing to write to it. */
+/* Ends a guest: asks it to end, then sends SIGTERM, then SIGKILL. A VM whose disk will be
+ * removed is killed at once, since it need not write anything. */
 static void end_guest(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -832,7 +838,7 @@ static void end_guest(struct hosted_workspace *p, int64_t now)
 	}
 }
 
-/* Brings the workspace down.  True when no guest is left. */
+/* Brings the workspace down. True: no guest runs. */
 static bool be_down(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;

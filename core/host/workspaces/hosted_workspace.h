@@ -1,8 +1,8 @@
 /*
  * hosted_workspace - a workspace as the host knows it, and the steps towards its row.
  *
- * hosted_workspace.c decides what comes next, does what takes long on the thread pool, one
- * thing at a time for each workspace, and writes down what became of it.
+ * hosted_workspace.c chooses the next step of a workspace, and notes the result in the row. The
+ * thread pool does the slow work, at most one work at a time for each workspace.
  */
 #ifndef CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
 #define CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
@@ -37,21 +37,22 @@ struct hosted_guest;
  * state after any other state, with two exceptions: DESTROYED is final, and HOSTED_OVER
  * has no next state.  hosted_become() knows the same steps.
  *
- * The thread pool does at most one work for a workspace at a time.  While it does, `busy`
- * is set, and `work`, `fault` and `asking` belong to that work; no step is taken and
- * no row read, so the state a work ends in is the one that it began in.  While its disk is
- * being forked it is `busy`, too; the fork's `lender` says whose disk it is.
+ * The thread pool does at most one work for a workspace at a time. During the work `busy` is
+ * set, and `work`, `fault` and `asking` belong to the work. No step is taken and no row is read
+ * then, so the state does not change during a work. A workspace is also `busy` while its disk
+ * is being forked; `fork_source` of the fork points to it.
  *
- *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it is done;
+ *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it succeeds;
  *	                         MAKE also FAILED, to look for what was missing
  *	DESTROY                  only DESTROYED
  *	SNAPSHOT, FORGET         in any state: calls ask for them
  *
- *	`made`: MAKE is done, or it was found whole.   `restored`: RESTORE is done, and its
- *	note is on its way.   `noted`: the row has a pid, to be taken away when it has ended.
- *	`noting` > 0: rows may be older than what was noted, and are not taken.
+ *	`made`: MAKE is done, or the directory or disk was found whole. `restored`: RESTORE
+ *	is done, and its note is being written. `noted`: the row has a pid, which is removed
+ *	when the process has ended. `noting` > 0: notes are being written, so rows that are
+ *	read may be stale, and are ignored.
  */
-enum { HOSTED_OVER = -1 }; /* a state that no row has: nothing is left to do */
+enum { HOSTED_OVER = -1 }; /* a state that no row has: all is done */
 
 enum work {
 	WORK_MAKE,
@@ -62,71 +63,70 @@ enum work {
 	WORK_RESTORE
 };
 
-enum whence { BY_HOST, BY_ROW }; /* author of a change of state */
+enum whence { BY_HOST, BY_ROW }; /* what changed a state: the host or a row */
 
 struct hosted_workspace {
 	struct host *host;
 	struct hosted_workspace *next;
 	int64_t row, team_row, agent_row, parent_row, generation;
 	int64_t state; /* enum workspace_state, or HOSTED_OVER */
-	int64_t slot; /* of a VM in the network; 0: none */
-	struct nic nic; /* that spec.tap and the like point into */
-	const struct backend *backend; /* of its backend */
-	struct workspace_spec spec; /* its texts are `texts` */
+	int64_t slot; /* number of a VM in the network; 0: no number */
+	struct nic nic; /* memory of spec.tap and the like */
+	const struct backend *backend; /* functions for this kind of workspace */
+	struct workspace_spec spec; /* its texts are in `texts` */
 	char *texts;
-	const char *restore; /* of `texts`: snapshot to be put back, or NULL */
+	const char *restore; /* snapshot to restore, in `texts`; or NULL */
 	struct hosted_guest *guest;
-	struct process process; /* pid 0: none that we know of */
-	char boot_told[72]; /* of the guest that was told last */
-	char spool[72]; /* that accepted; "": none */
+	struct process process; /* pid 0: no process is known */
+	char boot_told[72]; /* boot id of the guest that got the deliveries last */
+	char spool[72]; /* spool that accepted assignments; "": none did */
 	int64_t spool_seq;
-	bool stopped; /* its team is: commands stand still */
+	bool stopped; /* the team is stopped: commands stand still */
 	bool noted; /* the row has a pid */
-	bool listed; /* in the rows that were read last */
-	bool made; /* its directory or disk is whole */
+	bool listed; /* the last reading of the rows had the workspace */
+	bool made; /* the directory or disk is whole */
 	bool restored; /* the snapshot is put back, but the row does not say so yet */
-	int noting; /* notes on their way: rows may be older */
-	int64_t stale_round; /* rows of this reading are older than a note */
-	bool busy; /* with the thread pool, or lent to a fork: left alone */
+	int noting; /* notes being written: rows may be stale */
+	int64_t stale_round; /* number of a reading whose rows are older than a note */
+	bool busy; /* work is under way, or a fork copies the disk */
 	enum work work;
-	struct hosted_workspace *fork_source; /* whose disk is being forked */
-	struct chain asked; /* calls that wait for it: snapshots, forks */
+	struct hosted_workspace *fork_source; /* workspace whose disk is being forked */
+	struct chain asked; /* calls that wait for the workspace: snapshots, forks */
 	struct job *asking; /* the call that `work` serves */
 	uv_work_t request;
-	int source_held; /* trash_hold() of what it is made of, until it is made; -1: none */
-	int64_t left_out; /* sockets, pipes and devices, and the `.cadre`, that were not
-			     copied by that work */
-	struct fault fault; /* of that work; of a failed hosted workspace: why */
+	int source_held; /* lock of the source in the trash, until `made`; -1: none */
+	int64_t left_out; /* files that the work did not copy: sockets and the like */
+	struct fault fault; /* fault of `work`; in FAILED, the reason */
 	int64_t start_at, pause_ms, started_at, stop_at;
-	int64_t unreached_at; /* when its guest was first seen out of reach; 0: it is not */
-	int64_t look_at, look_ms; /* when the host looks for what is missing; 0: never */
-	bool killed; /* this host ended its guest, and starts another */
-	bool ran; /* its guest, since it was stopped: the next start is a restart */
-	int deaths; /* in a row, soon after a start; this host's doing is none */
+	int64_t unreached_at; /* when the guest was first out of reach; 0: in reach */
+	int64_t look_at, look_ms; /* next look for the missing part, 0: none; the pause */
+	bool killed; /* this host ended the guest, and starts another */
+	bool ran; /* the guest ran since the last stop: a start is a restart */
+	int deaths; /* ends soon after a start, in a row, not by this host */
 };
 
-/* Takes one step towards the row; true when there is more to come soon. */
+/* Takes one step towards the row's state. True: a further step is due soon. */
 bool hosted_step(struct hosted_workspace *p, int64_t now);
 /* Frees a workspace; calls that still wait for it are answered with `conflict`. */
 void hosted_free(struct hosted_workspace *p);
-/* Kills the guest of a workspace, for the reason that the log is told: it is started again as after
- * any end.  False where no process of it is known. */
+/* Kills the guest of a workspace and logs `why`. The guest is started again as after any end.
+ * False: no process of the workspace is known. */
 bool hosted_workspace_kill(struct host *host, int64_t row, const char *why);
-/* Sets the state; no other function changes the state of a workspace that is known.
- * `whence` says whether the row or the host decided it. */
+/* Sets the state; no other function changes the state of a known workspace. `whence`: the row
+ * or the host decided the change. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
 
-/* Plans a look for what a failed workspace lacks: once that is there the workspace goes
- * on. */
+/* Plans a look for the missing part of a failed workspace. When the part exists, the workspace
+ * is made. */
 void hosted_look_again(struct hosted_workspace *p);
 
-/* Holds the trash entry that the workspace is made of, as long as it is being made. */
+/* Locks the trash entry that the workspace is made from, until the workspace is made. */
 void hosted_hold_source(struct hosted_workspace *p);
 
 /* Answers all these calls with a fault. */
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
 
-/* Whether the workspace of this row is a VM that was started and is not there yet. */
+/* Whether the workspace of this row is a VM that was started and whose guest is not up yet. */
 bool hosted_boots(const struct host *host, int64_t row);
 
 #endif

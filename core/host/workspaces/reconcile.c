@@ -22,27 +22,27 @@
 /* --- sweep ------------------------------------------------------------------- */
 
 /*
- * Removes things that an earlier host left and no row knows.
+ * Removes things that an earlier host left and that no row knows.
  *
- * Folders of workspaces that were destroyed, or half made, when the host before died
- * are removed.  A guest that runs though no row knows its workspace is of a former
- * state, in whose place a backup or a new state was put: it is ended, after
- * `replaced` in the state folder says durably that folders of workspaces are to be left
- * alone; without that it is left to run.
+ * The sweep removes the folders of workspaces that an earlier host had not destroyed or made
+ * completely when it ended. A guest whose workspace no row knows belongs to a former state that
+ * was replaced by a backup or a new state. The sweep ends such a guest, but first makes the
+ * folder `replaced` in the state folder. `replaced` tells all later hosts not to remove unknown
+ * folders. If `replaced` cannot be made, the guest runs on.
  */
 
 enum {
-	SWEEP_MOST = 256, /* folders of one kind removed at one start: the next goes on */
-	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
+	SWEEP_MOST = 256, /* folders of one kind per start; the next start goes on */
+	PATIENCE_MS = 5000, /* from SIGTERM to SIGKILL, and from SIGKILL to giving up */
 	LOOK_MS = 20,
 };
 
 /* A guest that no row knows. */
 struct orphan {
-	const char *id; /* of its workspace */
+	const char *id; /* id of the guest's workspace */
 	const struct backend *backend;
 	struct process process;
-	bool lives; /* still, when nothing is waited for any more */
+	bool lives; /* still runs after the last wait */
 };
 
 /* A sweep does two pieces of work in the thread pool.  First the sweep ends guests; no guest
@@ -52,18 +52,18 @@ struct sweep {
 	struct host *host;
 	struct arena arena;
 	const char *home;
-	const char **folders; /* to be removed */
-	const char **guests, **disks; /* ids of the workspaces that they were of */
+	const char **folders; /* folders to be removed */
+	const char **guests, **disks; /* ids of the workspaces of the guests and disks */
 	size_t n_folders, n_guests, n_disks;
 	struct orphan *orphans;
 	size_t n_orphans;
-	bool keeps; /* replaced/ is there: nothing is removed */
+	bool keeps; /* replaced/ exists: nothing is removed */
 	struct trash_bounds trash;
 	struct fault fault; /* why guests were not ended */
 };
 
-/* Whether `name` is the folder of a workspace, or its id, which an ending may follow, or
- * the id of one that is still to be copied: those stay. */
+/* Whether the entry `name` has to stay: the folder of a workspace, a workspace's id with or
+ * without an extension, or the id of a workspace that has yet to be copied. */
 static bool sweep_is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
@@ -93,7 +93,7 @@ static void seek(struct sweep *s, const struct backend *m, const char *const *id
 				  (struct orphan){ ids[i], m, process, false });
 }
 
-/* How many orphans still run. */
+/* The number of orphans that still run. */
 static size_t count_alive(const struct sweep *s)
 {
 	size_t n = 0;
@@ -121,8 +121,9 @@ static void stop_orphans(struct sweep *s)
 	}
 }
 
-/* Once a guest has ended, only replaced/ tells the next host that its folder is of a
- * former state: without it guests live on, and nothing is removed. */
+/* Ends the guests of a former state. After their end only replaced/ tells the next host that
+ * their folders are of a former state. If replaced/ cannot be made, the guests run on. Nothing
+ * is removed in either case. */
 static void end_orphans(struct sweep *s)
 {
 	const char *replaced = arena_printf(&s->arena, "%s/replaced", s->home);
@@ -151,7 +152,8 @@ static void sweep_free(struct sweep *s)
 	free(s);
 }
 
-/* The name of a folder may be given to a new workspace while it is removed. */
+/* Renames the folders before their removal, since a new workspace may use the same name
+ * meanwhile. */
 static void rename_folders(struct sweep *s)
 {
 	for (size_t i = 0; i < s->n_folders; i++) {
@@ -170,8 +172,8 @@ static void before_starts(uv_work_t *work)
 		rename_folders(s);
 }
 
-/* The name that a folder had in `HOME/PARENT`; NULL for one of another parent, and for a
- * copy that was never whole. */
+/* The name that a renamed folder had in `HOME/PARENT`. NULL: the folder has another parent, or
+ * is a copy that was never whole. */
 static const char *called_in(struct sweep *s, const char *parent, const char *folder)
 {
 	const char *top = arena_printf(&s->arena, "%s/%s/", s->home, parent);
@@ -183,9 +185,9 @@ static const char *called_in(struct sweep *s, const char *parent, const char *fo
 	return len ? arena_strndup(&s->arena, folder + n, len) : NULL;
 }
 
-/* The folder of a workspace, and its snapshots, go into the trash, and stay where that fails:
- * its row may be destroyed and the folder have stayed because nothing may be lost.  A folder of
- * snapshots has the workspace's id as its name, and so have they in the trash. */
+/* Moves the folder of a workspace, or a folder of snapshots, into the trash. If that fails, the
+ * folder stays: its row may be destroyed, and the folder kept because nothing may be lost. A
+ * folder of snapshots has the id of its workspace as its name, also in the trash. */
 static int keep_folder(struct sweep *s, const char *folder, struct fault *f)
 {
 	const char *workspace = called_in(s, "workspaces", folder),
@@ -213,7 +215,7 @@ static void sweep_remove_folders(uv_work_t *work)
 	struct sweep *s = work->data;
 
 	for (size_t i = 0; !s->keeps && i < s->n_folders; i++)
-		if (s->folders[i]) /* else the next start tries again */
+		if (s->folders[i]) /* NULL: the next start tries again */
 			sweep_remove_folder(s, s->folders[i]);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
 	if (!s->keeps)
@@ -259,7 +261,7 @@ static void sweep_on_ended(uv_work_t *work, int status)
 		sweep_free(s);
 }
 
-/* Lists entries of a folder of the state that belong to no row; at most `most`. */
+/* Lists entries of a folder of the state that belong to no row, at most `most` entries. */
 static void list_unknown(struct sweep *s, const char *folder, size_t most,
 			 const char ***out, size_t *n)
 {
@@ -286,10 +288,10 @@ static void list_folders(struct sweep *s, const char *folder)
 						s->folders[from]);
 }
 
-/* Starts the sweep, once, when the rows have been read for the first time: no workspace
- * has been made by this host yet, so nothing unknown is too new.  Both happen with the
- * thread pool: host->reconcile->sweeping is set until guests have been ended, or have not
- * within ten seconds, which the log says; folders are removed beside what is started. */
+/* Starts the sweep, once, after the first reading of the rows. This host has made no workspace
+ * by then, so no unknown folder can be new. The thread pool first ends guests, for ten seconds
+ * at most; guests that still run are logged. host->reconcile->sweeping is set until then. The
+ * thread pool then removes folders while guests start. */
 static void sweep_start(struct host *host)
 {
 	struct sweep *s = calloc(1, sizeof(*s));
@@ -301,7 +303,8 @@ static void sweep_start(struct host *host)
 	s->trash = (struct trash_bounds){ settings_keep_ms(&host->home->settings),
 					  settings_trash_bytes(&host->home->settings) };
 	s->keeps = access(arena_printf(&s->arena, "%s/replaced", s->home), F_OK) == 0;
-	list_folders(s, "snapshots"); /* into the trash before their workspaces */
+	/* Snapshots go into the trash before their workspaces. */
+	list_folders(s, "snapshots");
 	list_folders(s, "workspaces");
 	list_folders(s, "guests");
 	list_unknown(s, "guests", SIZE_MAX, &s->guests, &s->n_guests);
@@ -319,10 +322,10 @@ static void sweep_start(struct host *host)
 }
 
 enum {
-	QUICK_MS = 25, /* while something is under way */
+	QUICK_MS = 25, /* pause while a step is due soon */
 	SLOW_MS = 500,
-	IDLE_MS = 2000, /* without a workspace */
-	READ_MS = 5000, /* rows are read anyway: others write them too */
+	IDLE_MS = 2000, /* pause if there is no workspace */
+	READ_MS = 5000, /* rows are read so often: other processes write them too */
 };
 
 /* --- places ---------------------------------------------------------------------- */
@@ -345,7 +348,7 @@ bool reconcile_is_forked(struct host *host, int64_t row)
 	return false;
 }
 
-/* A path of a row is below the state folder unless it says otherwise. */
+/* Makes the path of a row absolute. A relative path is below the state folder. */
 static const char *absolute(struct arena *a, const char *home, const char *path)
 {
 	if (!path || path[0] == '/')
@@ -353,7 +356,7 @@ static const char *absolute(struct arena *a, const char *home, const char *path)
 	return arena_printf(a, "%s/%s", home, path);
 }
 
-/* The texts of a place in one piece, which it owns. */
+/* Copies the texts of a workspace into one block of memory, which the workspace owns. */
 static void reconcile_keep_texts(struct hosted_workspace *p,
 				 const struct workspace_spec *from, const char *restore)
 {
@@ -481,8 +484,9 @@ static struct hosted_workspace *hosted_new(struct host *host,
 	return p;
 }
 
-/* The old one's token is worth nothing: its guest makes room for a new one.  A
- * VM's was never told it: there the channel says who it is. */
+/* Acts on a new generation of the agent. The old token is not valid any more, so a guest's
+ * process is ended and started anew. A VM's guest was never given the token: its channel proves
+ * its agent. */
 static void change_generation(struct hosted_workspace *p, int64_t generation)
 {
 	const struct backend *b = p->backend;
@@ -511,7 +515,7 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 		return;
 	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
-		p->deaths = 0; /* somebody wants it tried again */
+		p->deaths = 0; /* somebody wants a new try */
 	hosted_become(p, w->state, BY_ROW);
 	p->team_row = w->team_row;
 	p->agent_row = w->agent_row;
@@ -522,9 +526,9 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 		change_generation(p, w->generation);
 }
 
-/* --- what an earlier host left ------------------------------------------------------- */
+/* --- snapshots of an earlier host ---------------------------------------------------- */
 
-/* The snapshots that were being taken are noted as failed. */
+/* Notes the snapshots that an earlier host was making as failed. */
 static void give_up_snapshots(struct host *host)
 {
 	host_ask(host, workspace_snapshot_note, job_free, host,
@@ -533,8 +537,8 @@ static void give_up_snapshots(struct host *host)
 
 /* --- rounds ------------------------------------------------------------------------ */
 
-/* Destroys the workspaces that the store no longer lists; each is forgotten when that
- * is done. */
+/* Destroys workspaces that the rows do not list any more. A workspace is freed when it is
+ * destroyed. */
 static void drop_unlisted(struct reconcile *r)
 {
 	struct hosted_workspace **at = &r->places;
@@ -576,8 +580,8 @@ static void step_all(struct host *host)
 		       0);
 }
 
-/* Gives calls to the workspaces that are known by now; rows that this reading should
- * have had and had not are gone. */
+/* Gives calls to the known workspaces. A workspace that this reading should have found, but did
+ * not find, is gone. */
 static void reconcile_hand_out(struct host *host)
 {
 	struct chain asked = host->reconcile->asked;
@@ -666,14 +670,14 @@ static void reconcile_make(struct host *host)
 	host->reconcile->timer.data = host;
 }
 
-/* Gives up snapshots that an earlier host was making, and begins. */
+/* Notes the unfinished snapshots of an earlier host as failed, and begins. */
 static void reconcile_start(struct host *host)
 {
 	give_up_snapshots(host);
 	reconcile_poke(host);
 }
 
-/* Guests stay. */
+/* Refuses waiting calls. Guests are not stopped. */
 static void reconcile_close(struct host *host)
 {
 	struct reconcile *r = host->reconcile;
