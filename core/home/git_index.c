@@ -15,16 +15,15 @@
 #include "core/home/project.h"
 
 enum {
-	BYTES_MOST =
-		512 << 20, /* of one index; git's own of a million files has 100 MB */
+	BYTES_MOST = 512 << 20, /* largest index; a million files take 100 MB */
 	GIT_ENTRIES_MAX = 4000000,
-	ROWS_MOST = 64 << 20, /* bytes of the entries that are kept */
+	ROWS_MOST = 64 << 20, /* bytes of all entries in memory */
 	GIT_HASH_MAX = 32,
 	GIT_NAME_MAX = 4096,
-	GIT_STAT_SIZE = 40, /* bytes of an entry before its object's name */
-	GIT_MODE_AT = 24, /* offset in these bytes */
-	EXTENDED = 0x4000, /* flag: two more bytes of flags */
-	NAME_BITS = 0x0fff, /* flag: the length of the name, if that is less */
+	GIT_STAT_SIZE = 40, /* bytes of an entry before the name of its object */
+	GIT_MODE_AT = 24, /* offset of the mode in an entry */
+	EXTENDED = 0x4000, /* flag: two more bytes of flags follow */
+	NAME_BITS = 0x0fff, /* flags: the name's length, or all ones */
 	LINK = 0x6c696e6b, /* the extension of a split index */
 };
 
@@ -35,7 +34,7 @@ struct git_reader {
 	size_t left; /* bytes that may still be read */
 	uint32_t version, entries;
 	size_t hash; /* bytes of an object's name */
-	/* The last entry read: the fields before its name, and its name. */
+	/* The last entry that was read: the fields before its name, and its name. */
 	unsigned char fixed[GIT_STAT_SIZE + GIT_HASH_MAX];
 	char name[GIT_NAME_MAX + 1];
 	size_t name_len;
@@ -43,7 +42,7 @@ struct git_reader {
 
 /* --- bytes ------------------------------------------------------------------------- */
 
-/* The next byte, or -1 behind the last. */
+/* The next byte, or -1 at the end. */
 static int next_byte(struct git_reader *x)
 {
 	if (x->at == x->len) {
@@ -58,7 +57,7 @@ static int next_byte(struct git_reader *x)
 	return x->data[x->at++];
 }
 
-/* Takes `n` bytes; `out` may be NULL. */
+/* Reads `n` bytes; `out` may be NULL. */
 static bool git_reader_bytes(struct git_reader *x, unsigned char *out, size_t n)
 {
 	while (n) {
@@ -78,7 +77,7 @@ static bool git_reader_bytes(struct git_reader *x, unsigned char *out, size_t n)
 	return true;
 }
 
-/* Takes a number of `n` bytes, the high one first: -1 behind the end. */
+/* Reads a number of `n` bytes, the highest byte first. Returns -1 at the end of the file. */
 static int64_t git_reader_number(struct git_reader *x, int n)
 {
 	int64_t value = 0;
@@ -95,7 +94,8 @@ static int64_t git_reader_number(struct git_reader *x, int n)
 
 /* --- entries ----------------------------------------------------------------------- */
 
-/* Reads how many bytes of the previous name are dropped, as version 4 writes it. */
+/* Reads a number in the format of version 4: how many bytes at the end of the previous name the
+ * next name drops. */
 static int64_t take_strip(struct git_reader *x)
 {
 	int64_t value = 0;
@@ -152,13 +152,14 @@ static bool git_reader_entry(struct git_reader *x)
 	if ((flags & NAME_BITS) !=
 	    (x->name_len < NAME_BITS ? (int64_t)x->name_len : NAME_BITS))
 		return false;
-	/* Up to the next multiple of eight, one NUL of which is read. */
+	/* NULs fill the entry up to the next multiple of eight. take_name() has read the first
+	 * NUL. */
 	return x->version == 4 ||
 	       git_reader_bytes(x, NULL, 7 - (fixed + x->name_len) % 8);
 }
 
-/* Begins to read an open file, or none, and sees that it is an index whose objects have
- * names of `hash` bytes. */
+/* Begins to read the open file `fd`; a negative `fd` fails. Checks that the file is an index
+ * whose objects have names of `hash` bytes. */
 static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 {
 	struct stat st;
@@ -177,7 +178,7 @@ static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 
 /* --- the entries of a folder ------------------------------------------------------- */
 
-/* Entries in no order: name, NUL, mode (4 bytes) and object of each. */
+/* Entries in no order. Each holds the name, a NUL, the mode (4 bytes) and the object. */
 struct git_row {
 	size_t len;
 	unsigned char bytes[];
@@ -192,13 +193,13 @@ struct bits {
 	uint64_t words[GIT_ENTRIES_MAX / 64 + 1];
 };
 
-/* The findings about a repository.  A split index names the shared index that it is based
- * on, which entries of that one are removed, and which have other content: that content
- * is in entries without a name, in the same order. */
+/* The findings about a repository. A split index names the shared index on which it is based.
+ * It also lists which entries of the shared index are removed, and which have other content.
+ * The other content is in entries without a name, in the same order. */
 struct look {
 	const char *folder;
 	size_t hash; /* bytes of an object's name */
-	struct git_rows *rows; /* gets the entries in the folder; NULL: one is enough */
+	struct git_rows *rows; /* the folder's entries; NULL: find only one */
 	bool may_split;
 	bool is_split;
 	unsigned char base[GIT_HASH_MAX];
@@ -206,7 +207,7 @@ struct look {
 	struct git_rows nameless;
 };
 
-/* Keeps name, mode and object of the entry read last. */
+/* Stores the name, mode and object of the entry that was read last. */
 static bool git_index_add_entry(struct git_rows *rows, const struct git_reader *x)
 {
 	size_t name = x->name_len + 1, len = name + 4 + x->hash;
@@ -237,8 +238,8 @@ static void git_rows_release(struct git_rows *rows)
 	*rows = (struct git_rows){ 0 };
 }
 
-/* Compares the entry that was read last with the folder: 0 if it is in there, else the
- * order of the two names. */
+/* Compares the entry that was read last with the folder. Returns 0 if the entry is in the
+ * folder, else the order of the two names. */
 static int git_index_compare(const struct git_reader *x, const char *folder)
 {
 	size_t n = strlen(folder);
@@ -249,8 +250,9 @@ static int git_index_compare(const struct git_reader *x, const char *folder)
 
 /* --- a split index ----------------------------------------------------------------- */
 
-/* A bitmap as git compresses it (EWAH): words of 64 bits, each first one of which says how
- * many follow that are all 0 or all 1, and then how many follow as they are. */
+/* Reads one run of a bitmap that git has compressed (EWAH), in words of 64 bits. The first word
+ * of a run holds two counts: how many words are all 0 or all 1, and how many words follow
+ * uncompressed. */
 static bool take_run(struct git_reader *x, struct bits *bits, size_t *at, int64_t *left)
 {
 	int64_t high = git_reader_number(x, 4), low = git_reader_number(x, 4);
@@ -295,7 +297,7 @@ static bool git_index_is_set(const struct bits *bits, uint32_t i)
 	return bits && bits->words[i / 64] >> i % 64 & 1;
 }
 
-/* Reads the extensions behind the entries, of which one may name a shared index. */
+/* Reads the extensions after the entries. One extension may name a shared index. */
 static bool git_index_take_link(struct git_reader *x, struct look *l)
 {
 	int64_t word, size;
@@ -320,7 +322,7 @@ static bool git_index_take_link(struct git_reader *x, struct look *l)
 	return true;
 }
 
-/* Gives the entry that was read last the content of the n-th entry without a name. */
+/* Copies the content of the n-th nameless entry into the entry that was read last. */
 static bool take_content(struct git_reader *x, const struct git_rows *nameless, size_t n)
 {
 	if (n >= nameless->n)
@@ -364,7 +366,7 @@ static enum tracked look_own(struct git_reader *x, struct look *l)
 	enum tracked found = TRACKED_NOTHING;
 
 	for (uint32_t i = 0; i < x->entries; i++) {
-		struct git_rows *to = l->rows; /* where this entry goes */
+		struct git_rows *to = l->rows; /* the list that gets this entry */
 		int order;
 
 		if (!git_reader_entry(x))
@@ -404,7 +406,7 @@ static enum tracked look_file(const char *git, const char *name, struct look *l,
 	return found;
 }
 
-/* Reads the index, and the shared index that it names. */
+/* Reads the index, and the shared index that the index names. */
 static enum tracked look_with(const char *git, const char *folder, size_t hash,
 			      bool may_split, struct git_rows *rows)
 {
@@ -427,8 +429,8 @@ static enum tracked look_with(const char *git, const char *folder, size_t hash,
 	return found;
 }
 
-/* Whether shared index files are beside the index: without these it cannot be split, and
- * its end need not be read. */
+/* Whether shared index files are beside the index. Without them the index cannot be split, and
+ * the end of the index need not be read. */
 static bool has_shared(const char *git)
 {
 	DIR *dir = opendir(git);
@@ -443,12 +445,12 @@ static bool has_shared(const char *git)
 }
 
 /* Finds which files the repository `git` tracks in `folder`, a path relative to its tree.
- * `rows`, empty, gets the entries, some of them also where the index cannot be read to
- * its end; NULL: the search ends at the first entry.
+ * `rows` is empty and gets the entries. `rows` may get some entries even if the index cannot be
+ * read to its end. If `rows` is NULL, the search ends at the first entry.
  *
- * The file does not say whether its objects' names have 20 bytes (SHA-1) or 32 (SHA-256):
- * both are tried, and the one with which the entries can be read counts.  Both fit only
- * where no entry has to be read. */
+ * The file does not say whether its objects' names have 20 bytes (SHA-1) or 32 (SHA-256). Both
+ * lengths are tried, and the length with which the entries can be read counts. Both lengths fit
+ * only if no entry has to be read. */
 static enum tracked git_index_look(const char *git, const char *folder,
 				   struct git_rows *rows)
 {
@@ -470,7 +472,7 @@ static enum tracked git_index_look(const char *git, const char *folder,
 
 /* --- folders ----------------------------------------------------------------------- */
 
-/* The repository's folder, for the tree whose top is `top`. */
+/* Finds the repository's folder (.git) for the tree whose top is `top`. */
 static bool git_folder(const char *top, char out[4096])
 {
 	struct stat st;
@@ -482,8 +484,8 @@ static bool git_folder(const char *top, char out[4096])
 	return project_git(top, out);
 }
 
-/* Finds the next repository above `top`, which begins as `folder` and becomes the top of
- * that tree, and the folder's place in the tree. */
+/* Finds the next repository above `top`. The caller sets `top` to `folder` at first; `top`
+ * becomes the top of the repository's tree. `*below` gets the folder's path in that tree. */
 static bool next_git(const char *folder, char top[4096], char git[4096],
 		     const char **below)
 {
@@ -510,8 +512,9 @@ bool git_may_track(const char *folder)
 
 /* --- the sum ----------------------------------------------------------------------- */
 
-/* The sum covers the content of cadre.toml, since a foreign one can be there without an
- * entry: after a checkout back, by a pull that failed halfway, by `git restore`. */
+/* The sum covers the content of cadre.toml, since a foreign cadre.toml can be in the folder
+ * without an entry in the index. For example, git leaves such a file after a checkout of an
+ * earlier commit, a pull that failed halfway, or `git restore`. */
 static void add_settings(const char *folder, SHA2_CTX *sum)
 {
 	char path[4096], *bytes = xmalloc(CONFIG_FILE_MOST + 1);
@@ -526,7 +529,7 @@ static void add_settings(const char *folder, SHA2_CTX *sum)
 	free(bytes);
 }
 
-/* Orders entries by name; a file that git is merging has several. */
+/* Orders entries by name; a file that git is merging has several entries. */
 static int tracked_by_name(const void *a, const void *b)
 {
 	const struct git_row *const *x = a, *const *y = b;
@@ -535,7 +538,7 @@ static int tracked_by_name(const void *a, const void *b)
 	return memcmp((*x)->bytes, (*y)->bytes, n);
 }
 
-/* Adds entries in the order of their names: a split index has them in two files. */
+/* Adds entries in the order of their names, since a split index has them in two files. */
 static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 {
 	if (rows->n)
@@ -545,8 +548,8 @@ static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 	SHA256Update(sum, (const uint8_t *)"", 1);
 }
 
-/* Adds inode, size and times of an index that cannot be read, so that another file, or a
- * write to this one, is seen. */
+/* Adds the inode, size and times of an index that cannot be read. So a new file, or a write to
+ * the same file, changes the sum. */
 static void add_unread(const char *git, SHA2_CTX *sum)
 {
 	char path[4096], text[200] = "?";
@@ -569,8 +572,8 @@ static void add_index(enum tracked found, const char *git, struct git_rows *rows
 		add_rows(rows, sum);
 }
 
-/* Reads all repositories around the folder, since an outer one can track files in the
- * tree of an inner one and check them out there.  `sum` (may be NULL) gets the entries. */
+/* Reads all repositories around the folder, since an outer repository can track files in the
+ * tree of an inner repository and check them out there. `sum` (may be NULL) gets the entries. */
 static enum tracked tracked_look_around(const char *folder, SHA2_CTX *sum)
 {
 	enum tracked all = TRACKED_NOTHING;

@@ -1,14 +1,15 @@
 /*
- * git_index - reads git's index: which files git tracks, in all or in one folder.
+ * git_index - reads git's index: which files git tracks in a folder.
  *
- * Files that git tracks come with a clone and are replaced by a pull, also in a folder
- * that ignores itself.  `git` is not run, since the repository's own configuration would
- * choose what that runs, and git need not be there.
+ * Files that git tracks come with a clone and are replaced by a pull, even in a folder whose
+ * own .gitignore ignores the whole folder. The program `git` is not run: the repository's own
+ * configuration could make git run other programs, and git may not be installed.
  *
- * Versions 2 to 4, with names of objects of SHA-1 and SHA-256.  A split index is read with
- * the shared one that it names, and with no other one that git has left.  Entries are
- * sorted, so that the reading ends soon.  A file of more than 512 MiB or four million
- * entries is not read.  Every byte may be an enemy's: all is checked and bounded.
+ * The reader knows versions 2 to 4 of the index, with SHA-1 and SHA-256 names of objects. A
+ * split index is read together with the shared index that it names. Other shared indexes that
+ * git left behind are not read. Entries are sorted, so the reading can end early. A file of
+ * more than 512 MiB or four million entries is not read. An attacker may have written the file,
+ * so every byte is checked and every length is bounded.
  */
 #ifndef CORE_HOME_GIT_INDEX_H
 #define CORE_HOME_GIT_INDEX_H
@@ -19,8 +20,8 @@
 
 enum tracked { TRACKED_NOTHING, TRACKED_SOME, TRACKED_UNREADABLE };
 
-/* Whether git tracks files in `folder`, which is absolute and without links above its
- * last name.  The indexes of all repositories around the folder are read. */
+/* Whether git tracks files in `folder`. The path is absolute, and no folder above its last name
+ * is a link. The indexes of all repositories around the folder are read. */
 enum tracked tracked_look(const char *folder);
 
 /* Whether any repository is around the folder, so that git may write there. */
@@ -28,9 +29,9 @@ bool git_may_track(const char *folder);
 
 enum { TRACKED_SUM = 64 }; /* digits */
 
-/* Computes the sum of the folder's settings (`cadre.toml`) and, with `files`, of the files
- * that git tracks in the folder (the entries of the indexes).  For an index that cannot be
- * read, its inode, size and times are used: each change is seen. */
+/* Computes the sum of the folder's settings (`cadre.toml`) and, with `files`, of the files that
+ * git tracks in the folder (the entries of the indexes). For an index that cannot be read, the
+ * sum covers its inode, size and times, so each write changes the sum. */
 void git_tracked_sum(const char *folder, bool files, char sum[TRACKED_SUM + 1]);
 
 #endif

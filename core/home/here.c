@@ -21,10 +21,10 @@ enum {
 	HERE_NAME = 33,
 	HERE_FILE = HERE_NAME + 24,
 	HERE_ROOM = 8192,
-	CALLS = 64, /* at once in a place; a call beyond gets a new key after a kill */
-	ABOVE = 64, /* processes, in which a session is looked for */
-	LEFT_SECONDS = 60, /* files that a killed process left stay so long */
-	GONE_SECONDS = 30 * 86400, /* and the file of a directory that is not found */
+	CALLS = 64, /* concurrent calls in a place; the key of a further call is not kept */
+	ABOVE = 64, /* levels of parent processes that are searched for a session */
+	LEFT_SECONDS = 60, /* files that a killed process left are kept so long */
+	GONE_SECONDS = 30 * 86400, /* the file of a missing directory is kept so long */
 };
 
 static const char here_folder[] = "here", untimed[] = " 0.00000000",
@@ -61,13 +61,13 @@ bool here_place(char out[4096])
 	return true;
 }
 
-/* Names a directory by inode and time of birth; false where there is none. */
+/* Names a directory by inode and time of birth; false: there is no such directory. */
 static bool here_birth(const char *place, char out[PATHS_BIRTH])
 {
 	return S_ISDIR(paths_birth(AT_FDCWD, place, untimed, out));
 }
 
-/* The name of the file of a text: a path or a birth. */
+/* Makes a file name from `text`, which is a path or a birth. */
 static void here_hash(const char *text, char out[HERE_NAME])
 {
 	char sum[SHA256_DIGEST_STRING_LENGTH];
@@ -78,7 +78,7 @@ static void here_hash(const char *text, char out[HERE_NAME])
 
 /* --- the folder -------------------------------------------------------------------- */
 
-/* The fault about a file that cannot be trusted, or about the folder (name ""). */
+/* Fills the fault that a file, or the folder (name ""), cannot be trusted. */
 static int here_refuse(const char *state, const char *name, const char *why,
 		       struct fault *f)
 {
@@ -90,8 +90,8 @@ static int here_refuse(const char *state, const char *name, const char *why,
 			  "forget it with `cadre whoami --forget`, and register again");
 }
 
-/* Opens the folder: a descriptor, -1 where there is none, or another negative with the
- * fault filled. */
+/* Opens the folder. Returns a descriptor; -1 if the folder does not exist; or another negative
+ * number with the fault filled. */
 static int here_open(const char *state, struct fault *f)
 {
 	int top = home_open(state), dir;
@@ -113,7 +113,7 @@ static int here_open(const char *state, struct fault *f)
 	return dir;
 }
 
-/* here_open(), which makes the folder and locks it. */
+/* Like here_open(), but makes the folder if needed, and locks it. */
 static int here_make(const char *state, struct fault *f)
 {
 	int top = home_open(state), dir;
@@ -135,7 +135,7 @@ static int here_make(const char *state, struct fault *f)
 
 /* --- a file ------------------------------------------------------------------------ */
 
-/* Takes the next line, which begins with `word`; false where another does. */
+/* Reads the next line, which must begin with `word`; false: the line begins otherwise. */
 static bool here_line(char **at, const char *word, char *out, size_t room)
 {
 	size_t n = strlen(word), len = strcspn(*at, "\n");
@@ -159,7 +159,7 @@ static bool here_file_parse(char *text, struct here *k, char birth[PATHS_BIRTH])
 	       *k->agent && *k->token;
 }
 
-/* Why an open file cannot be trusted, or NULL with its text. */
+/* Reads an open file into `text` and returns NULL, or returns why the file cannot be trusted. */
 static const char *here_private(int fd, char text[HERE_ROOM])
 {
 	struct stat st;
@@ -180,8 +180,8 @@ static const char *here_private(int fd, char text[HERE_ROOM])
 	return NULL;
 }
 
-/* Reads who a place is from a file of the folder: NULL, or why it cannot be trusted.
- * `*there`: the file exists. */
+/* Reads the agent of a place from a file of the folder. Returns NULL, or why the file cannot be
+ * trusted. `*there`: the file exists. */
 static const char *here_file(int dir, const char *name, struct here *k,
 			     char birth[PATHS_BIRTH], bool *there)
 {
@@ -201,8 +201,8 @@ static const char *here_file(int dir, const char *name, struct here *k,
 	return why || here_file_parse(text, k, birth) ? why : "is not what cadre wrote";
 }
 
-/* Whether a place is a copy (a snapshot) of the place of this file, which is still there: such a
- * copy has the same birth, but another device. */
+/* Whether `place` is a copy (a snapshot) of the place that the file names, while the original
+ * still exists. Such a copy has the same birth, but is on another device. */
 static bool here_is_copy(int dir, const char *name, const char *place, const char *birth)
 {
 	char was[PATHS_BIRTH];
@@ -215,8 +215,9 @@ static bool here_is_copy(int dir, const char *name, const char *place, const cha
 	       !stat(kept.place, &original) && st.st_dev != original.st_dev;
 }
 
-/* The name of the file of a place with this birth: after the birth, which survives a move, but
- * after the path if there is no time of birth, or another place has the same birth. */
+/* The name of the file of a place with this birth. The name is made from the birth, which
+ * survives a move. If there is no time of birth, or if another place has the same birth, the
+ * name is made from the path. */
 static void here_name(int dir, const char *place, const char *birth, char out[HERE_NAME])
 {
 	here_hash(birth, out);
@@ -236,10 +237,10 @@ static bool here_put(int dir, const char *name, const struct here *k, const char
 	return !paths_write(dir, temp, name, text, (size_t)n);
 }
 
-/* --- who a place is ---------------------------------------------------------------- */
+/* --- the agent of a place ---------------------------------------------------------- */
 
-/* Reads the file of a place with this birth: the one of its name, else the one that was set
- * aside. */
+/* Reads the file of a place with this birth. Tries the file's usual name, then the same name
+ * with `.gone`, then the name made from the path. */
 static const char *here_look(int dir, const char *place, const char *birth,
 			     struct here *out, char was[PATHS_BIRTH],
 			     char name[HERE_FILE], bool *there)
@@ -259,7 +260,7 @@ static const char *here_look(int dir, const char *place, const char *birth,
 	return why;
 }
 
-/* Keeps the agent of a directory that was moved for its place of now. */
+/* A directory was moved: writes its new path into the file of the directory's agent. */
 static void here_follow(int dir, const char *place, const char *birth, struct here *out)
 {
 	char name[HERE_FILE], own[HERE_NAME], was[PATHS_BIRTH];
@@ -278,7 +279,7 @@ static void here_follow(int dir, const char *place, const char *birth, struct he
 		unlinkat(dir, name, 0);
 }
 
-/* here_read() in the open folder. */
+/* Does here_read() in the open folder `dir`. */
 static int here_read_in(int dir, const char *state, const char *place, struct here *out,
 			struct fault *f)
 {
@@ -293,7 +294,7 @@ static int here_read_in(int dir, const char *state, const char *place, struct he
 		return 0;
 	same = !why && strcmp(was, now) == 0;
 	here_hash(place, path);
-	/* A new directory at an old path. */
+	/* The file is of an older directory at the same path. */
 	if (!why && !same && !strcmp(name, path) && !strcmp(out->place, place))
 		return 0;
 	if (!same)
@@ -304,8 +305,8 @@ static int here_read_in(int dir, const char *state, const char *place, struct he
 	return 1;
 }
 
-/* Reads who `place` is: 1 with `out` filled, 0: nobody, or a fault about a file that cannot be
- * trusted. */
+/* Reads the agent of `place`. Returns 1 with `out` filled; 0: no agent; or a fault about a file
+ * that cannot be trusted. */
 static int here_read(const char *state, const char *place, struct here *out,
 		     struct fault *f)
 {
@@ -318,7 +319,8 @@ static int here_read(const char *state, const char *place, struct here *out,
 	return rc;
 }
 
-/* `gitdir: …/worktrees/NAME`, and not of a submodule in one, which has more behind it. */
+/* Whether `text` is `gitdir: …/worktrees/NAME`. A submodule inside a worktree has more path
+ * after NAME and does not count. */
 static bool is_worktree_link(const char *text)
 {
 	static const char folders[] = "/worktrees/";
@@ -330,7 +332,8 @@ static bool is_worktree_link(const char *text)
 	return name[strcspn(name, "/\n")] != '/';
 }
 
-/* A further worktree of a repository has a life of its own, wherever it lies. */
+/* Whether `dir` is a further worktree of a repository. Such a worktree has its own agent, even
+ * if it lies inside the directory of another agent. */
 static bool is_linked_worktree(const char *dir)
 {
 	char git[4096], text[4200];
@@ -354,7 +357,7 @@ int here_find(const char *state, char place[4096], struct here *out, struct faul
 	return rc;
 }
 
-/* --- files of nobody --------------------------------------------------------------- */
+/* --- unneeded files ---------------------------------------------------------------- */
 
 static void name_session(const char *place, pid_t pid, char out[HERE_FILE])
 {
@@ -364,8 +367,8 @@ static void name_session(const char *place, pid_t pid, char out[HERE_FILE])
 	snprintf(out, HERE_FILE, "%s.%d%s", file, (int)pid, session_ending);
 }
 
-/* Names a process by its start, as here_birth() does a directory: false where there is
- * none. */
+/* Names a process by its start, as here_birth() names a directory by its birth. False: there is
+ * no such process. */
 static bool process_birth(pid_t pid, char out[PATHS_BIRTH])
 {
 	struct process p;
@@ -375,7 +378,7 @@ static bool process_birth(pid_t pid, char out[PATHS_BIRTH])
 	return p.start != 0;
 }
 
-/* The process of the file of a session; 0: it is another file. */
+/* The process that a session's file is named after; 0: the file is not of a session. */
 static pid_t here_session_pid(const char *name)
 {
 	const char *dot = strchr(name, '.');
@@ -385,7 +388,7 @@ static pid_t here_session_pid(const char *name)
 	return pid > 0 && !strcmp(end, session_ending) ? (pid_t)pid : 0;
 }
 
-/* Reads the file of a process that lives still; false: it counts no more. */
+/* Reads a session's file; false if the session's process has ended. */
 static bool here_session_lives(int dir, const char *name, struct here *k)
 {
 	char was[PATHS_BIRTH], now[PATHS_BIRTH];
@@ -395,8 +398,8 @@ static bool here_session_lives(int dir, const char *name, struct here *k)
 	       process_birth(here_session_pid(name), now) && strcmp(was, now) == 0;
 }
 
-/* Brings a place's file to its right name: `.gone` if the directory is not where it was.  True:
- * the file is to be removed. */
+/* Renames a place's file to its right name, which has `.gone` if the directory is not at its
+ * old path. True: the caller must remove the file. */
 static bool here_is_gone(int dir, const char *name, time_t written)
 {
 	char was[PATHS_BIRTH], now[PATHS_BIRTH], own[HERE_NAME], gone[HERE_FILE];
@@ -419,8 +422,8 @@ static bool here_is_gone(int dir, const char *name, time_t written)
 	return false;
 }
 
-/* Whether a file is of nobody any more: of a session that has ended, of a process that was
- * killed, or of a directory that was not found for long. */
+/* Whether a file can be removed: its session has ended, its process was killed, or its
+ * directory has been missing for long. */
 static bool here_is_left(int dir, const char *name)
 {
 	struct here k;
@@ -435,7 +438,7 @@ static bool here_is_left(int dir, const char *name)
 	return st.st_mtime < time(NULL) - LEFT_SECONDS;
 }
 
-/* Removes such files; the folder is locked. */
+/* Removes all files that here_is_left() finds; the folder is locked. */
 static void here_sweep(int dir)
 {
 	DIR *list = paths_list(dir);
@@ -448,7 +451,7 @@ static void here_sweep(int dir)
 		closedir(list);
 }
 
-/* --- calls under way --------------------------------------------------------------- */
+/* --- running calls ----------------------------------------------------------------- */
 
 static void name_call(const char *place, int number, struct here_call *c)
 {
@@ -458,7 +461,8 @@ static void name_call(const char *place, int number, struct here_call *c)
 	snprintf(c->file, sizeof(c->file), "%s.%d.key", file, number);
 }
 
-/* A sum of what a key is for: the place as it is now, and the words of the call. */
+/* Computes the sum that is stored with a key. It covers the place's present birth and the words
+ * of the call. */
 static void here_call_sum_of(const char *place, const char *words, char out[HERE_SUM])
 {
 	char birth[PATHS_BIRTH] = "";
@@ -471,7 +475,8 @@ static void here_call_sum_of(const char *place, const char *words, char out[HERE
 	SHA256End(&c, out);
 }
 
-/* Opens and locks a file for a call: a descriptor, or -1 where it is another's. */
+/* Opens and locks a file for a call: returns a descriptor, or -1 if another process holds the
+ * lock. */
 static int here_call_hold(int dir, const char *name)
 {
 	int fd = openat(dir, name,
@@ -485,8 +490,8 @@ static int here_call_hold(int dir, const char *name)
 	return fd;
 }
 
-/* Takes the key of a call with the same sum that is not settled; a file that is empty gets a
- * new one.  False: it is another call's. */
+/* Reads the key of an unsettled call with the same sum. If the file is empty, writes the sum
+ * and the new key into the file. False: the file is of another call. */
 static bool here_call_take_key(struct here_call *c, const char *sum)
 {
 	char text[HERE_ROOM], *at = text;
@@ -507,7 +512,7 @@ static void new_key(struct here_call *c)
 		 (unsigned long long)home_random(), (unsigned long long)home_random());
 }
 
-/* Finds the call a file, or leaves it without one. */
+/* Finds a file for the call. If all files are in use, the call gets a key but no file. */
 static void here_call_begin(int dir, const char *place, const char *sum,
 			    struct here_call *c)
 {
@@ -561,7 +566,7 @@ void here_settle(const char *state, struct here_call *c)
 	*c = (struct here_call){ 0 };
 }
 
-/* Forgets the calls of a place that no process has settled. */
+/* Removes the key files of a place, so that its unsettled calls are forgotten. */
 static void here_give_up(const char *state, const char *place)
 {
 	struct fault f = { 0 };
@@ -585,8 +590,8 @@ static bool here_session_is_same(const struct here *a, const struct here *b)
 	       (strcmp(a->agent, b->agent) == 0 && strcmp(a->team, b->team) == 0);
 }
 
-/* The number of levels that process `pid` is above this process: 1 for the parent; 0 for a
- * child of the parent, since a script may have started the server; ABOVE: the process is of
+/* Counts the levels from this process up to process `pid`: 1 for the parent. 0: `pid` is a
+ * child of the parent, since a script may have started the server. ABOVE: the process is of
  * another session. */
 static int height_of(pid_t pid)
 {
@@ -635,8 +640,9 @@ void here_sessions(const char *state, const struct here *place, struct here_sess
 	out->differs = out->own && !here_session_is_same(&out->who, place);
 }
 
-/* Keeps who the session is that has started this process, in the place of `k`.  Unless `over`,
- * another agent that is kept for it is `conflict`.  0 or a fault. */
+/* Keeps `k` as the agent of the session whose client started this process, in the place of `k`.
+ * Without `over`, fails with `conflict` if another agent is kept for the session. Returns 0 or
+ * a fault. */
 static int here_session_keep(const char *state, const struct here *k, bool over,
 			     struct fault *f)
 {
@@ -679,7 +685,7 @@ void here_session_forget(const char *state, const char *place)
 
 /* --- changes ----------------------------------------------------------------------- */
 
-/* Refuses a place that is another agent's; the folder is locked. */
+/* Refuses a place that belongs to another agent; the folder is locked. */
 static int here_check_free(int dir, const char *state, const struct here *k,
 			   struct fault *f)
 {
@@ -693,8 +699,9 @@ static int here_check_free(int dir, const char *state, const struct here *k,
 			 other.agent, other.team);
 }
 
-/* Keeps who a place is; removes files of nobody.  Unless `over`, another agent
- * that is kept for it is `conflict`, whichever of two processes came first.  0 or a fault. */
+/* Writes the file with the agent of a place, and removes unneeded files. Without `over`, fails
+ * with `conflict` if another agent is kept for the place, even if another process has just
+ * written that agent. Returns 0 or a fault. */
 static int here_write(const char *state, const struct here *k, bool over, struct fault *f)
 {
 	char name[HERE_NAME], birth[PATHS_BIRTH];
@@ -717,7 +724,8 @@ static int here_write(const char *state, const struct here *k, bool over, struct
 	return f->code;
 }
 
-/* Removes a file of the folder `here`, also where that is open to others. */
+/* Removes a file of the folder `here`, and its `.gone` file, even if the folder is open to
+ * others. */
 static int here_remove(const char *state, const char *name, struct fault *f)
 {
 	char path[4096];
@@ -753,10 +761,10 @@ int here_forget(const char *state, const char *place, struct fault *f)
 	return here_remove(state, name, f);
 }
 
-/* --- the identity of this process, where no variable names it ---------------------- */
+/* --- the identity of this process if no variable names it -------------------------- */
 
-/* Whether identities are kept for this process: in a state of its user's, outside of
- * workspaces, whose door says who calls. */
+/* Whether identities are kept for this process. They are kept only in a state that this user
+ * owns, and only outside of workspaces: a workspace's socket already says who calls. */
 static bool keeps(const struct home *h)
 {
 	struct stat st;
@@ -829,7 +837,7 @@ int home_can_keep(struct home *h, struct fault *f)
 	return fault_hint(f, "set CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN instead");
 }
 
-/* Fills in what is to be kept. */
+/* Fills `k` with the identity to keep. */
 static int home_who_fill(struct home *h, const char *team, const char *agent,
 			 const char *token, struct here *k, struct fault *f)
 {

@@ -28,7 +28,7 @@ uint64_t home_random(void)
 	uint64_t n;
 	ssize_t got = getrandom(&n, sizeof(n), 0);
 
-	assert(got == sizeof(n)); /* 8 bytes are never interrupted */
+	assert(got == sizeof(n)); /* a read of 8 bytes is never interrupted */
 	return n;
 }
 
@@ -51,9 +51,9 @@ static int home_too_long(const char *path, struct fault *f)
 
 /* --- the file .gitignore ----------------------------------------------------------- */
 
-/* Without its .gitignore `git add -A` takes the secret and the messages along.  A branch, a
- * stash or an archive can bring another one or take it away, so each verb that finds a state
- * in a project looks at it. */
+/* Without the state's .gitignore `git add -A` would add the secret and the messages. A branch,
+ * a stash or an archive can replace or remove the file. So each command that finds a state in a
+ * project checks the file. */
 static const char ignore_name[] = ".gitignore", ignore_content[] = "*\n";
 
 enum { LENGTH = sizeof(ignore_content) - 1 };
@@ -66,7 +66,7 @@ static bool is_right(int dir)
 	return n == LENGTH && !memcmp(bytes, ignore_content, LENGTH);
 }
 
-/* Renames a folder that has the file's name; its contents stay. */
+/* Renames a folder that is called .gitignore; the folder keeps its contents. */
 static void ignore_move_folder(int dir)
 {
 	char aside[40];
@@ -79,18 +79,17 @@ static void ignore_move_folder(int dir)
 	renameat(dir, ignore_name, dir, aside);
 }
 
-/* Writes the right .gitignore into the folder open as `dir` where it is missing or
- * differs: true if a different one was there.  Does nothing where nothing can be
- * written. */
+/* Writes the right .gitignore into the folder open as `dir` if the file is missing or differs.
+ * True: a different file was replaced. Does nothing if the folder cannot be written. */
 static bool ignore_keep(int dir)
 {
 	char temp[40];
 	struct stat st;
-	/* The present file is examined first: another process may put the right one there
-	 * meanwhile. */
+	/* The present file is examined first: meanwhile another process may write the right
+	 * file. */
 	bool other = !fstatat(dir, ignore_name, &st, AT_SYMLINK_NOFOLLOW);
 
-	/* A file of root's would be closed to the owner of the folder. */
+	/* The owner of the folder could not change a file that root made. */
 	if (is_right(dir) || fstat(dir, &st) || st.st_uid != geteuid())
 		return false;
 	ignore_move_folder(dir);
@@ -100,11 +99,11 @@ static bool ignore_keep(int dir)
 
 /* --- the folder -------------------------------------------------------------------- */
 
-/* The reason for a folder: it was named, found upward, is the user's own, or `init` makes
- * it, in a project or where somebody names it. */
+/* How a state folder was chosen: it was named, was found upward, or is the user's own; or
+ * `init` makes it, either in a project or at a named path. */
 enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED };
 
-/* The state must not be committed: its .gitignore makes git ignore the whole folder. */
+/* The state must not be committed, so its .gitignore makes git ignore the whole folder. */
 static void write_ignore(const char *path)
 {
 	int dir = home_open(path);
@@ -115,7 +114,8 @@ static void write_ignore(const char *path)
 	close(dir);
 }
 
-/* A folder that somebody names has a `.gitignore` of his own, or none. */
+/* Keeps the right `.gitignore` in a project's state folder. If the user named the folder, the
+ * user alone decides about its `.gitignore`. */
 static void keep_ignore(struct home *h, int dir, enum meant meant)
 {
 	if (meant != MEANT_FOUND && meant != MEANT_INIT)
@@ -135,8 +135,8 @@ static int make_home(const char *path, struct fault *f)
 	return 0;
 }
 
-/* Makes a folder private only if it is, or is about to be, a state: a folder that was
- * named by mistake stays as it is. */
+/* Makes a folder private only if it is, or is about to be, a state. A folder that was named by
+ * mistake is not changed. */
 static int keep_private(int dir, const char *path, enum meant meant, enum home_use use,
 			struct fault *f)
 {
@@ -175,7 +175,7 @@ static int home_check_folder(int dir, const char *path, enum meant meant,
 
 	if (fstat(dir, &st))
 		return no_folder(path, f);
-	/* Root may look at another user's state. */
+	/* Root may read another user's state. */
 	if ((use != HOME_LOOK || geteuid()) && home_check_owner(st.st_uid, path, f) < 0)
 		return f->code;
 	if ((use != HOME_LOOK || meant == MEANT_FOUND || home_has_state(dir)) &&
@@ -209,7 +209,7 @@ static int home_settle(struct home *h, char path[4096], enum meant meant,
 	return rc;
 }
 
-/* Finds the working directory, without which the state cannot be told. */
+/* Finds the working directory, without which the state cannot be found. */
 static int find_here(char out[4096], struct fault *f)
 {
 	if (getcwd(out, 4096))
@@ -221,7 +221,8 @@ static int find_here(char out[4096], struct fault *f)
 	return fault_hint(f, "go to one that is there, or name the state: --home DIR");
 }
 
-/* The fault of a search upward that found no state, nor the user's own. */
+/* Fills the fault of a search that found no state upward, and no state in the user's own
+ * folder. */
 static int found_nothing(const char *here, const char *users, struct fault *f)
 {
 	fault_set(
@@ -231,7 +232,8 @@ static int found_nothing(const char *here, const char *users, struct fault *f)
 	return fault_hint(f, "make one for this project: cadre init");
 }
 
-/* Makes nothing: that is for `init`, and for who names the folder. */
+/* Finds the state of a project and makes no state. Only `init`, or a caller who names the
+ * folder, makes a state. */
 static int find_project(struct home *h, enum home_use use, struct fault *f)
 {
 	struct found x = { 0 };
@@ -276,10 +278,10 @@ static int find_dir(struct home *h, const char *dir, enum home_use use, struct f
 	return find_project(h, use, f);
 }
 
-/* --- a new one --------------------------------------------------------------------- */
+/* --- a new state ------------------------------------------------------------------- */
 
-/* Notes the state so that it counts at this place; a restored state does not do so by
- * itself.  Only folders of this name are found upward, so others are not noted. */
+/* Notes the state as known, so that it counts at this path. A restored state is not noted by
+ * itself. Only folders called .cadre are found upward, so others are not noted. */
 static int note_known(const struct home *h, struct fault *f)
 {
 	const char *name = strrchr(h->dir, '/');
@@ -295,7 +297,8 @@ static int note_known(const struct home *h, struct fault *f)
 	return rc;
 }
 
-/* A folder that is named each time need not be found. */
+/* Like note_known(), but a failure is only reported to the user: a caller who names the folder
+ * each time needs no note. */
 static int note_named(struct home *h)
 {
 	struct fault f = { 0 };
@@ -358,16 +361,16 @@ static int load_identity(struct home *h, struct fault *f)
 		.token = values[2],
 		.kept = inside,
 		.session = values[3],
-		/* A workspace is its agent's.  A client that hands on a part of the variables makes
-		 * nobody the operator. */
+		/* A workspace belongs to its agent. If a client passes on only some of the
+		 * variables, the caller must not become the operator. */
 		.nobody = inside && !values[1],
 	};
 	h->who = values[1] ? HOME_BY_VARIABLE : HOME_BY_DEFAULT;
 	return 0;
 }
 
-/* Sets run and socket below `base`, which is the user's own (`own`) or shared by
- * all users; false when a name does not fit a socket's address. */
+/* Sets h->run and h->socket below `base`. `own`: the folder `base` is the user's own; else all
+ * users share it. False if a name does not fit into a socket's address. */
 static bool place_run(struct home *h, const char *base, bool own, const struct stat *st)
 {
 	char user[16] = "";
@@ -385,8 +388,8 @@ static bool place_run(struct home *h, const char *base, bool own, const struct s
 	return (size_t)n < sizeof(h->socket);
 }
 
-/* The variable may have come along from another user (su), or name what no login has
- * made (containers). */
+/* The runtime folder, if it can be used. The variable may be inherited from another user (su),
+ * or name a folder that no login has made (containers). */
 static const char *runtime_folder(void)
 {
 	const char *path = paths_env("XDG_RUNTIME_DIR");
@@ -427,7 +430,7 @@ static void settings_keep_texts(struct home *h, struct fault *f)
 	}
 }
 
-/* Checks the address range, which its pattern alone does not. */
+/* Checks the address range fully; the pattern of the key does not. */
 static int settings_check_range(struct config_set *set, const struct config *c,
 				struct fault *f)
 {
@@ -461,9 +464,9 @@ static int load_config(struct home *h, const char *const *flags, struct fault *f
 	return f->code;
 }
 
-/* Names that the state gives to parts of the machine end in the last digits of its id,
- * which is that of place_run().  A state without a configured range gets a network of its
- * own: one of the 1,024 in 10.64.0.0/10 that hold 4,093 VMs. */
+/* Finds the network of a state. Names of its interfaces and tables end in the last digits of
+ * the id that place_run() makes. A state without a configured range gets its own network: one
+ * of the 1,024 networks in 10.64.0.0/10, each with room for 4,093 VMs. */
 static int find_network(struct home *h, struct fault *f)
 {
 	struct settings *s = &h->settings;
@@ -489,8 +492,8 @@ static int find_network(struct home *h, struct fault *f)
 
 /* --- the secret -------------------------------------------------------------------- */
 
-/* Writes the secret whole under another name first: processes that start together agree
- * on one secret, and a crash never leaves half of one. */
+/* Writes the whole secret under another name first. So processes that start together use one
+ * secret, and a crash never leaves half a secret. */
 static int make_secret(const char *path, struct fault *f)
 {
 	char temp[4300];
@@ -509,9 +512,9 @@ static int make_secret(const char *path, struct fault *f)
 	return rc;
 }
 
-/* The only way in which a program comes by the secret, which hosts that share a state
- * must have in common.  The secret is not a row of the state: a reader of a copy of
- * state.db would have the tokens of all agents. */
+/* Loads the secret; no other function does. Hosts that share a state must share its secret. The
+ * secret is not a row of the state: a reader of a copy of state.db would have the tokens of all
+ * agents. */
 static int load_secret(struct home *h, bool create, struct fault *f)
 {
 	char path[4200], secret[33];
@@ -540,21 +543,21 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 			     "`secret` as well");
 }
 
-/* Fills h->settings and h->vault for the state in h->dir: 0 or a fault.  `flags` as for
+/* Fills h->settings and h->vault for the state in h->dir. Returns 0 or a fault. `flags` as for
  * config_load(); `create`: a missing secret is made. */
 static int settings_load(struct home *h, const char *const *flags, bool create,
 			 struct fault *f)
 {
 	if (load_config(h, flags, f) < 0 || find_network(h, f) < 0)
 		return f->code;
-	/* A lost state may have lost its secret too; no new one is made for it. */
+	/* A lost state may have lost its secret too. No new secret is made for such a state. */
 	return h->gone ? 0 : load_secret(h, create, f);
 }
 
-/* --- all of them ------------------------------------------------------------------- */
+/* --- the whole home ---------------------------------------------------------------- */
 
-/* Sees whether the state was lost, and writes the name of its database into its id; with
- * HOME_MAKE the id names no database before a new one is made. */
+/* Checks whether the state was lost, and writes the name of its database into its id. With
+ * HOME_MAKE the id names no database before a new database is made. */
 static int home_look_at(struct home *h, enum home_use use, struct fault *f)
 {
 	int dir = home_open(h->dir);
@@ -572,7 +575,7 @@ static int home_look_at(struct home *h, enum home_use use, struct fault *f)
 	if (use != HOME_LOOK && !h->gone && is_open && home_has_state(dir))
 		state_id_bind(dir, f);
 	if (is_open)
-		state_id_settle(dir, &none); /* if it fails, the next process does it */
+		state_id_settle(dir, &none); /* the next process retries */
 out:
 	if (is_open)
 		close(dir);
@@ -585,7 +588,7 @@ static void home_start(struct home *h)
 	settings_init(&h->settings);
 }
 
-/* Settings and names that are read once the folder is known. */
+/* Reads the settings and names that depend on the folder. */
 static int home_load(struct home *h, enum home_use use, const char *const *flags,
 		     struct fault *f)
 {

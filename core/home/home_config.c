@@ -27,13 +27,13 @@ static int home_config_refuse(const char *path, const char *what, struct fault *
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* The file of another user, say /tmp/cadre.toml, must not configure us. */
+/* A file of another user, say /tmp/cadre.toml, must not configure this process. */
 static bool is_trusted(const struct stat *st)
 {
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Takes the values of a file if it is there and trusted; links in a project are not
+/* Reads the values of a file if the file exists and is trusted. In a project, links are not
  * followed. */
 static int home_config_take_file(struct config_set *s, const char *path, bool projects,
 				 struct fault *f)
@@ -67,8 +67,8 @@ static int home_config_take_file(struct config_set *s, const char *path, bool pr
 	return why ? home_config_refuse(path, why, f) : (int)f->code;
 }
 
-/* The paths of the file of the user whose home is `user` (NULL: unknown), and of a state's
- * file.  False if there can be no such file. */
+/* Makes the path of a user's configuration file. `user`: the user's home; NULL: the home is
+ * unknown. False if there can be no such file. */
 static bool config_users_path(const char *user, char path[CONFIG_PATH])
 {
 	const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
@@ -95,8 +95,8 @@ static int take_users(struct config_set *s, struct fault *f)
 						: 0;
 }
 
-/* Takes the nearest file in the project of the state.  A file of another project, which
- * may lie in between, is passed over. */
+/* Reads the nearest file in the project of the state. A nearer file of another project is
+ * ignored. */
 static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 {
 	char dir[4096], path[4096];
@@ -114,7 +114,7 @@ static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 	return 0;
 }
 
-/* Takes the user's own file, then the state's, then the project's. */
+/* Reads the user's file, then the state's file, then the project's file. */
 static int take_files(struct config_set *s, const char *cwd, struct fault *f)
 {
 	char path[CONFIG_PATH];
@@ -188,7 +188,7 @@ int config_load(struct config_set *s, const char *state, const char *const *flag
 	return 0;
 }
 
-/* --- a change, as a running host notices it ---------------------------------------- */
+/* --- how a running host notices a change ------------------------------------------- */
 
 static struct config_stamp stamp_of(const char *path)
 {

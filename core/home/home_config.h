@@ -1,13 +1,14 @@
 /*
  * home_config - finds the files, variables and flags that configure this process.
  *
- * Files first: the user's file ($XDG_CONFIG_HOME/cadre/cadre.toml, else
- * ~/.config/cadre/cadre.toml), the state folder's file, and the nearest file from the
- * working directory upward in the state's project.  The later wins, key by key.  A
- * project's file may have come with a clone: it sets only what concerns the caller, and
- * is no link; one of another project counts for nothing.  A file that is neither the
- * user's nor root's is passed over.  Then the environment is read, then flags: see
- * core/config/config.h.
+ * Files are read first. They are the user's file ($XDG_CONFIG_HOME/cadre/cadre.toml, else
+ * ~/.config/cadre/cadre.toml), the state folder's file, and the nearest file from the working
+ * directory upward in the state's project. For each key the last file with that key wins.
+ *
+ * A project's file may have come with a clone. So it may set only keys that concern the caller,
+ * and it must not be a link. The file of another project is ignored. A file that belongs
+ * neither to the user nor to root is ignored too. After the files the environment is read, then
+ * the flags: see core/config/config.h.
  */
 #ifndef CORE_HOME_HOME_CONFIG_H
 #define CORE_HOME_HOME_CONFIG_H
@@ -16,34 +17,34 @@
 #include "core/home/home.h"
 
 extern const char config_file_name[];
-enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger one is refused */
+enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger file is refused */
 
-/* Refuses a `cadre.toml` in the folder `dir`, which is about to become a state, that sets
- * more than a project's file may. */
+/* Refuses a `cadre.toml` that sets more than a project's file may set. The file is in the
+ * folder `dir`, which is about to become a state. */
 int config_check_shipped(const char *dir, struct fault *f);
 
 /* Whether a variable of the environment sets a key. */
 bool config_is_variable(const char *name, size_t len);
 
-/* `state` is the folder of the state, NULL where there is none.  `flags` are texts
- * `section.key=value` that end with a NULL; NULL: none.  Fills `s`, which is empty
- * and in any case the caller's to release. */
+/* `state` is the folder of the state, or NULL if there is no state. `flags` are texts
+ * `section.key=value`, with NULL at the end; NULL: no flags. Fills `s`, which is empty before
+ * the call. The caller releases `s`, even after a fault. */
 int config_load(struct config_set *s, const char *state, const char *const *flags,
 		struct fault *f);
 
-/* --- a change, as a running host notices it -------------------------------------------- */
+/* --- how a running host notices a change ----------------------------------------------- */
 
-/* Most keys hold from the start of a process to its end.  log.level is read anew when the user's
- * file or the state's is another one than at the last look. */
+/* Most keys are read once, when a process starts. log.level is read anew when the user's file
+ * or the state's file has changed since the last check. */
 struct config_watch {
 	struct config_stamp {
 		int64_t ino, size, changed_at; /* all 0: there is no file */
 	} seen[2];
 };
 
-/* Whether a file was changed since the last look; the first time, whether there is one. */
+/* Whether a file was changed since the last check. At the first check: whether there is a file. */
 bool config_watch_look(struct config_watch *w, const struct home *h);
-/* The level that files, variables and flags say now: 0 or a fault. */
+/* Finds the log level that files, variables and flags set now. Returns 0 or a fault. */
 int config_watch_level(const struct home *h, enum log_level *out, struct fault *f);
 
 #endif

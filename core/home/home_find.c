@@ -14,7 +14,7 @@
 
 /* --- upward ------------------------------------------------------------------------ */
 
-/* Looks at `dir`/.cadre; true when the search ends there. */
+/* Judges `dir`/.cadre; true if that folder ends the search. */
 static bool consider(struct found *x, const char *dir, bool stray)
 {
 	char path[4096];
@@ -96,11 +96,11 @@ bool find_is_of(const char *from, const char *state)
 	return false;
 }
 
-/* --- a state that is gone ---------------------------------------------------------- */
+/* --- a missing state --------------------------------------------------------------- */
 
 struct gone_search {
 	const char *dir;
-	char root[4096]; /* of its repository, or "" */
+	char root[4096]; /* the root of the repository around `dir`, or "" */
 	struct known nearest;
 };
 
@@ -118,7 +118,7 @@ static int try_noted(void *with, const struct known *k)
 	return 0;
 }
 
-/* Whether the `.git` in `dir` is a file that leads to no folder. */
+/* Whether the `.git` in `dir` is a file that names a missing folder. */
 static bool leads_nowhere(const char *dir)
 {
 	char path[4096], to[4096];
@@ -230,8 +230,7 @@ bool find_is_fresh(int dir, const char *also)
 
 		while (i < most && strcmp(e->d_name, ours[i]) != 0)
 			i++;
-		/* The new forms of these files have such names until they are
-		 * complete. */
+		/* A new version of `id` or `.gitignore` has such a name until it is complete. */
 		fresh = i < most || !strncmp(e->d_name, "id.", 3) ||
 			!strncmp(e->d_name, ".gitignore.", 11);
 	}
@@ -240,12 +239,12 @@ bool find_is_fresh(int dir, const char *also)
 	return fresh;
 }
 
-/* A folder without a state becomes one if it is this user's and holds nothing but, at
- * most, settings. */
+/* A folder without a state may become a state if it belongs to this user, and is empty or holds
+ * only settings. */
 static enum found_why judge_fresh(int dir, const char *path)
 {
-	/* The folder is examined before the notes are: another `init` notes it, then
-	 * fills it. */
+	/* The folder is examined before the notes, since another `init` first notes the folder
+	 * and then fills it. */
 	bool is_fresh = find_is_fresh(dir, config_file_name);
 	struct stat st;
 
@@ -256,7 +255,7 @@ static enum found_why judge_fresh(int dir, const char *path)
 	return is_fresh ? FOUND_NONE : FOUND_UNKNOWN;
 }
 
-/* Refuses to make a state at `path` when git tracks files there. */
+/* Refuses to make a state at `path` if git tracks files in that folder. */
 static int fresh_check_index(const char *path, struct fault *f)
 {
 	enum tracked is = tracked_look(path);
@@ -278,8 +277,8 @@ static int fresh_check_index(const char *path, struct fault *f)
 			     "cadre --home DIR init");
 }
 
-/* An existing folder of a project must be this user's state, or hold no state yet.
- * Settings in it that are older than the state may have come with the project. */
+/* An existing folder of a project must be this user's state, or hold no state yet. A settings
+ * file that is older than the state may have come with the project. */
 int find_check_fresh(const char *path, struct fault *f)
 {
 	enum found_why why = trust_judge(path);
@@ -378,9 +377,9 @@ static size_t list_traces(int dir, char *left, size_t room)
 	return n;
 }
 
-/* An empty state.db is one that is being made, unless state.lock says that there was a state:
- * then it was cut off.  Another process may be making the state: its state.db comes
- * first, so it is looked for last. */
+/* An empty state.db means that the state is being made. But if state.lock shows that there was
+ * a state, the state.db was truncated. Another process may be making the state and makes
+ * state.db first, so state.db is checked last. */
 static bool lost_look_into(int dir, char *left, size_t room)
 {
 	size_t n = list_traces(dir, left, room);
@@ -414,8 +413,8 @@ bool home_has_data(const char *dir)
 	return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* A new state gets its secret before its state.db is filled, so the secret is looked for
- * first. */
+/* A new state gets its secret before its state.db is filled, so this function checks the secret
+ * last. */
 bool home_lost_secret(const char *dir)
 {
 	char path[4200];

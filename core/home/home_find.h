@@ -1,23 +1,23 @@
 /*
- * home_find - which state is meant.
+ * home_find - finds the state that a process uses.
  *
- * It is that of the project around the working directory: a `.cadre` found upward that is
- * trusted (core/home/home_trust.h).  A state that does not count is passed
- * over, so that it hides no state further up; if no state is further up, the passed one
- * is refused.  Where no state is found, it is the user's own.
+ * The state is that of the project around the working directory: a trusted `.cadre` in this
+ * directory or above it (core/home/home_trust.h). A state that does not count is skipped, so
+ * that it hides no state further up. If there is no state further up, the skipped state is
+ * refused. If no `.cadre` is found at all, the user's own state is used.
  *
- * A project's own state may have been moved or removed (`git clean -fdx`).  Or git's
- * folder of a linked worktree is gone, so that no path leads to the state.  The user's
- * own state must not take the place of the project's state: nobody would look for the
- * project's data there.
+ * A project's own state may have been moved or removed (`git clean -fdx`). Or git's folder of a
+ * linked worktree is missing, so that no path leads to the state. The user's own state must not
+ * take the place of the project's state: nobody would look for the project's data there.
  *
- * A folder that does not exist, or holds nothing of cadre's, is where a state may be
- * made.  A folder that holds files which only a state leaves, but no state.db, is a lost
- * state.  No new state is made in its place unasked, since callers would then find it
- * empty.  `cadre.toml` does not count: people write it before there is a state.
+ * A state may be made in a folder that does not exist, or that holds no files of cadre. A
+ * folder that holds files which only a state leaves, but no state.db, is a lost state. Nothing
+ * makes a new state in place of a lost state unless the user asks, since callers would then
+ * find an empty state. `cadre.toml` does not count as such a file: people write it before there
+ * is a state.
  *
- * So that this can be told from a state that is being made, state.db is the first file of
- * a new one: it is made empty, and stays so until a store is opened there.
+ * A lost state must differ from a state that is being made. So state.db is the first file of a
+ * new state: it is made empty, and stays empty until a store is opened there.
  */
 #ifndef CORE_HOME_HOME_FIND_H
 #define CORE_HOME_HOME_FIND_H
@@ -36,71 +36,70 @@ struct found {
 	enum found_why why; /* why `passed` does not count */
 };
 
-/* Searches from `dir`, absolute and without links, upward; judges each .cadre by
+/* Searches upward from `dir`, which is absolute and without links. Judges each .cadre by
  * trust_judge(). */
 void find_upward(struct found *out, const char *dir);
 
-/* The place of a new state for the project around `dir`: in its repository, else in
- * `dir`.  `stray`: a state counts there, but belongs to a repository that does not know
- * this worktree.  False if the path is too long, or with a fault of the file of known
- * states. */
+/* Finds the place of a new state for the project around `dir`: in its repository, else in
+ * `dir`. `stray`: a state counts at that place, but belongs to a repository that does not list
+ * this worktree. False if the path is too long, or with a fault about the file of known states. */
 bool find_place(const char *dir, char out[4096], bool *stray, struct fault *f);
 
-/* Whether a file in `dir` is of the project whose state is the folder `state`:
- * no other repository and no other state is in between. */
+/* Whether a file in `dir` belongs to the project whose state is the folder `state`. No other
+ * repository and no other state may lie between the two folders. */
 bool find_is_of(const char *dir, const char *state);
 
-/* Checks whether a state is missing.  `dir` is absolute and without links, and no state
- * was found above it: a fault if there was one, or if the file that leads to it is
- * broken; else 0. */
+/* Checks whether a state is missing. `dir` is absolute and without links, and no state was
+ * found upward from it. Returns a fault if there was a state earlier, or if the file `.git`
+ * that leads to the state is broken; else 0. */
 int find_check_gone(const char *dir, struct fault *f);
 
-/* --- the user's own folder, whatever project is around ---------------------------------- */
+/* --- the user's own folder, independent of projects ------------------------------------- */
 
-/* It holds the notes of known states (core/home/home_trust.h), and the state that is used
- * outside of projects.  It is $XDG_STATE_HOME/cadre, else .local/state/cadre in $HOME,
- * else the same in the home that the password file names. */
+/* The user's own folder holds the notes of known states (core/home/home_trust.h), and the state
+ * that is used outside of projects. Its path is $XDG_STATE_HOME/cadre, else .local/state/cadre
+ * in $HOME, else .local/state/cadre in the home that the password file names. */
 
 /* The path of the user's own state folder; a fault if the user's home is unknown. */
 int home_users_folder(char out[4096], struct fault *f);
 
-/* Refuses to make anything in a folder that belongs to another user, as with `sudo -E`;
- * one of root's counts as one's own. */
+/* Refuses to make anything in a folder that belongs to another user, as with `sudo -E`; a
+ * folder of root counts as the user's own. */
 int home_may_make(struct fault *f);
 
-/* Refuses a state folder of another user.  Root may look at it, but files that root made
- * in it would be closed to its user. */
+/* Refuses a state folder of another user. Root may read such a folder but not write to it,
+ * since the state's user could not open files that root made. */
 int home_may_write(const char *path, struct fault *f);
-/* home_may_write() for a folder that is open, so that its owner is known already. */
+/* Like home_may_write(), for an open folder whose owner is known. */
 int home_check_owner(uid_t owner, const char *path, struct fault *f);
 
-/* --- a new state, a whole one, a lost one ------------------------------------------------ */
+/* --- a new state, a whole state, a lost state -------------------------------------------- */
 
-/* Whether a folder is empty, or holds only what a killed `init` leaves, and at most the
- * file `also` (may be NULL). */
+/* Whether a folder holds no files except those that a killed `init` leaves, and the file `also`
+ * (may be NULL). */
 bool find_is_fresh(int dir, const char *also);
 
-/* Checks that `cadre init` may make the state `path`: the path is free, is this user's
- * state, or is his folder with at most settings in it.  0 or a fault. */
+/* Checks that `cadre init` may make the state `path`. The path must be free, or be this user's
+ * state, or be a folder of this user that holds at most settings. Returns 0 or a fault. */
 int find_check_fresh(const char *path, struct fault *f);
 
-/* Calls `each` for every entry of the folder `path`, open as `dir`, until it does not
- * return 0; a folder that cannot be listed to its end is a fault. */
+/* Calls `each` for every entry of the folder `path`, open as `dir`, until `each` returns a
+ * number other than 0. Returns a fault if the folder cannot be listed to its end. */
 int find_each_part(int dir, const char *path,
 		   int (*each)(int dir, const char *path, const struct dirent *e,
 			       struct fault *f),
 		   struct fault *f);
 
-/* Refuses a folder, open as `dir`, with an entry that is neither a file nor a folder: no
- * part of a state may lead elsewhere. */
+/* Refuses a folder, open as `dir`, with an entry that is neither a file nor a folder: no link
+ * may lead out of the state. */
 int find_check_parts(int dir, const char *path, struct fault *f);
 
-/* Whether the state in the folder `dir` was lost; `left` (may be NULL) gets the names
- * of what is still there. */
+/* Whether the state in the folder `dir` was lost; `left` (may be NULL) gets the names of the
+ * files that are left. */
 bool home_is_lost(const char *dir, char *left, size_t room);
 
-/* Whether there is a state with data but without its secret.  A new secret would void the
- * tokens of all agents, so none is made unasked. */
+/* Whether there is a state with data but without its secret. A new secret would void the tokens
+ * of all agents, so no secret is made unless the user asks. */
 bool home_lost_secret(const char *dir);
 
 /* Fills a fault that says that the state was lost, and what to do. */

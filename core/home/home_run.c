@@ -1,8 +1,8 @@
 /*
  * home_run - the folder in which a host and its guests have their sockets, and the host's lock.
  *
- * A host makes it and its `host.sock`; each guest has a folder `w{number}` in it.  All
- * folders of one user's states lie side by side.
+ * A host makes this folder and in it `host.sock`. Each guest has a folder `w{number}` in the
+ * same folder. All folders of one user's states lie side by side.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,13 +30,13 @@ static int make_private(const char *path, struct fault *f)
 
 	if (dir_have(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
-	/* A shared temporary folder may hold another user's folder of this name, as a
+	/* In a shared temporary folder, another user may have made a folder of this name as a
 	 * trap. */
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return fault_set(f, FAULT_DENIED, "", "%.150s is not ours", path);
 	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
-	/* A folder of before is in use from now on, which a sweep is to see. */
+	/* An old folder is in use again. Its new time keeps a sweep from removing it. */
 	utimensat(AT_FDCWD, path, NULL, 0);
 	return 0;
 }
@@ -55,7 +55,8 @@ void home_leave_run(const struct home *h)
 	rmdir(h->run);
 }
 
-/* Opens a folder that is this user's alone, and no link: its descriptor, or -1. */
+/* Opens a folder that is no link and that only this user can open. Returns the descriptor, or
+ * -1. */
 static int open_own(int at, const char *path)
 {
 	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -68,7 +69,7 @@ static int open_own(int at, const char *path)
 	return -1;
 }
 
-/* open_own() for reading its names: NULL where it is not one's own. */
+/* Opens a folder to list its names. NULL if open_own() refuses the folder. */
 static DIR *open_names(int at, const char *path)
 {
 	int fd = open_own(at, path);
@@ -79,7 +80,7 @@ static DIR *open_names(int at, const char *path)
 	return dir;
 }
 
-/* Reads on in a folder: the next name that is not hidden, or NULL. */
+/* Returns the folder's next name that does not begin with a dot, or NULL. */
 static const char *next_name(DIR *dir)
 {
 	struct dirent *e;
@@ -104,8 +105,7 @@ static bool is_guests(const char *name)
 	       strspn(name + 1, "0123456789") == strlen(name + 1);
 }
 
-/* Removes the sockets in the folder `name` of `at`, and the folder if nothing else is in
- * it. */
+/* Removes the sockets in the folder `name` of `at`, and then the folder if it is empty. */
 static void clear_guest(int at, const char *name)
 {
 	DIR *dir = open_names(at, name);
@@ -147,7 +147,7 @@ void home_clear_run(struct home *h)
 		close(lock);
 }
 
-/* Whether a process listens at the socket; also true if this is unknown. */
+/* Whether a process listens at the socket; also true if the check fails. */
 static bool is_heard(DIR *dir, const char *name)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -163,7 +163,7 @@ static bool is_heard(DIR *dir, const char *name)
 	return !refused;
 }
 
-/* Whether the folder, or one of a guest in it, is in use or was lately. */
+/* Whether the folder, or a guest's folder in it, is in use or was used lately. */
 static bool is_used(DIR *dir, bool guests, time_t now)
 {
 	bool used = false;
@@ -214,8 +214,8 @@ void home_sweep_runs(const struct home *h)
 
 /* --- the lock, its holder, and the place of its socket ----------------------------- */
 
-/* When a process started, which tells it from a later process with the same number.  0 when
- * it does not exist or has ended, reaped or not. */
+/* The start time of a process, by which it differs from a later process with the same number. 0
+ * if the process does not exist or has ended, even if it is not yet reaped. */
 static int64_t started_at(pid_t pid)
 {
 	struct process process;
@@ -224,9 +224,9 @@ static int64_t started_at(pid_t pid)
 	return process.start;
 }
 
-/* Takes the lock: 0, or the process that holds it in `*holder`.  A host that was killed
- * while it started a guest leaves a child that holds the lock until it becomes the guest:
- * that is waited for. */
+/* Takes the lock and returns 0. On failure `*holder` is the process that holds the lock. A host
+ * may have been killed while it started a guest. Its child then holds the lock until the child
+ * becomes the guest, and this function waits for the lock. */
 static int lock_whole(const struct home *h, int fd, pid_t *holder)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -242,7 +242,7 @@ static int lock_whole(const struct home *h, int fd, pid_t *holder)
 }
 
 /* The line of host.lock, which names the host that took the lock last: `PID START SOCKET`.
- * Guests read the socket's place, too. */
+ * Guests read the socket's path from the line, too. */
 struct holder {
 	pid_t pid;
 	int64_t start;
@@ -297,7 +297,7 @@ int home_lock(const struct home *h)
 	return -1;
 }
 
-/* Writes the line.  A concurrent reader sees the old line or the new line. */
+/* Writes the line of host.lock. A concurrent reader sees the old line or the new line. */
 static int write_holder(const struct home *h, int fd, struct fault *f)
 {
 	char line[256];
@@ -320,7 +320,8 @@ int home_settle_run(struct home *h, int lock, struct fault *f)
 	memcpy(socket, h->socket, sizeof(socket));
 	if (home_find_sockets(h, f) < 0)
 		return f->code;
-	/* The folder is named after the state, which may have been replaced. */
+	/* The folder's name is made from the state's id. Another name means that the state was
+	 * replaced. */
 	if (strcmp(strrchr(run, '/'), strrchr(h->run, '/')) != 0) {
 		memcpy(h->run, run, sizeof(run));
 		memcpy(h->socket, socket, sizeof(socket));
@@ -352,7 +353,7 @@ int home_hold(struct home *h, struct fault *f)
 	return f->code;
 }
 
-/* Finds the host that holds the lock, and checks that it wrote the line itself. */
+/* Finds the host that holds the lock, and checks that this host wrote the line itself. */
 static bool find_holder(const char *lock, struct holder *out)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -386,7 +387,7 @@ int64_t home_host_of(const char *dir, bool *deaf)
 	return holder.pid;
 }
 
-/* Whether two sockets are of one state, after which their folders are named. */
+/* Whether two sockets belong to one state: their folders have the same name. */
 static bool are_alike(const char *a, const char *b)
 {
 	char x[sizeof(((struct home *)0)->socket)], y[sizeof(x)];
@@ -399,8 +400,8 @@ static bool are_alike(const char *a, const char *b)
 	       strcmp(strrchr(x, '/'), strrchr(y, '/')) == 0;
 }
 
-/* The lock of the host that this process may follow.  In a workspace of this machine the guest's folder
- * lies in the state, and the lock is the state's. */
+/* The lock of the host that this process may follow. In a workspace on this machine, the
+ * guest's folder lies in the state's folder, and so the path of the lock is known. */
 static bool find_lock(const struct home *h, char lock[4300])
 {
 	const char *door = paths_env("CADRE_SOCKET"), *guest = paths_env("CADRE_GUEST");

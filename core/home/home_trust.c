@@ -25,9 +25,10 @@ enum { LINE = 100, PATIENCE_MS = 2000 };
 
 static const char database[] = "state.db", staged[] = "restore.ready/state.db";
 
-/* The file's lines, each without its first word; "" where there is none. */
+/* The lines of the file `id`, `db` and `next` without their first word; "" if a line is
+ * missing. */
 struct lines {
-	char id[LINE]; /* the id and its folder */
+	char id[LINE]; /* the id, and the inode and birth of its folder */
 	char db[LINE], next[LINE];
 };
 
@@ -36,7 +37,8 @@ static void state_id_take_line(const char *s, char out[LINE])
 	snprintf(out, LINE, "%.*s", (int)strcspn(s, "\n"), s);
 }
 
-/* A file that has a second name could be changed under that name: it counts as no id. */
+/* Reads the lines of the file `id`. A file with a second hard link could be changed through
+ * that link, so it counts as empty. */
 static void state_id_read_lines(int dir, struct lines *x)
 {
 	char text[1024], *s = text;
@@ -55,7 +57,8 @@ static void state_id_read_lines(int dir, struct lines *x)
 	}
 }
 
-/* The lines go into a new file: the present one may have another name, outside. */
+/* Writes the lines into a new file, since the present file may have a second hard link
+ * elsewhere. */
 static int write_lines(int dir, const struct lines *x, struct fault *f)
 {
 	char temp[40], text[4 * LINE];
@@ -75,7 +78,7 @@ static bool has_id(const struct lines *x)
 	       (x->id[STATE_ID] == ' ' || !x->id[STATE_ID]);
 }
 
-/* The id of the folder open as `dir`; false when it has none. */
+/* The id of the folder open as `dir`; false if the folder has no id. */
 static bool state_id_read(int dir, char id[STATE_ID + 1])
 {
 	struct lines x;
@@ -96,9 +99,9 @@ bool state_id_is_ours(int dir)
 	       !strcmp(x.id + STATE_ID + 1, folder);
 }
 
-/* Waits until no other process changes the file: the folder is locked, through a
- * descriptor of its own, until that is closed.  A file system without such locks is used
- * without. */
+/* Waits until no other process changes the file, and locks the folder. The lock belongs to the
+ * returned descriptor: closing it releases the lock. If the file system has no such locks, the
+ * function succeeds without a lock. */
 static int state_id_hold(int dir, struct fault *f)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -118,14 +121,14 @@ static int state_id_hold(int dir, struct fault *f)
 	return fault_hint(f, "try again when that process (see `lslocks`) has ended");
 }
 
-/* --- its database ------------------------------------------------------------------ */
+/* --- the database of a state folder ------------------------------------------------ */
 
 static bool state_id_is_named(const struct lines *x, const char *part)
 {
 	return !strcmp(x->db, part) || !strcmp(x->next, part);
 }
 
-/* Whether the database that an interrupted restore would put in place is the one that was
+/* Whether the database that an interrupted restore would install is the database that was
  * staged. */
 static bool restores_ours(int dir, const struct lines *x, const char *db)
 {
@@ -139,8 +142,8 @@ static bool restores_ours(int dir, const struct lines *x, const char *db)
 	return x->next[0] && !strcmp(x->next, db);
 }
 
-/* Whether the database, and that of an interrupted restore, are those that the id names;
- * a missing file does not count as another one. */
+/* Whether the id names the present database, and also the database of an interrupted restore. A
+ * missing file does not count as another database. */
 enum state_id_db { STATE_ID_SAME, STATE_ID_OTHER, STATE_ID_UNNAMED };
 
 static enum state_id_db state_id_look_at(int dir, const struct lines *x)
@@ -162,14 +165,14 @@ static enum state_id_db state_id_look(int dir)
 
 	state_id_read_lines(dir, &x);
 	found = state_id_look_at(dir, &x);
-	if (found == STATE_ID_OTHER) { /* unless both have changed between the readings */
+	if (found == STATE_ID_OTHER) { /* both may have changed meanwhile: check again */
 		state_id_read_lines(dir, &x);
 		found = state_id_look_at(dir, &x);
 	}
 	return found;
 }
 
-/* A change of the lines, named by its function; false: nothing is to be written. */
+/* A function that changes the lines; false: nothing has to be written. */
 typedef bool change(int dir, struct lines *x, const char *file);
 
 /* Makes a new id, which names no database. */
@@ -218,7 +221,7 @@ static bool unbind(int dir, struct lines *x, const char *file)
 	return was;
 }
 
-/* Names the present database, in any case. */
+/* Names the present database in the id, even if the id names another one. */
 static bool state_id_adopt_lines(int dir, struct lines *x, const char *file)
 {
 	unbind(dir, x, file);
@@ -267,8 +270,9 @@ int state_id_expect(int dir, const char *file, struct fault *f)
 	return state_id_edit(dir, expect, file, f);
 }
 
-/* On an overlay the first opening for writing copies a file of a lower layer, which then has
- * a new time of birth.  Lets that happen now: whether the named database has a new name. */
+/* On an overlay file system, the first opening for writing copies a file from a lower layer.
+ * The copy has a new time of birth. Opens the database for writing, so that it is copied now.
+ * True: the database has a new time of birth. */
 static bool copy_up(int dir, const struct lines *x)
 {
 	char db[LINE];
@@ -302,8 +306,8 @@ int state_id_settle(int dir, struct fault *f)
 enum {
 	FILE_MOST = 1 << 20,
 	LINES_MOST = 2000,
-	LINES_SWEPT = 100, /* with so many, those of removed folders are dropped */
-	KEEP_DAYS = 30, /* but only notes so old: a folder may just be moved */
+	LINES_SWEPT = 100, /* from this number on, lines of missing folders are dropped */
+	KEEP_DAYS = 30, /* younger lines stay: the folder may be moved at the moment */
 	LOCK_MS = 5000,
 	LINE_SIZE = 3 * 4096 + 200,
 };
@@ -319,7 +323,7 @@ static const char *const how_words[] = {
 	[KNOWN_TRACKED] = "tracked",
 };
 
-/* Appends a path in which every byte that would end a line or be invisible is escaped. */
+/* Appends a path. Escapes each byte that would end the line or the word, or that is invisible. */
 static void known_add_path(struct text *out, const char *path)
 {
 	for (; *path; path++) {
@@ -357,7 +361,7 @@ static void known_add_line(struct text *out, const struct known *k)
 	text_addf(out, "%s%s\n", k->sum[0] ? " " : "", k->sum);
 }
 
-/* Reads the line at *s and moves *s behind it; false when it is no note. */
+/* Reads the line at *s and moves *s to the next line; false if the line is no note. */
 static bool known_take_line(const char **s, struct known *k)
 {
 	size_t n = strcspn(*s, "\n");
@@ -389,8 +393,8 @@ static int file_path(char out[4096], const char *name, struct fault *f)
 	return fault_set(f, FAULT_INVALID, "", "the path is too long: %.100s", dir);
 }
 
-/* Reads the whole file, if it is this user's and nobody else may write it: a text for
- * free(), or NULL with a fault.  A missing file is empty. */
+/* Reads the whole file, which must belong to this user and be writable for no other user.
+ * Returns a text for free(), or NULL with a fault. A missing file gives an empty text. */
 static char *known_read_all(struct fault *f)
 {
 	char path[4096], *all = xmalloc(FILE_MOST + 2);
@@ -444,7 +448,7 @@ int trust_prepare(struct fault *f)
 	return rc;
 }
 
-/* A descriptor that holds the lock until it is closed. */
+/* Takes the lock and returns its descriptor; closing the descriptor releases the lock. */
 static int known_lock(int wait_ms, struct fault *f)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -467,7 +471,7 @@ static int known_lock(int wait_ms, struct fault *f)
 	return fd;
 }
 
-/* Replaces the file; the lock is held. */
+/* Replaces the file; the caller holds the lock. */
 static int known_write_all(const struct text *all, struct fault *f)
 {
 	char path[4096];
@@ -501,8 +505,8 @@ static bool is_gone(const struct known *k, const char *day)
 	return strcmp(k->day, day) < 0 && lstat(k->path, &st) && errno == ENOENT;
 }
 
-/* Copies all lines but those of the path or the folder of `left`, and those noted before
- * `day` whose folders are missing; returns how many lines were copied. */
+/* Copies the lines to `out` and returns how many were copied. Leaves out lines with the path or
+ * the folder of `left`, and lines noted before `day` whose folders are missing. */
 static int keep_others(struct text *out, const char *s, const struct known *left,
 		       const char *day)
 {
@@ -521,7 +525,8 @@ static int keep_others(struct text *out, const char *s, const struct known *left
 	return n;
 }
 
-/* Writes the file without `k`, and with it if it says how it is known. */
+/* Writes the file without the old line of `k`. Adds a new line for `k` if k->how is not
+ * KNOWN_NOT. */
 static int known_replace(const struct known *k, struct fault *f)
 {
 	char day[11], *all = known_read_all(f);
@@ -551,8 +556,9 @@ static int known_replace(const struct known *k, struct fault *f)
 
 /* --- sums -------------------------------------------------------------------------- */
 
-/* The sum of a state made here covers its settings alone: if git tracked anything in it,
- * the state would not count anyway.  A trusted state's sum covers the tracked files, too. */
+/* Whether the folder still has the noted sum. The sum of a state made here covers only its
+ * settings: if git tracked a file in the state, the state would not count anyway. The sum of a
+ * trusted state also covers the tracked files. */
 static bool has_noted_sum(const struct known *noted, const char *path)
 {
 	char sum[TRACKED_SUM + 1];
@@ -561,9 +567,9 @@ static bool has_noted_sum(const struct known *noted, const char *path)
 	return !strcmp(sum, noted->sum);
 }
 
-/* Whether git may have changed the settings, or the tracked files of a trusted state,
- * since they were noted.  Without a repository, only the user can have edited the settings:
- * such an edit is no change. */
+/* Whether git may have changed the settings, or the tracked files of a trusted state, since the
+ * state was noted. Without a repository only the user can have edited the settings, and the
+ * user's edit does not count as a change. */
 static bool known_is_changed(const struct known *noted, const char *path)
 {
 	if (noted->how == KNOWN_TRACKED || !git_may_track(path))
@@ -571,8 +577,8 @@ static bool known_is_changed(const struct known *noted, const char *path)
 	return !has_noted_sum(noted, path);
 }
 
-/* Whether the note needs a new sum even where known_is_changed() is false: the user changed
- * the settings where there is no git. */
+/* Whether the user changed the settings where no git repository is around. The note then needs
+ * a new sum, although known_is_changed() is false. */
 static bool known_wants_sum(const struct known *noted, const char *path)
 {
 	return noted->how != KNOWN_TRACKED && !git_may_track(path) &&
@@ -587,7 +593,7 @@ static bool known_is_same(const struct known *noted, const struct known *here)
 	       (noted->dev == here->dev || !strcmp(noted->path, here->path));
 }
 
-/* Fills `here` with id, place and path of the folder; false when it has no id. */
+/* Fills `here` with the folder's id, device, inode and path; false if the folder has no id. */
 static bool known_see(int dir, const char *path, struct known *here)
 {
 	struct stat st;
@@ -621,7 +627,7 @@ static bool is_moved(const struct known *noted, const struct known *here)
 	return noted->dev != here->dev || strcmp(noted->path, here->path) != 0;
 }
 
-/* A change of the notes; the caller has the lock. */
+/* A function that changes the notes; the caller holds the lock. */
 typedef int known_act(int dir, const char *path, enum known_how how, struct fault *f);
 
 static int known_locked(int wait_ms, known_act *act, int dir, const char *path,
@@ -636,7 +642,7 @@ static int known_locked(int wait_ms, known_act *act, int dir, const char *path,
 	return rc;
 }
 
-/* Writes the note of a state anew that has moved, or whose sum the user changed. */
+/* Writes a new note if the state has moved, or if the user changed its settings. */
 static int note_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -651,7 +657,8 @@ static int note_locked(int dir, const char *path, enum known_how how, struct fau
 	return f->code;
 }
 
-/* Nobody else notes meanwhile that the state is trusted. */
+/* Notes that git tracks the state. The lock keeps other processes from noting meanwhile that
+ * the state is trusted. */
 static int taint_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -682,14 +689,14 @@ enum known_how trust_look(int dir, const char *path)
 	if (here.how && known_is_changed(&noted, path))
 		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
 	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path)))
-		/* If it fails, the next look does it. */
+		/* If this fails, the next call of trust_look() tries again. */
 		known_locked(0, note_locked, dir, path, here.how, &f);
 	return here.how;
 }
 
-/* Notes that another process has made in the meantime stay, and so does the id that other
- * users and environments have noted.  An id that came with the folder is never kept: its
- * sender could send another state with the same id. */
+/* Adds a note, and keeps the notes that another process has made meanwhile. The folder's id
+ * stays too, since other users and environments may have noted it. But an id that came with the
+ * folder is replaced: the sender of the folder could send another state with the same id. */
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -776,9 +783,9 @@ bool home_has_state(int dir)
 	return found_has(dir, "state.db");
 }
 
-/* Judges a state that was made here by whether git tracks files in it.  Files that git
- * has tracked may have been changed by it, so the state needs to be trusted again,
- * whatever git tracks later. */
+/* Judges a state that was made here: it does not count if git tracks files in it. Git may have
+ * changed the files that it tracked. So the user must trust the state again, even if git tracks
+ * no file later. */
 static enum found_why judge_tracked(int dir, const char *path)
 {
 	enum tracked is = tracked_look(path);
@@ -787,27 +794,27 @@ static enum found_why judge_tracked(int dir, const char *path)
 	if (is != TRACKED_SOME)
 		return is == TRACKED_NOTHING ? FOUND_COUNTS : FOUND_NO_INDEX;
 	if (trust_taint(dir, path, &f) < 0)
-		return FOUND_UNNOTED; /* the next look tries it again */
+		return FOUND_UNNOTED; /* the next call tries to note it again */
 	return FOUND_TRACKED;
 }
 
-/* Whether the database is the one that was there at the last look. */
+/* Whether the database is the same as at the last check. */
 static enum found_why judge_database(int dir)
 {
 	enum state_id_db is = state_id_look(dir);
 	struct fault none = { 0 };
 
 	if (is == STATE_ID_UNNAMED)
-		state_id_bind(dir, &none); /* else the next look does */
+		state_id_bind(dir, &none); /* if this fails, the next check tries again */
 	return is == STATE_ID_OTHER ? FOUND_OTHER : FOUND_COUNTS;
 }
 
-/* A known folder counts as a state even while its files are lost or being restored:
- * otherwise another state would take the folder's place without a question. */
+/* A known folder counts as a state even while its files are lost or being restored: otherwise
+ * the search would silently use another state. */
 static enum found_why judge_open(int dir, const char *path)
 {
-	/* The folder is examined before the notes are, since `init` notes a folder before
-	 * it fills it. */
+	/* The folder is examined before the notes, since `init` first notes a folder and then
+	 * fills it. */
 	bool is_state = home_has_state(dir) || found_has(dir, "restore.ready");
 	enum known_how how = trust_look(dir, path);
 	enum found_why why = FOUND_COUNTS;

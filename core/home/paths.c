@@ -64,7 +64,7 @@ bool paths_user_state(char out[4096])
 ssize_t paths_read(int dir, const char *name, int flags, char *text, size_t room,
 		   struct stat *st)
 {
-	/* A pipe or a terminal under this name must not make us wait. */
+	/* A pipe or a terminal under this name must not block this process. */
 	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
 	struct stat own = { 0 };
 	ssize_t n = -1;
@@ -83,13 +83,13 @@ bool paths_line(const char *path, char *line, size_t room)
 	if (paths_read(AT_FDCWD, path, 0, line, room, NULL) <= 0)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
-	/* Git, too, drops the carriage returns of an editor for Windows. */
+	/* Drops carriage returns that a Windows editor writes, as git does. */
 	for (size_t end = strlen(line); end && line[end - 1] == '\r';)
 		line[--end] = '\0';
 	return true;
 }
 
-/* Gives the file to the folder's owner, which matters where root has made it. */
+/* Makes the folder's owner the owner of the file. This changes a file only if root made it. */
 static int paths_give(int dir, int fd)
 {
 	struct stat st;

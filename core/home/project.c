@@ -12,7 +12,7 @@
 #include "core/home/paths.h"
 #include "core/reservation/glob.h"
 
-/* --- what git's files name --------------------------------------------------------- */
+/* --- the paths in git's files ------------------------------------------------------ */
 
 static bool same_file(const char *a, const char *b)
 {
@@ -22,8 +22,8 @@ static bool same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* The path that a file of git's names, resolved from the file's folder; false when it
- * names none. */
+/* Reads the path in one of git's files, relative to the file's folder. False if the file names
+ * no path. */
 static bool tree_follow(const char *dir, const char *name, const char *word,
 			char out[4096])
 {
@@ -42,7 +42,7 @@ bool project_git(const char *dir, char out[4096])
 	return tree_follow(dir, ".git", "gitdir: ", out);
 }
 
-/* The folder of git's that the file `.git` names, without links. */
+/* Finds git's folder that the file `.git` names; resolves links. */
 static bool follow_git(const char *dir, char out[4096])
 {
 	char path[4096];
@@ -58,7 +58,7 @@ static bool follow_common(const char *own, char out[4096])
 	return tree_follow(own, "commondir", "", path) && realpath(path, out);
 }
 
-/* Finds that folder from the top of a worktree. */
+/* Finds the git folder that all worktrees share, from the top of a worktree. */
 static bool find_common(const char *top, char out[4096])
 {
 	char path[4096];
@@ -82,8 +82,8 @@ static bool tree_is_below(const char *path, const char *dir)
 	return paths_is_in(path, dir) && strcmp(path, dir) != 0;
 }
 
-/* Whether git's own folder of a repository, without links, is that of a submodule of the worktree
- * whose top this is. */
+/* Whether `git`, a repository's own git folder without links, belongs to a submodule of the
+ * worktree with this top. */
 static bool tree_has_module(const char *top, const char *git)
 {
 	char own[4096], modules[4096];
@@ -104,10 +104,10 @@ static bool tree_counts(const char *dir)
 
 struct tree_search {
 	const char *common;
-	char *root; /* the state's place, when it is found */
+	char *root; /* gets the folder of the state */
 };
 
-/* Whether a state that is known is in the main worktree. */
+/* Whether a known state is in the main worktree. */
 static int try_known(void *with, const struct known *k)
 {
 	struct tree_search *search = with;
@@ -121,7 +121,7 @@ static int try_known(void *with, const struct known *k)
 	return 1;
 }
 
-/* Cuts a path to the folder around `.git`; false where the last name is another. */
+/* Removes `/.git` from the end of a path; false if the path ends otherwise. */
 static bool cut_git(char root[4096])
 {
 	char *end = strrchr(root, '/');
@@ -132,7 +132,7 @@ static bool cut_git(char root[4096])
 	return true;
 }
 
-/* Replaces `root`, the shared folder of a repository, by the place of that repository's
+/* Replaces `root`, the shared folder of a repository, by the folder that holds the repository's
  * state. */
 static void tree_find_root(char root[4096], struct fault *f)
 {
@@ -146,8 +146,8 @@ static void tree_find_root(char root[4096], struct fault *f)
 
 /* --- tops -------------------------------------------------------------------------- */
 
-/* The shared folder has a folder in `worktrees` for each linked worktree, whose `gitdir`
- * names the worktree's file. */
+/* Judges a linked worktree. The shared folder has a folder in `worktrees` for each linked
+ * worktree. A file `gitdir` in that folder names the worktree's `.git` file. */
 static enum top linked_top(const char *git, const char *own, char root[4096],
 			   struct fault *f)
 {
@@ -160,9 +160,10 @@ static enum top linked_top(const char *git, const char *own, char root[4096],
 	return is_known ? TOP_TREE : TOP_STRAY;
 }
 
-/* Judges a main worktree whose `.git` is a file.  Nothing in the repository need name
- * the worktree, so it has its own state, unless the repository lies in it and has one; a
- * repository elsewhere that has a state cannot be told from one that is not its own. */
+/* Judges a main worktree whose `.git` is a file. The repository may not name the worktree, so
+ * the worktree normally has its own state. If the repository lies inside the worktree and has a
+ * state, that state is used. If the repository lies elsewhere and has a state, nothing proves
+ * that it belongs to this worktree. */
 static enum top claiming_top(const char *dir, const char *own, char root[4096])
 {
 	memcpy(root, own, 4096);
@@ -188,7 +189,8 @@ enum top project_top(const char *dir, char root[4096], struct fault *f)
 
 /* --- paths ------------------------------------------------------------------------- */
 
-/* The top of the worktree around a folder, of a submodule that of the repository that it is in. */
+/* Finds the top of the worktree around a folder. For a submodule, finds the top of the
+ * repository that contains the submodule. */
 static void project_find_place(const char *here, char top[4096])
 {
 	char own[4096], around[4096], git[4096], above[4096];
@@ -239,8 +241,8 @@ bool project_at(struct project *p, const struct home *h, const char *at)
 	return true;
 }
 
-/* Resolves links in the part of a path that exists: `there` is that part, `out` the whole
- * path. */
+/* Resolves links in the part of a path that exists: `there` gets that part, `out` gets the
+ * whole path. */
 static bool project_resolve(const char *path, char there[4096], char out[4096])
 {
 	char real[PATH_MAX];
@@ -258,8 +260,8 @@ static bool project_resolve(const char *path, char there[4096], char out[4096])
 	return paths_join(out, real, path + strspn(path, "/"));
 }
 
-/* The top from which a file is told: that of the innermost worktree around it, if this is one of the
- * project's repository. */
+/* Finds the top from which a file's path is counted: the top of the innermost worktree around
+ * the file. If that worktree is not of the project's repository, the result is p->top. */
 static void top_of(const struct project *p, const char *there, char top[4096])
 {
 	project_find_place(there, top);
@@ -267,7 +269,8 @@ static void top_of(const struct project *p, const char *there, char top[4096])
 		memcpy(top, p->top, sizeof(p->top));
 }
 
-/* Finds a path as it is given, where its links lead (`real`), and the top for it. */
+/* Makes an absolute path of `given` with its links (`whole`) and one without links (`real`),
+ * and finds the top for them. */
 static bool project_find(const struct project *p, const char *given, char whole[4096],
 			 char real[4096], char top[4096])
 {

@@ -17,9 +17,9 @@ extern char **environ;
 
 enum { GRACE_MS = 10000 };
 
-/* The output goes to files, since then nothing has to be read while the child runs. */
+/* The output goes to files, so nothing has to be read while the child runs. */
 struct child {
-	int out, err; /* -1: none */
+	int out, err; /* descriptors of the files; -1: no file */
 	pid_t pid;
 };
 
@@ -66,7 +66,7 @@ static int child_start(struct child *c, const char *const *words, const char *di
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, c->out, 1);
 	posix_spawn_file_actions_adddup2(&files, c->err, 2);
-	if (held >= 0) /* a dup onto itself: the descriptor stays open at exec */
+	if (held >= 0) /* a dup onto itself keeps the descriptor open at exec */
 		posix_spawn_file_actions_adddup2(&files, held, held);
 	if (dir)
 		posix_spawn_file_actions_addchdir_np(&files, dir);
@@ -100,7 +100,8 @@ static const char *child_last_line(char *text)
 	return start ? start + 1 : text;
 }
 
-/* Whether the program ended within `ms`; 0: it is waited for as long as it takes. */
+/* Waits for the program; false if it did not end within `ms` milliseconds. 0: waits without a
+ * limit. */
 static bool child_ends(pid_t pid, int64_t ms, int *status)
 {
 	int fd = ms ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, n = 0;

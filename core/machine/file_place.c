@@ -44,7 +44,7 @@ enum file_holder file_holder(int fd)
 {
 	enum file_holder who = FILE_READ;
 
-	/* A lease that is broken at once would kill us with its default signal. */
+	/* If the lease is broken at once, its default signal would kill this process. */
 	if (fcntl(fd, F_SETSIG, SIGURG) < 0)
 		return who;
 	if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)

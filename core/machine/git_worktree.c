@@ -19,12 +19,12 @@ enum { HELD_TRIES = 100, HELD_MS = 100 };
 
 struct making {
 	struct arena *arena;
-	const char *name, *path; /* without links, as git lists it */
+	const char *name, *path; /* the path has no links, as in git's list */
 	const char *mark;
-	int lock; /* of the mark; git and its children hold the lock too; -1: none */
+	int lock; /* of the mark; git and its children also hold the lock; -1: no lock */
 	int64_t ms;
-	bool listed, locked; /* git knows a worktree at `path`; and still makes it */
-	bool ended; /* git was ended: its children may still write */
+	bool listed, locked; /* git lists a worktree at `path`; git has locked it */
+	bool ended; /* git was killed, so its children may still write */
 };
 
 static bool git_worktree_is_there(const struct making *m, const char *below)
@@ -89,7 +89,8 @@ static int git_list(struct making *m, struct fault *f)
 
 /* --- the mark ---------------------------------------------------------------------- */
 
-/* Whether the mark at its path is the file that this call has open: another call removes it. */
+/* Whether the mark at its path is still the file that this call has open. Another call may have
+ * removed the mark. */
 static bool holds_mark(const struct making *m)
 {
 	struct stat open, there;
@@ -98,7 +99,8 @@ static bool holds_mark(const struct making *m)
 	       open.st_dev == there.st_dev && open.st_ino == there.st_ino;
 }
 
-/* Opens the mark.  `half`: another call made the mark.  True unless that has removed it. */
+/* Opens the mark. `half`: another call made the mark. False if the other call has removed the
+ * mark meanwhile. */
 static bool open_mark(struct making *m, bool *half)
 {
 	const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
@@ -110,7 +112,8 @@ static bool open_mark(struct making *m, bool *half)
 	return m->lock >= 0 || !*half || errno != ENOENT;
 }
 
-/* Takes the mark, once git is gone that an ended call started. */
+/* Takes the mark. If an earlier call was ended, its git process holds the mark until that
+ * process ends. */
 static int git_worktree_take_mark(struct making *m, bool *half, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = HELD_MS * 1000000L };
@@ -137,7 +140,8 @@ static int git_worktree_take_mark(struct making *m, bool *half, struct fault *f)
 		m->mark);
 }
 
-/* Removes the mark durably: a worktree with a mark is removed with all work in it. */
+/* Removes the mark from the disk. If the mark stayed, a later call would remove the worktree
+ * with all work in it. */
 static int drop_mark(const struct making *m, struct fault *f)
 {
 	if (unlink(m->mark) == 0 && dir_sync_above(m->mark) == 0)
@@ -148,8 +152,9 @@ static int drop_mark(const struct making *m, struct fault *f)
 
 /* --- the worktree ------------------------------------------------------------------ */
 
-/* Whether git had made the worktree when git was ended.  If the worktree differs from its
- * branch, a power failure may have taken files, or somebody works in the worktree. */
+/* Whether git had made the whole worktree before git was killed. If the worktree differs from
+ * its branch, fills a fault: files may be lost after a power failure, or somebody works in the
+ * worktree. */
 static bool git_worktree_is_made(struct making *m, struct fault *f)
 {
 	const char *const words[] = {
@@ -179,8 +184,8 @@ static int git_worktree_refuse_place(const struct making *m, struct fault *f)
 			     "another agent.");
 }
 
-/* Removes a worktree that git has not made whole, and its branch unless that has work.
- * Refuses to touch a worktree of another repository. */
+/* Removes an incomplete worktree, and also its branch if the branch holds no work. Refuses to
+ * touch a worktree of another repository. */
 static int remove_half(struct making *m, struct fault *f)
 {
 	const char *const tree[] = { "git",     "worktree", "remove", "--force",
@@ -195,7 +200,8 @@ static int remove_half(struct making *m, struct fault *f)
 	return f->code;
 }
 
-/* Whether the place is the worktree already, or holds something else, which is refused. */
+/* Whether there is a file or folder at the worktree's path. Fills a fault if that is not the
+ * worktree. */
 static bool worktree_is_taken(const struct making *m, struct fault *f)
 {
 	if (!git_worktree_is_there(m, ""))
@@ -205,7 +211,7 @@ static bool worktree_is_taken(const struct making *m, struct fault *f)
 	return true;
 }
 
-/* Has git forget a worktree whose folder is gone. */
+/* Makes git forget a worktree whose folder is missing. */
 static int forget_gone(struct making *m, struct fault *f)
 {
 	const char *const forget[] = { "git", "worktree", "remove", m->path, NULL };
@@ -242,8 +248,8 @@ static bool has_commit(struct making *m, struct fault *f)
 	return git_has(m, words, f);
 }
 
-/* git leaves no worktree where its checkout fails, and a whole one where only the
- * repository's hook fails. */
+/* Judges how `git worktree add` ended. If the checkout fails, git leaves no worktree. If only
+ * the repository's hook fails, git leaves a whole worktree, which is a success. */
 static int judge_add(struct making *m, struct child_end *end, struct fault *f)
 {
 	struct fault why = { 0 };
@@ -294,7 +300,7 @@ static int git_worktree_make_tree(struct making *m, bool half, const char **said
 		return keep_tree(m, f);
 	if (f->code || (half && remove_half(m, f)))
 		return f->code;
-	/* Another call may have made the worktree since this one has looked. */
+	/* Another call may have made the worktree after this call checked the path. */
 	if (!half && (worktree_is_taken(m, f) || forget_gone(m, f))) {
 		drop_mark(m, &ignored);
 		return f->code;
@@ -319,7 +325,7 @@ int git_worktree_make(const char *name, const char *path, int64_t ms, struct are
 				 strerror(errno));
 	m.path = arena_printf(a, "%s%s", real, slash);
 	m.mark = arena_printf(a, "%s.making", m.path);
-	/* A place that is taken gets no mark: what has a mark may be removed. */
+	/* If the path is in use, no mark is made: a folder with a mark may be removed. */
 	if (access(m.mark, F_OK) && (git_list(&m, f) || worktree_is_taken(&m, f)))
 		return f->code;
 	if (git_worktree_take_mark(&m, &half, f) == 0 && git_list(&m, f) == 0)

@@ -1,9 +1,11 @@
 /*
- * git_worktree - worktrees of a person's git repository, for agents that work beside him.
+ * git_worktree - worktrees of a person's git repository, for agents that work beside the
+ * person.
  *
- * git makes them: filters, sparse checkouts, hooks and object formats are git's alone.  A
- * worktree counts only when its checkout is whole and on the disk.  Until then the file
- * PATH.making stands beside it, and the next call removes what is there and begins anew.
+ * git makes the worktrees, so filters, sparse checkouts, hooks and object formats work as in
+ * git. A worktree counts only if its checkout is complete and on the disk. Until then the file
+ * PATH.making is beside the worktree. The next call then removes the incomplete worktree and
+ * begins anew.
  */
 #ifndef CORE_MACHINE_GIT_WORKTREE_H
 #define CORE_MACHINE_GIT_WORKTREE_H
@@ -13,10 +15,11 @@
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
-/* Makes a worktree of the repository in which this process is, at `path`, which is absolute,
- * on the branch `name`: a new one from HEAD, or the one that is there.  A worktree that is
- * there is kept.  git has `ms` milliseconds.  `said` is text that git printed and a person
- * should see, also with a fault; in the arena, NULL: none.  0 or a fault. */
+/* Makes a worktree at `path`, which is absolute, for the repository around the working
+ * directory. The worktree is on the branch `name`: the existing branch, or a new branch from
+ * HEAD. An existing worktree is kept. git may run for `ms` milliseconds. `said` gets text of
+ * git's that a person should see, even after a fault; the text is in the arena; NULL: no text.
+ * Returns 0 or a fault. */
 int git_worktree_make(const char *name, const char *path, int64_t ms, struct arena *a,
 		      const char **said, struct fault *f);
 

@@ -21,7 +21,8 @@ static int machine_copy_failed(struct fault *f, const char *what, const char *na
 			 strerror(errno));
 }
 
-/* The fault about an entry that the caller may not read: an agent may have closed it. */
+/* Fills the fault about an entry that cannot be read; an agent may have removed the right to
+ * read it. */
 static int machine_copy_unread(int dir, const char *name, struct fault *f)
 {
 	char itself[40], folder[200] = "";
@@ -33,7 +34,7 @@ static int machine_copy_unread(int dir, const char *name, struct fault *f)
 			 strerror(error), *folder ? ", in " : "", folder);
 }
 
-/* A range by way of this process, where the kernel cannot between these two files. */
+/* Copies a range through this process, for files between which the kernel cannot copy. */
 static int copy_by_hand(int from, int to, off_t at, off_t end)
 {
 	char buffer[64 << 10];
@@ -63,7 +64,7 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	return n < 0 ? copy_by_hand(from, to, in, end) : 0;
 }
 
-/* The kernel shares blocks where it can; else it copies what is data, and holes stay
+/* Lets the kernel share the blocks if possible. Else copies only the data, and holes stay
  * holes. */
 static int copy_bytes(int from, int to, off_t size)
 {
@@ -82,7 +83,8 @@ static int copy_bytes(int from, int to, off_t size)
 	return at < 0 && errno != ENXIO ? -1 : ftruncate(to, size);
 }
 
-/* A file that changes hands does not take along whose rights it gives. */
+/* The mode for the copy. If the copy has another owner than the file, the copy gets no setuid
+ * and setgid bits. */
 static mode_t mode_for(const struct stat *st)
 {
 	return st->st_mode & (st->st_uid == geteuid() ? 07777 : 01777);
@@ -106,8 +108,8 @@ static int copy_content(int from, int to_dir, const char *name, struct fault *f)
 	return rc;
 }
 
-/* Copies a regular file from one open directory to another, where the name must not exist; a
- * link is not followed.  A pipe that has taken the file's place must not hold this up. */
+/* Copies a regular file from one open directory to another, in which the name must not exist. A
+ * link is not followed. If a pipe has replaced the file, the open does not block. */
 static int machine_copy_file(int from_dir, int to_dir, const char *name, struct fault *f)
 {
 	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -135,13 +137,13 @@ static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f
 
 /* --- trees ----------------------------------------------------------------------- */
 
-/* A directory on the way down: it has two descriptors only while the walk stands in it,
- * so that no tree is too deep; the way back up is `..`, and has to lead where the walk
- * came from. */
+/* A directory on the walk down a tree. Only the current directory has its two descriptors open,
+ * so no tree is too deep. The walk goes up through `..`, and checks that `..` is the directory
+ * from which it came. */
 struct level {
 	struct level *up;
 	struct stat in, out;
-	char *names; /* of the entries, each with its NUL; then an empty name */
+	char *names; /* the entries' names, each with a NUL, then an empty name */
 	char *next;
 	size_t size;
 };
@@ -149,9 +151,9 @@ struct level {
 struct copying {
 	struct level *level;
 	int in, out;
-	const char *except; /* in the topmost */
-	const char *home; /* left out with all other states; NULL: no state is left out */
-	struct stat top, own; /* of the folder that is made, and of `home` */
+	const char *except; /* name that is left out of the topmost directory */
+	const char *home; /* a state's folder: skip all states; NULL: copy states */
+	struct stat top, own; /* of the new folder, and of `home` */
 	int64_t left_out;
 };
 
@@ -244,9 +246,9 @@ static bool machine_copy_is_same(int fd, const struct stat *want)
 	return fd >= 0 && fstat(fd, &st) == 0 && is_one(&st, want);
 }
 
-/* Sets mode and times of a copied directory, last: new entries change the times.  The
- * owner may write in the topmost directory; an agent may write in a whole copy of a
- * person's folder. */
+/* Sets the mode and times of a copied directory. This is the last step, since new entries
+ * change the times. The owner gets the right to write in the topmost directory, and in all
+ * directories of a copy of a person's folder. */
 static int finish_dir(const struct copying *c)
 {
 	const struct stat *st = &c->level->in;
@@ -276,8 +278,9 @@ static int machine_copy_leave(struct copying *c, struct fault *f)
 	return f->code;
 }
 
-/* Whether the folder is a state: a reader of its secret may do in it what its owner may.
- * A link is followed where machine_copy_enter() does: at the topmost folder only. */
+/* Whether the folder is a state. States are not copied, since a reader of a state's secret has
+ * all rights of the state's owner. A link is followed only at the topmost folder, as in
+ * machine_copy_enter(). */
 static bool machine_copy_is_state(int dir, const char *name)
 {
 	const int follow = dir == AT_FDCWD ? 0 : O_NOFOLLOW;
@@ -290,7 +293,8 @@ static bool machine_copy_is_state(int dir, const char *name)
 	return is;
 }
 
-/* A folder that holds its own copy would be copied without end. */
+/* Whether a folder must not be copied: it is a state, or the new folder itself, which would be
+ * copied without end. */
 static bool machine_copy_is_closed(const struct copying *c, const char *name,
 				   const struct stat *st)
 {
@@ -345,7 +349,7 @@ static int copy_all(struct copying *c, struct fault *f)
 	return rc;
 }
 
-/* Opens both folders.  A state is refused, also where a person names it. */
+/* Opens both folders. Refuses a state, even if a person names it as the source. */
 static int machine_copy_begin(struct copying *c, const char *from, const char *to,
 			      struct fault *f)
 {
@@ -363,7 +367,7 @@ static int machine_copy_begin(struct copying *c, const char *from, const char *t
 	return f->code;
 }
 
-/* Leaves the directories of a failed copy. */
+/* Closes the directories of a failed copy and frees their levels. */
 static void machine_copy_give_up(struct copying *c)
 {
 	while (c->level)

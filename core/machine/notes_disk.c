@@ -46,7 +46,7 @@ int notes_open(int root, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
-		/* All paths stay on one file system, so that every rename there works. */
+		/* All paths stay on one file system, so that every rename works. */
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
 			   RESOLVE_NO_XDEV,
 	};
@@ -69,7 +69,7 @@ int notes_root(const struct notes_disk *d, bool make)
 	return fd;
 }
 
-/* Opens one folder of a path; a folder made here is synced into its parent. */
+/* Opens one folder of a path; a new folder is synced into its parent folder. */
 static int notes_disk_step_into(int dir, const char *name, bool make)
 {
 	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
@@ -126,7 +126,7 @@ int notes_stamp(int dir, const char *name, struct note_stamp *out)
 	return S_ISREG(st.st_mode) ? 1 : -1;
 }
 
-/* Opens a note to read: a descriptor, -1, or -2 where there is none. */
+/* Opens a note to read: returns a descriptor, -1, or -2 if there is no such note. */
 static int open_note(const struct notes_disk *d, const char *path, struct stat *st,
 		     struct fault *f)
 {
@@ -205,16 +205,16 @@ struct tour {
 	notes_each *each;
 	void *with;
 	struct fault *fault;
-	size_t most; /* bytes of a path */
-	bool hidden; /* are seen */
+	size_t most; /* most bytes of a path */
+	bool hidden; /* the walk visits hidden entries too */
 	char path[NOTE_PATH + 128];
 	int depth;
 };
 
 static int tour_folder(struct tour *t, int fd, size_t len);
 
-/* The entry at t->path, whose name begins at `at`.  An entry that has gone meanwhile is passed
- * over. */
+/* Visits the entry at t->path, whose name begins at the offset `at`. An entry that was removed
+ * meanwhile is skipped. */
 static int tour_path(struct tour *t, int dir, size_t at)
 {
 	struct note_entry entry = { .path = t->path };
@@ -263,7 +263,7 @@ static int tour_entry(struct tour *t, int dir, const char *name, size_t len)
 	return rc == NOTES_ENTER ? 0 : rc;
 }
 
-/* Closes `fd`. */
+/* Visits all entries of the folder `fd`, and closes `fd`. */
 static int tour_folder(struct tour *t, int fd, size_t len)
 {
 	DIR *dir = fdopendir(fd);
@@ -314,7 +314,7 @@ static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 	return rc ? rc : 1;
 }
 
-/* --- all of it -------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------- */
 
 void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
 {

@@ -8,22 +8,23 @@
 
 #define NOTES_STAGE ".cadre-notes"
 
-/* Makes a fault from errno; `what` was being done to `path`. */
+/* Fills a fault from errno; `what` is the action that failed on `path`. */
 int notes_fault(struct fault *f, const char *what, const char *path);
 
-/* The vault's root, opened to its owner if it is closed to him: a descriptor, -1 with
- * errno. */
+/* Opens the vault's root, and with `make` makes it if it is missing. Returns a descriptor, or
+ * -1 with errno. */
 int notes_root(const struct notes_disk *d, bool make);
 
-/* openat2() that neither leaves `root` and its file system nor follows a symlink;
- * -1 with errno. */
+/* Opens a path below `root`; neither leaves `root` and its file system nor follows a symlink.
+ * Returns -1 with errno on failure. */
 int notes_open(int root, const char *path, int flags);
 
-/* The folder that holds `path` (made if `make`), and the name there. */
+/* Opens the folder that holds `path`, and with `make` makes missing folders. `*name` gets the
+ * last name of the path. */
 int notes_folder(int root, const char *path, bool make, const char **name);
 
-/* The stamp of a regular file: 1, 0 if there is no such name, or -1 with errno.  EEXIST:
- * the name is no regular file. */
+/* Reads the stamp of a regular file. Returns 1, 0 if there is no such name, or -1 with errno.
+ * EEXIST: the name is no regular file. */
 int notes_stamp(int dir, const char *name, struct note_stamp *out);
 
 bool notes_same(const struct note_stamp *a, const struct note_stamp *b);
@@ -48,7 +49,7 @@ int notes_drop(const void *self, const char *staged, struct fault *f);
 /* notes_trash.c: */
 bool notes_is_trashed(const char *path);
 int notes_forget(const void *self, const char *name, struct fault *f);
-/* Removes the folders of a path in the trash that are empty. */
+/* Removes the empty folders above a path in the trash. */
 void notes_clear_trash(int root, const char *path);
 
 #endif

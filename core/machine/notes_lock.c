@@ -1,4 +1,4 @@
-/* notes_lock - a lock that lets a single writer at a path at a time. */
+/* notes_lock - a lock that lets only one writer at a time change a path. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,26 +14,27 @@
 #include "storage/byte_lock.h"
 #include "storage/lock_holder.h"
 
-enum { WAIT_MS = 10000 }; /* a holder that is stopped must not stop a host's threads */
+enum { WAIT_MS = 10000 }; /* a suspended holder must not block threads for ever */
 
-/* An offset that a file can have, and an even one: the byte behind it is its queue. */
+/* The byte of a path: a valid file offset, and even. The next byte is the queue of those who
+ * wait for this byte. */
 uint64_t notes_lock_byte(const char *path)
 {
 	return hash_text(path) >> 2 & ~UINT64_C(1);
 }
 
-/* A byte that is to be locked, alone (F_WRLCK) or together with others (F_RDLCK). */
+/* A byte to lock: by one holder (F_WRLCK) or by several (F_RDLCK). */
 struct want {
 	uint64_t byte;
 	short type;
 };
 
-/* Up to two folders, then up to two notes in them. */
+/* At most two folders, then at most two notes in them. */
 enum { WANTS = 4 };
 
-/* Locks the byte, waiting until `end` (0: not at all).  The first waiter holds the next
- * byte, and all other waiters queue there.  So a writer that comes again at once
- * overtakes nobody. */
+/* Locks the byte; waits until `end` (0: does not wait). The first waiter holds the next byte,
+ * and all other waiters wait for that byte. So a writer that asks again at once does not
+ * overtake a waiter. */
 static int take_byte(int fd, const struct want *w, int64_t end)
 {
 	const int64_t at = (int64_t)w->byte, queue = at | 1;
@@ -56,8 +57,8 @@ static int notes_lock_take_bytes(int fd, const struct want *wants, int n, int64_
 	return 0;
 }
 
-/* Adds one or two bytes (0: none), the lower byte first.  All callers lock in this order,
- * and folders before notes, so no two callers wait for each other. */
+/* Adds the bytes `a` and `b` (0: no byte), the lower byte first. All callers lock in this
+ * order, and folders before notes, so no two callers wait for each other. */
 static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short type)
 {
 	const uint64_t first = a < b ? a : b, second = a < b ? b : a;
@@ -90,8 +91,9 @@ static uint64_t folder_byte(const char *path)
 	return path[6 + n] ? team_byte(path + 6, n) : 0;
 }
 
-/* The fault of a writer who did not get the locks.  It names the process that is in the way
- * if it `waited`: a search through /proc is too slow for one who only tries. */
+/* Fills the fault of a writer that did not get the locks. If the writer `waited`, the fault
+ * names the process that holds a lock. A writer that does not wait gets no name, since the
+ * search through /proc is slow. */
 static int held_fault(int fd, const struct want *wants, int n, bool waited,
 		      struct fault *f)
 {
@@ -113,8 +115,8 @@ static int held_fault(int fd, const struct want *wants, int n, bool waited,
 	return f->code;
 }
 
-/* Opens the file of the locks.  A reader does not make the file, since root may read
- * another user's state. */
+/* Opens the file of the locks. A reader does not make the file: root may read another user's
+ * state, and must not make files in it. */
 static int open_lock(const struct notes_disk *d, bool make)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
@@ -124,7 +126,7 @@ static int open_lock(const struct notes_disk *d, bool make)
 	return open(path, make ? flags | O_CREAT : flags, 0600);
 }
 
-/* Locks bytes of `fd`, which is closed when that fails. */
+/* Locks bytes of `fd`; on failure closes `fd`. */
 static int lock_bytes(int fd, const struct want *wants, int n, bool wait, struct fault *f)
 {
 	const int64_t end = wait ? clock_steady_ms() + WAIT_MS : 0;
@@ -181,7 +183,7 @@ int notes_lock_staged(const void *self, const char *staged, struct fault *f)
 {
 	const char *name = strrchr(staged, '/');
 	uint64_t byte = name ? strtoull(name + 1, NULL, 16) & ~UINT64_C(1)
-			     : 0; /* a former version has named odd ones */
+			     : 0; /* a former version used odd bytes too */
 
 	return lock_bytes(open_lock(self, true), &(struct want){ byte, F_WRLCK }, 1,
 			  false, f);

@@ -1,4 +1,4 @@
-/* notes_stage - changes on their way into place. */
+/* notes_stage - writes changed notes to a stage, then moves them to their paths. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@ static int open_stage(int root)
 			       : notes_open(root, NOTES_STAGE, O_RDONLY | O_DIRECTORY);
 }
 
-/* A new file in the stage with `content`, synced; private, or with the mode of what
- * it will replace. */
+/* Makes a new file with `content` in the stage and syncs it. The file gets the mode `mode` of
+ * the note that it will replace; -1: the file is private. */
 static int notes_stage_fill(int stage, const char *name, int mode,
 			    const struct text *content, struct note_stamp *stamp)
 {
@@ -95,11 +95,11 @@ int notes_stage(const void *self, const char *path, const struct text *content,
 	return rc;
 }
 
-/* --- making ------------------------------------------------------------------------ */
+/* --- moving ------------------------------------------------------------------------ */
 
-/* The folders of a move, open, and the names there. */
+/* The open folders of a move, and the names in these folders. */
 struct ends {
-	int root, from, to; /* to -1: it is removed */
+	int root, from, to; /* `to` -1: the file is removed */
 	const char *from_name, *to_name;
 };
 
@@ -112,8 +112,8 @@ static void close_ends(struct ends *e)
 			close(all[i]);
 }
 
-/* Opens both folders of a move: 1; 0 when there is nothing to move from, since the move
- * was done before, or the folder that it went to is gone by now; -1 with errno. */
+/* Opens both folders of a move and returns 1. Returns 0 if there is nothing to move: the move
+ * was made before, perhaps into a folder that was removed since. Returns -1 with errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {
@@ -135,19 +135,19 @@ static int open_ends(const struct notes_disk *d, const struct note_move *m,
 	return 1;
 }
 
-/* Whether a program has it open for writing: its text is yet to come. */
+/* Whether a program has the file open for writing, so that more text may follow. */
 static bool held_open(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool held = fd >= 0 && file_holder(fd) == FILE_WRITTEN;
 
 	if (fd >= 0)
-		close(fd); /* and the lease with it */
+		close(fd); /* this ends the lease too */
 	return held;
 }
 
-/* Removes the file that the exchange took out if that is the one that was to be
- * replaced; a file that somebody else put there meanwhile is kept. */
+/* Removes the old file, which the exchange has moved out, if it is the file that the caller
+ * meant to replace. A file that somebody else wrote meanwhile is kept beside the new file. */
 static int notes_stage_settle(const struct ends *e, const struct note_move *m)
 {
 	struct note_stamp out;
@@ -171,15 +171,15 @@ static int move_between(const struct ends *e, const struct note_move *m)
 	int rc = notes_stamp(e->from, e->from_name, &now);
 
 	if (rc < 0)
-		return errno == EEXIST ? 0 : -1; /* another's folder by now */
+		return errno == EEXIST ? 0 : -1; /* now a folder of somebody else */
 	if (rc == 1 && notes_same(&now, &m->is)) {
 		if (!m->to)
 			return unlinkat(e->from, e->from_name, 0);
 		rc = file_exchange(e->from, e->from_name, e->to, e->to_name);
 		return rc > 0 ? notes_stage_settle(e, m) : rc;
 	}
-	/* The new file is in its place already; the exchange may have left the old
-	 * one in the stage. */
+	/* The new file is already at its path. The exchange may have left the old file in the
+	 * stage. */
 	return rc == 1 && is_in_stage(m) ? notes_stage_settle(e, m) : 0;
 }
 
@@ -219,7 +219,7 @@ bool notes_made(const void *self, const struct note_move *m)
 	return made;
 }
 
-/* --- what is left ------------------------------------------------------------------- */
+/* --- staged files that are left ----------------------------------------------------- */
 
 static int list_stage(DIR *dir, notes_each *each, void *with, struct fault *f)
 {

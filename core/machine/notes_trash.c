@@ -1,4 +1,4 @@
-/* notes_trash - removes notes that a vault's trash has kept, and its empty folders. */
+/* notes_trash - removes notes from a vault's trash, and empty folders of the trash. */
 #include <fcntl.h>
 #include <errno.h>
 #include <stdio.h>

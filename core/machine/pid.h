@@ -1,27 +1,27 @@
 /*
  * pid - processes that outlive the host that started them.
  *
- * A pid alone says nothing, since it is used again: it is believed only
- * together with the time at which its process started and the boot of the
- * machine.  A signal goes through a descriptor that pins what was looked at.
+ * A pid alone is not enough, since the system uses pids again. A pid counts only together with
+ * the start time of its process and the boot id of the machine. A signal is sent through a
+ * descriptor, so it reaches exactly the process that was checked.
  */
 #ifndef CORE_MACHINE_PID_H
 #define CORE_MACHINE_PID_H
 
 #include "core/machine/backend.h"
 
-/* The process that has this pid now; `start` is 0 when there is none. */
+/* The process that has this pid now; `start` is 0 if there is no such process. */
 void pid_find(int64_t pid, struct process *process);
-/* The parent of a process, by which the process was started or taken over; 0: none. */
+/* The parent of a process: the process that started or adopted it; 0: there is no parent. */
 int64_t pid_parent(int64_t pid);
 bool pid_alive(const struct process *process);
-/* Whether a signal has stopped a process that is alive. */
+/* Whether the process lives, but is suspended by a signal. */
 bool pid_stopped(const struct process *process);
-/* Whether the process ended with the machine, which has started anew since. */
+/* Whether the machine was rebooted after the process started, so that the process has ended. */
 bool pid_rebooted(const struct process *process);
-/* Sends a signal; a process that is gone is success. */
+/* Sends a signal; also succeeds if the process has ended. */
 int pid_send(const struct process *process, int number, struct fault *f);
-/* Sends SIGTERM, or SIGKILL when `now`. */
+/* Sends SIGTERM, or with `now` SIGKILL. */
 int pid_stop(const struct process *process, bool now, struct fault *f);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * process - workspaces that are directories, with a guest as a process.
  *
- * A copy is made under another name, and renamed when the copy is whole and on the disk.
- * So an existing directory is whole, after a power failure too (storage/durable.h).  The
- * guest gets a session of its own and outlives the host.
+ * A copy is made under another name, and renamed when the copy is complete and on the disk. So
+ * an existing directory is complete, even after a power failure (storage/durable.h). The guest
+ * gets its own session and outlives the host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +24,11 @@
 #include "storage/durable.h"
 
 /*
- * guest_state - the folder of a process guest's own files: its accepted commands, its
- * variables, its lock.
+ * guest_state - the folder of a process guest's own files: the accepted commands, the variables
+ * and the lock.
  *
- * HOME/guests/ID, beside the workspaces and out of reach of what is done in them:
- * git, copies, snapshots, file operations.
+ * The folder is HOME/guests/ID, outside of the workspaces. So git, copies, snapshots and file
+ * operations in a workspace do not touch it.
  */
 
 static int guest_state_failed(struct fault *f, const char *what, const char *path)
@@ -62,7 +62,7 @@ static int guest_state_make_parent(struct arena *a, const struct workspace_spec 
 	return dir_make(path, 0700) ? guest_state_failed(f, "make", path) : 0;
 }
 
-/* Makes the folder of the guest's files, or accepts the folder that is there. */
+/* Makes the folder of the guest's files, or accepts an existing folder. */
 static int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
@@ -77,8 +77,8 @@ static int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Writes the stamp of a workspace that is whole: later changes there are work (see
- * core/machine/work.h).  An existing stamp stays, unless `anew`. */
+/* Writes the stamp of a complete workspace. Changes after the stamp count as work (see
+ * core/machine/work.h). Without `anew`, an existing stamp is kept. */
 static int guest_state_stamp(const struct workspace_spec *spec, bool anew,
 			     struct fault *f)
 {
@@ -134,7 +134,7 @@ static bool process_is_there(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Syncs the name of an existing directory: the process that gave the name may have been
+/* Syncs the name of an existing directory. The process that made the directory may have been
  * killed before the name was on the disk. */
 static int sync_name(const char *path, struct fault *f)
 {
@@ -153,7 +153,7 @@ static int copy_source(const struct workspace_spec *spec, const char *to, struct
 				 spec->source);
 	if (spec->parent || !spec->home || trash_is_entry(spec->home, spec->source))
 		return tree_copy(spec->source, to, ".cadre", spec->left_out, f);
-	/* The folder may have become another one since it was given. */
+	/* The folder may have changed since the caller named it. */
 	if (golden_check(spec->source, "", f))
 		return f->code;
 	return tree_copy_golden(spec->source, to, spec->home, spec->left_out, f);
@@ -187,7 +187,8 @@ static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 	return rc ? rc : sync_name(spec->path, f);
 }
 
-/* A workspace that is made, less the copy of a snapshot, which no guest works in. */
+/* Copies a workspace. The copy for a snapshot (without spec->home) gets no stamp, since no
+ * guest works in that copy. */
 static int process_fork(const struct workspace_spec *spec, struct fault *f)
 {
 	int rc = copy_whole(spec, f);
@@ -235,7 +236,7 @@ static int process_snapshot(const struct workspace_spec *spec, const char *id,
 	return f->code;
 }
 
-/* Moves a folder into the trash, or removes what that does not take. */
+/* Moves a folder into the trash. If the trash does not take the folder, removes it. */
 static int put_away(const struct workspace_spec *spec, const char *path, struct fault *f)
 {
 	if (spec->trash &&
@@ -254,8 +255,8 @@ static int process_forget(const struct workspace_spec *spec, const char *id,
 	return f->code;
 }
 
-/* Moves a folder durably.  After a power failure it may be at both places, but never at
- * none. */
+/* Moves a folder durably. After a power failure the folder may be at both paths, but is always
+ * at one of them. */
 static int process_move(const char *from, const char *to, struct fault *f)
 {
 	if (rename(from, to) == 0 && dir_sync_above(to) == 0 && dir_sync_above(from) == 0)
@@ -263,9 +264,9 @@ static int process_move(const char *from, const char *to, struct fault *f)
 	return fault_set(f, FAULT_IO, "", "cannot make %.180s: %s", to, strerror(errno));
 }
 
-/* A copy takes the directory's place, except for its `.cadre`, which stays: no snapshot
- * holds that folder.  As long as `old` exists this has to be finished, whatever was made in
- * its place meanwhile. */
+/* Puts the copy `new` at the directory's path. The directory's `.cadre` stays, since no
+ * snapshot holds that folder. As long as `old` exists, the restore is unfinished. It must be
+ * finished even if a new directory was made at the path meanwhile. */
 static int change_places(struct arena *a, const struct workspace_spec *spec,
 			 const char *new, const char *old, struct fault *f)
 {
@@ -280,9 +281,9 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 	return guest_state_stamp(spec, true, f) ? f->code : put_away(spec, old, f);
 }
 
-/* A folder `old` means that `new` is whole, so `new` is synced before `old` is made.  The
- * row is told when `old` is in the trash: else the next restore would finish this one
- * instead. */
+/* Restores a snapshot. A folder `old` means that `new` is complete, so `new` is synced before
+ * `old` is made. The workspace's row is changed only after `old` is in the trash: otherwise the
+ * next restore would finish this restore instead. */
 static int process_restore(const struct workspace_spec *spec, const char *id,
 			   struct fault *f)
 {
@@ -302,7 +303,7 @@ static int process_restore(const struct workspace_spec *spec, const char *id,
 	return f->code;
 }
 
-/* --- the end --------------------------------------------------------------------- */
+/* --- removal --------------------------------------------------------------------- */
 
 static int process_keep(const struct workspace_spec *spec, int64_t now_ms,
 			const struct trash_bounds *bounds, struct fault *f)
@@ -336,10 +337,10 @@ static int process_destroy(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* --- processes --------------------------------------------------------------------- */
+/* --- guest processes --------------------------------------------------------------- */
 
-/* The host's own environment, less what says which cadre it is, plus the
- * workspace's own door. */
+/* The guest's environment: the host's variables, without those that describe the host's own
+ * cadre, plus those of the workspace's door, team and agent. */
 static char **make_env(const struct workspace_spec *spec, struct arena *a)
 {
 	char **env = NULL;
@@ -387,7 +388,7 @@ static char **make_words(const struct workspace_spec *spec, struct arena *a)
 	return copy;
 }
 
-/* The guest stands alone: its own session, nothing of ours open. */
+/* Starts the guest in its own session, without open descriptors of the host. */
 static int process_spawn(const struct workspace_spec *spec, struct arena *a, pid_t *pid)
 {
 	return child_detach(pid, spec->program ? spec->program : "/proc/self/exe",
@@ -408,7 +409,7 @@ static int process_start(const struct workspace_spec *spec, struct process *proc
 	if (dir_have(spec->sockets, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->sockets,
 				 strerror(errno));
-	/* A folder that was lost is made anew. */
+	/* A lost folder is made anew. */
 	if (!is_folder(guest_state_path(&a, spec)))
 		guest_state_make(spec, f);
 	rc = f->code ? 0 : process_spawn(spec, &a, &pid);
@@ -430,7 +431,8 @@ static bool process_deaf(const struct workspace_spec *spec, const struct process
 	return access(door, F_OK) != 0;
 }
 
-/* The process that holds the lock of a guest's own folder; a living guest always does. */
+/* Finds the process that holds the lock of a guest's own folder. A living guest always holds
+ * that lock. */
 static pid_t lock_holder(const char *path)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -444,8 +446,8 @@ static pid_t lock_holder(const char *path)
 	return all.l_pid;
 }
 
-/* Finds a guest by its lock.  The same process holds the lock before and after its start
- * time is read, so the time is that process's. */
+/* Finds a guest by its lock. Checks that the same process holds the lock before and after its
+ * start time is read, so the start time is of that process. */
 static bool process_seek(const char *home, const char *id, struct process *p)
 {
 	struct arena a = { 0 };
@@ -480,8 +482,8 @@ const struct backend backend_process = {
 };
 
 /*
- * folder - a workspace that is a folder of a person's: its guest works there, and leaves it
- * as it is when it ends.
+ * folder - a workspace that is a person's folder. The guest works in that folder, and the
+ * folder stays when the workspace ends.
  */
 
 static int folder_make(const struct workspace_spec *spec, struct fault *f)
@@ -526,7 +528,7 @@ const struct backend backend_folder = {
 };
 
 /*
- * attach - guests that run already: cadre neither starts nor ends them.
+ * attach - guests that already run; cadre neither starts nor ends them.
  */
 
 static int attach_nothing(const struct workspace_spec *spec, struct fault *f)

@@ -1,18 +1,19 @@
 /*
- * starter - marks in the environment of being inside whoever started cadre.
+ * starter - environment variables that tell cadre which program started it.
  *
- * A host, a guest or an agent's program is not inside the git hook, the agent's client or the
- * terminal that happened to start it: git would act on that hook's repository, a client would
- * refuse to start or report to another session.  Settings of a person stay: folders, keys,
- * providers, proxies, names of authors.
+ * Such variables are marks of a git hook, an agent's client or a terminal. A host, a guest or
+ * an agent's program does not belong to the program that started it, so it must not keep these
+ * marks. Otherwise git would act on the hook's repository, and a client would refuse to start
+ * or report to another session. A person's settings are kept: folders, keys, providers,
+ * proxies, names of authors.
  */
 #ifndef CORE_MACHINE_STARTER_H
 #define CORE_MACHINE_STARTER_H
 
 #include <stdbool.h>
 
-/* Removes the marks of git and of agents' clients from this process's environment; those of a
- * terminal too if this process `outlives` it. */
+/* Removes the marks of git and of agents' clients from this process's environment; if this
+ * process `outlives` the terminal, also removes the terminal's marks. */
 void starter_forget(bool outlives);
 
 #endif

@@ -20,8 +20,8 @@
 
 /* --- entries ------------------------------------------------------------------------- */
 
-/* Milliseconds of a name that begins with a stamp as clock_stamp() writes it; -1: it does
- * not. */
+/* The time in milliseconds of a name that begins with a stamp of clock_stamp(); -1: the name
+ * begins otherwise. */
 static int64_t stamp_read(const char *name)
 {
 	struct tm tm = { 0 };
@@ -32,8 +32,8 @@ static int64_t stamp_read(const char *name)
 		       : -1;
 }
 
-/* The ending of the name of a VM's entry.  A workspace's own name ends with four digits, and so
- * never like this. */
+/* The ending of the name of a VM's entry. A workspace's own name ends with four digits, so it
+ * never ends with `.vm`. */
 #define VM_END ".vm"
 enum { VM_END_LEN = sizeof(VM_END) - 1 };
 
@@ -70,14 +70,15 @@ static int trash_newest_first(const void *a, const void *b)
 	return (x->moved_ns < y->moved_ns) - (x->moved_ns > y->moved_ns);
 }
 
-/* Whether a file, looked at without following a link, is a folder of `owner`'s. */
+/* Whether a file is a folder that belongs to `owner`. `st` must come from a call that follows
+ * no link. */
 static bool is_folder_of(const struct stat *st, uid_t owner)
 {
 	return S_ISDIR(st->st_mode) && st->st_uid == owner;
 }
 
-/* Opens the trash, unless something else stands in its place, such as a link to elsewhere:
- * a descriptor, and the state's owner, or -1 with errno. */
+/* Opens the trash. Returns a descriptor and sets the state's owner, or returns -1 with errno.
+ * Fails if the trash is not a folder of that owner, but for example a link. */
 static int open_trash(const char *home, struct arena *a, uid_t *owner)
 {
 	int fd = open(arena_printf(a, "%s/trash", home),
@@ -96,7 +97,7 @@ static int open_trash(const char *home, struct arena *a, uid_t *owner)
 	return -1;
 }
 
-/* Reads the entry of that name in the open trash; false: it is something else. */
+/* Reads the entry `file` of the open trash; false: the file is no entry. */
 static bool entry_look(int trash, const char *home, const char *file, uid_t owner,
 		       struct arena *a, struct trash_entry *out)
 {
@@ -109,11 +110,11 @@ static bool entry_look(int trash, const char *home, const char *file, uid_t owne
 	return true;
 }
 
-/* The beginning of an entry's name while it is removed.  It is given before the first file
- * goes, so that a removal that is killed leaves no half that could be brought back. */
+/* The beginning of an entry's name during its removal. The entry is renamed before its first
+ * file is removed. So after a killed removal nobody can restore half an entry. */
 #define REMOVING ".removing-"
 
-/* Lists the entries, and the paths of what is left of removals (NULL: not asked for). */
+/* Lists the entries, and the paths of entries whose removal was interrupted (NULL: not needed). */
 static size_t trash_read(const char *home, struct arena *a, struct trash_entry **entries,
 			 const char ***removing, size_t *n_removing)
 {
@@ -145,7 +146,7 @@ size_t trash_list(const char *home, struct arena *a, struct trash_entry **entrie
 	return trash_read(home, a, entries, NULL, NULL);
 }
 
-/* --- in and out ------------------------------------------------------------------------ */
+/* --- moving folders into the trash ----------------------------------------------------- */
 
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f)
@@ -185,7 +186,8 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 
 	if (bounds->keep_ms <= 0)
 		return TRASH_NOTHING;
-	/* An agent may have closed it; it is moved, and looked into. */
+	/* An agent may have removed the owner's rights, which are needed to move and read the
+	 * folder. */
 	if (!lstat(path, &st) && is_folder_of(&st, geteuid()) && (~st.st_mode & 0700))
 		(void)!fchmodat(AT_FDCWD, path, (st.st_mode & 07777) | 0700,
 				AT_SYMLINK_NOFOLLOW);
@@ -243,7 +245,7 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 }
 
 /* Opens an entry's folder under `lock`: LOCK_EX to remove the entry, LOCK_SH to hold the
- * entry.  A descriptor, or -1 with errno. */
+ * entry. Returns a descriptor, or -1 with errno. */
 static int open_locked(const char *path, int lock)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -258,8 +260,8 @@ static int open_locked(const char *path, int lock)
 	return fd;
 }
 
-/* Whether a path leads to what is open: it may have been moved away or removed between the
- * opening and the lock. */
+/* Whether the path still names the open folder. The folder may have been moved or removed
+ * between the opening and the lock. */
 static bool leads_to(const char *path, int fd)
 {
 	struct stat at, open;
@@ -294,10 +296,10 @@ int trash_hold(const char *home, const char *path)
 	return fd;
 }
 
-/* --- the end of entries ----------------------------------------------------------------- */
+/* --- removing entries ------------------------------------------------------------------- */
 
-/* Removes a folder of the trash, unless it is held.  It is renamed to `to` first; NULL: it was
- * renamed before.  Returns whether this call removed the folder. */
+/* Removes a folder of the trash, unless a process holds it. Renames the folder to `to` first;
+ * NULL: it is already renamed. Returns whether this call removed the folder. */
 static bool trash_remove(const char *path, const char *to)
 {
 	int fd = open_locked(path, LOCK_EX);

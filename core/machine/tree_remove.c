@@ -1,5 +1,6 @@
-/* tree_remove - a directory and all in it, however deep: one descriptor, and `..` as the
- * way back up, which has to lead where the walk came from. */
+/* tree_remove - removes a directory of any depth with all its content. The walk has one open
+ * descriptor. The walk goes up through `..`, and checks that `..` is the directory from which
+ * it came. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +14,11 @@
 #include "core/machine/machine_copy.h"
 #include "storage/durable.h"
 
-/* A directory that the walk has gone through on its way down. */
+/* A directory above the walk's current directory. */
 struct above {
 	struct above *up;
 	struct stat st;
-	char name[]; /* of the one below it */
+	char name[]; /* name of the next directory below this one */
 };
 
 struct removing {
@@ -25,7 +26,7 @@ struct removing {
 	int fd;
 };
 
-/* A directory that its owner made unreadable is still his to remove. */
+/* Opens a directory. If its owner has made it unreadable, first makes it readable again. */
 static int tree_remove_open_dir(int at, const char *name)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
@@ -36,8 +37,8 @@ static int tree_remove_open_dir(int at, const char *name)
 	return fd;
 }
 
-/* Removes a name.  1 when it is a directory with something in it, else 0, or -1 with
- * errno. */
+/* Removes a name. Returns 1 if the name is a directory that is not empty, 0 if the name is
+ * removed, or -1 with errno. */
 static int remove_name(int fd, const char *name)
 {
 	for (int tries = 0; tries < 2; tries++) {
@@ -54,8 +55,8 @@ static int remove_name(int fd, const char *name)
 	return -1;
 }
 
-/* Removes what it can of a directory: 1 with the name of one that is not empty, 0 when
- * nothing is left, or -1. */
+/* Removes the entries of a directory until a subdirectory is not empty. Returns 1 with the name
+ * of that subdirectory, 0 if the directory is empty, or -1. */
 static int remove_names(int fd, char name[256])
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;

@@ -11,19 +11,19 @@
 
 enum {
 	DEPTH_MAX = 256,
-	LOOK_MOST = 1000000, /* entries, where each file is told */
+	LOOK_MOST = 1000000, /* most entries if each file is reported */
 };
 
 struct walk {
-	int64_t since; /* a file written later is work */
+	int64_t since; /* a file that was written later is work: ms since 1970 */
 	int64_t whole; /* any change later is work: ms since 1970 */
-	long left; /* entries that may still be looked at */
+	long left; /* entries that may still be visited */
 	int64_t bytes;
 	bool changed;
-	void (*each)(void *with, const char *path); /* or NULL */
+	void (*each)(void *with, const char *path); /* may be NULL */
 	void *with;
 	size_t len;
-	char path[PATH_MAX]; /* of what is looked at, from the folder */
+	char path[PATH_MAX]; /* of the present entry, relative to the folder */
 };
 
 static void work_walk_folder(struct walk *w, int dir, int depth);
@@ -33,15 +33,16 @@ static int64_t in_ms(const struct timespec *at)
 	return (int64_t)at->tv_sec * 1000 + at->tv_nsec / 1000000;
 }
 
-/* A program that sets a file's time back cannot hide a change: setting it is one too.  A
- * folder's change tells of files that were removed from it. */
+/* A program can set a file's write time back, but this gives the file a new change time, which
+ * the program cannot set. The change time of a folder shows that files were removed from the
+ * folder. */
 static bool is_changed(const struct walk *w, const struct stat *st)
 {
 	return in_ms(&st->st_ctim) > w->whole ||
 	       (!S_ISDIR(st->st_mode) && in_ms(&st->st_mtim) > w->since);
 }
 
-/* Looks at what w->path names. */
+/* Visits the entry w->path. */
 static void work_look_at(struct walk *w, int dir, const char *name, int depth)
 {
 	struct stat st;
@@ -67,20 +68,20 @@ static void work_look_at(struct walk *w, int dir, const char *name, int depth)
 		work_walk_folder(w, sub, depth + 1);
 }
 
-/* Looks at an entry of the folder that w->path names. */
+/* Visits an entry of the folder w->path. */
 static void look_at_entry(struct walk *w, int dir, const char *name, int depth)
 {
 	size_t len = w->len, room = sizeof(w->path) - len;
 	int n = snprintf(w->path + len, room, "%s%s", len ? "/" : "", name);
 
-	/* Entries below a path that is cut count all the same. */
+	/* A path that is too long is cut, but the entries below it still count. */
 	w->len += (size_t)n < room ? (size_t)n : room - 1;
 	work_look_at(w, dir, name, depth);
 	w->len = len;
 	w->path[len] = '\0';
 }
 
-/* Takes the descriptor. */
+/* Visits all entries of the folder `dir`, and closes `dir`. */
 static void work_walk_folder(struct walk *w, int dir, int depth)
 {
 	DIR *list = fdopendir(dir);
@@ -103,7 +104,7 @@ static void work_walk_folder(struct walk *w, int dir, int depth)
 	closedir(list);
 }
 
-/* When the folder was whole, by its stamp. */
+/* The time at which the folder was complete, according to its stamp. */
 static int64_t whole_at(const char *stamp, int64_t since)
 {
 	struct stat st;
@@ -131,9 +132,9 @@ int64_t work_look(const char *path, const char *stamp, int64_t since,
 	if (dir >= 0) {
 		w.changed = since && !fstat(dir, &st) && is_changed(&w, &st);
 		work_walk_folder(&w, dir, 0);
-	} else { /* a folder that cannot be looked into may hold anything */
+	} else { /* a folder that cannot be opened may hold any files */
 		w.changed = errno != ENOENT && errno != ENOTDIR;
-		w.bytes = w.changed; /* not 0: it is not known to be empty */
+		w.bytes = w.changed; /* not 0: the folder may not be empty */
 	}
 	if (changed)
 		*changed = w.changed;

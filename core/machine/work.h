@@ -7,20 +7,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Tells the bytes on the disk of all that is in a folder, and in *changed (or NULL) whether
- * somebody worked there:
+/* Returns the bytes on the disk of everything in a folder. *changed (or NULL) tells whether
+ * somebody worked in the folder:
  *
  * - a file was written after `since` (ms since 1970; 0: every file counts), or
- * - anything was changed or removed after the folder was whole.  It was whole at `since`,
- *   or when the file `stamp` (or NULL) was written, whichever is later.  A stamp that is
- *   not there: nobody knows, and only what was written counts.
+ * - anything was changed or removed after the folder was complete. The folder was complete at
+ * `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the stamp is
+ * missing, that time is unknown, and only files that were written after `since` count.
  *
- * Calls `each` (or NULL) for each file, link and the like that was written since then, with
- * its path from the folder.  The guest's own `.cadre` does not count.  Links are not followed,
- * and no program is run: the folder's content is not to be trusted.  With `each`, a folder of
- * more than a million entries counts as changed.  A missing folder is empty.  A folder that
- * cannot be opened may hold anything, so it counts as changed, with 1 byte.  Blocking: never
- * from a loop. */
+ * Calls `each` (or NULL) for each file, link and the like that was written since then, with its
+ * path relative to the folder. The guest's own `.cadre` does not count. Links are not followed
+ * and no program is run, since the folder's content is not trusted. With `each`, a folder of
+ * more than a million entries counts as changed.
+ *
+ * A missing folder counts as empty. A folder that cannot be opened may hold any files, so it
+ * counts as changed, with 1 byte. The function blocks, so an event loop must not call it. */
 int64_t work_look(const char *path, const char *stamp, int64_t since,
 		  void (*each)(void *with, const char *path), void *with, bool *changed);
 

@@ -62,7 +62,7 @@ static json_t *yaml_number(const char *s)
 	char *end;
 	double d;
 
-	/* `007` is a name that people want to keep. */
+	/* `007` stays a text, since people use such names. */
 	if (digits > 1 && *(rest - digits) == '0')
 		return NULL;
 	errno = 0;
@@ -71,7 +71,8 @@ static json_t *yaml_number(const char *s)
 
 		return errno ? NULL : json_integer(n);
 	}
-	/* Digits, one point, an exponent: no hexadecimal, no word. */
+	/* A number contains only digits, signs, one point and an exponent. Hexadecimal numbers
+	 * and words such as `inf` stay texts. */
 	if (!strpbrk(s, "0123456789") || s[strspn(s, "+-.0123456789eE")] ||
 	    strchr("eE", *s))
 		return NULL;
@@ -99,21 +100,21 @@ static json_t *plain(const char *s)
 /* --- reading ------------------------------------------------------------------------- */
 
 struct node {
-	json_t *json; /* a mapping or list; owned by the outer node */
-	char *key; /* of a mapping: of the value that comes next */
+	json_t *json; /* a mapping or list; the outer node owns it */
+	char *key; /* in a mapping: the key of the next value */
 };
 
 struct reader {
 	yaml_parser_t parser;
 	yaml_event_t event;
 	struct node nodes[DEPTH];
-	int depth; /* of nodes that are open */
-	int n; /* nodes seen */
-	json_t *root; /* owned */
-	struct note_keys *keys; /* NULL: nobody asks */
+	int depth; /* number of open nodes */
+	int n; /* number of nodes read so far */
+	json_t *root; /* owned by the reader */
+	struct note_keys *keys; /* NULL: the caller needs no lines of keys */
 	struct arena *arena;
 	struct fault *fault;
-	bool flow; /* the root has no lines for its keys */
+	bool flow; /* the root is `{...}`: its keys have no own lines */
 };
 
 static int yaml_refuse(struct reader *r, const char *what)
@@ -130,7 +131,7 @@ static int bad_yaml(struct reader *r)
 			 r->parser.problem ? r->parser.problem : "is no YAML");
 }
 
-/* Puts a value into the node that is open; the reference is given away. */
+/* Puts a value into the innermost open node, and takes over the reference. */
 static int yaml_put(struct reader *r, json_t *value)
 {
 	struct node *in = r->depth ? &r->nodes[r->depth - 1] : NULL;

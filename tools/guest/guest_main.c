@@ -1,8 +1,8 @@
 /*
  * guest_main - the program inside a VM: the first process, the guest, and the command `cadre`.
  *
- * As process 1 it is init; by any other way it is the command, with the verbs
- * that make sense where the state is elsewhere.
+ * As process 1 the program is init. Otherwise it is the command, with the verbs that make sense
+ * without a state on the same machine.
  */
 #include "core/base/version.h"
 #include "guest/guest_boot.h"

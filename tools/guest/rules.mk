@@ -1,11 +1,11 @@
-# The program inside a VM: static, for it is alone in its initrd, and small.
+# The program inside a VM: linked statically, since its initrd has no libraries, and small.
 GUEST = $(if $(B),,build/cadre-guest)
 GUEST_MOST = 4194304
 GUEST_LIBS = -lsqlite3 -ljansson -l:libuv_a.a -lmd -pthread -ldl -lm
 
 all: $(GUEST)
-# The handlers of operations, and the tables of the state, are left out of a program that asks a
-# host for each.
+# The handlers of operations, and the tables of the state, are left out, since this program
+# sends each operation to a host.
 build/obj/tools/guest/ops.o: build/ops.gen.c | build/ops.stamp
 	$(call SAY,CC,$@) mkdir -p $(@D) && $(CC) $(CPPFLAGS) -DOPS_WITHOUT_HANDLERS $(PKG_CFLAGS) $(CFLAGS) -c -o $@ $<
 build/cadre-guest: $(patsubst %,build/obj/tools/guest/%.o,guest_main ops stateless) build/libcadre.a

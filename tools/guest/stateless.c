@@ -1,6 +1,6 @@
 /*
- * stateless - a program in a VM opens no state: these stand before the library's tables of its
- * migrations and statements.
+ * stateless - empty tables for a program in a VM, which opens no state. They replace the
+ * library's tables of migrations and statements.
  */
 #include "storage/stmt.h"
 #include "storage/store_transfer.h"

@@ -10,8 +10,8 @@
 #include "core/machine/net/net_talk.h"
 
 enum {
-	MESSAGE = 48 << 10, /* libnftnl writes without a bound: room for one */
-	ELEMENTS = 256, /* in a message: their list's length has 16 bits */
+	MESSAGE = 48 << 10, /* room for one message, since libnftnl checks no bound */
+	ELEMENTS = 256, /* most in a message, since the list's length has 16 bits */
 };
 
 /* --- messages -------------------------------------------------------------------- */
@@ -144,7 +144,8 @@ static struct nftnl_set *net_batch_named(struct net_batch *b, const struct net_t
 	return set;
 }
 
-/* nft keeps notes with a set, here of byte orders: type, length, value. */
+/* Adds the notes that nft keeps with a set. These notes hold the byte orders, each as type,
+ * length, value. */
 static void say_order(const struct net_lib *lib, struct nftnl_set *set,
 		      const struct net_set *s)
 {
@@ -194,7 +195,7 @@ void net_batch_fill(struct net_batch *b, const struct net_table *t,
 {
 	struct nftnl_set *set = net_batch_named(b, t, s);
 
-	/* A delete message without elements deletes all of them. */
+	/* A delete message without elements deletes all elements. */
 	say_elements(b, t, NFT_MSG_DELSETELEM, 0, set);
 	for (size_t i = 0; i < n;) {
 		set = net_batch_named(b, t, s);
@@ -213,7 +214,7 @@ void net_batch_fill(struct net_batch *b, const struct net_table *t,
 	}
 }
 
-/* --- looking ----------------------------------------------------------------------- */
+/* --- questions --------------------------------------------------------------------- */
 
 static void net_batch_count(const struct nlmsghdr *h, void *data)
 {

@@ -1,8 +1,8 @@
 /*
- * net_lib - libnftnl and libmnl, opened when a network is first wanted.
+ * net_lib - libnftnl and libmnl, loaded when a network is first needed.
  *
- * Every process of cadre would pay for linking them; few make networks.  A
- * function is called as lib->nftnl_rule_alloc().
+ * Linking the libraries would slow down every process of cadre, but few processes make
+ * networks. A function is called as lib->nftnl_rule_alloc().
  */
 #ifndef CORE_MACHINE_NET_NET_LIB_H
 #define CORE_MACHINE_NET_NET_LIB_H

@@ -20,7 +20,7 @@
 #include "core/machine/net/net_talk.h"
 
 /*
- * net_rtnl - messages of rtnetlink, and what interfaces there are.
+ * net_rtnl - messages of rtnetlink, and the list of interfaces.
  */
 
 struct rtnl {
@@ -34,11 +34,11 @@ struct net_link {
 };
 
 struct net_links {
-	struct net_link *all; /* free() it */
+	struct net_link *all; /* the caller frees the array */
 	size_t n;
 };
 
-/* Begins a message; returns its header behind netlink's, of `size` bytes. */
+/* Begins a message. Returns the second header, of `size` bytes, which follows netlink's header. */
 static void *rtnl_begin(struct net_talk *t, struct rtnl *m, uint16_t type, uint16_t flags,
 			size_t size)
 {
@@ -49,15 +49,16 @@ static void *rtnl_begin(struct net_talk *t, struct rtnl *m, uint16_t type, uint1
 	return t->lib->mnl_nlmsg_put_extra_header(m->h, size);
 }
 
-/* Sends the message; 0 or a negative errno. */
+/* Sends the message. Returns 0 or a negative errno. */
 static int rtnl_send(struct net_talk *t, struct rtnl *m)
 {
 	return net_talk(t, m->h, m->h->nlmsg_len, NULL, NULL);
 }
 
-/* --- what is there ----------------------------------------------------------------- */
+/* --- existing interfaces ----------------------------------------------------------- */
 
-/* The payload of attribute `type` behind a header of `size` bytes; NULL. */
+/* Finds the payload of attribute `type` behind a header of `size` bytes; NULL: there is no such
+ * attribute. */
 static const void *rtnl_attribute(const struct nlmsghdr *h, size_t size, int type)
 {
 	const struct rtattr *a =
@@ -117,7 +118,7 @@ static const struct net_link *link_named(const struct net_links *links, const ch
 	return NULL;
 }
 
-/* Finds the interface of this name; its index is 0 if there is none. */
+/* Finds the interface of this name; the index is 0 if there is no such interface. */
 static int link_find(struct net_talk *t, const char *name, struct net_link *found,
 		     struct fault *f)
 {
@@ -131,7 +132,7 @@ static int link_find(struct net_talk *t, const char *name, struct net_link *foun
 	return rc;
 }
 
-/* "?" if none */
+/* The name of the interface with this index, or "?". */
 static const char *links_name(const struct net_links *links, int index)
 {
 	for (size_t i = 0; i < links->n; i++)
@@ -140,7 +141,7 @@ static const char *links_name(const struct net_links *links, int index)
 	return "?";
 }
 
-/* 0 or a negative errno */
+/* Sets an interface up. Returns 0 or a negative errno. */
 static int rtnl_link_up(struct net_talk *t, int index)
 {
 	struct rtnl m;
@@ -233,7 +234,7 @@ static int say_address(struct net_talk *t, uint16_t type, uint16_t flags, int in
 	return rtnl_send(t, &m);
 }
 
-/* Addresses of an interface that are not to be: of a range that was. */
+/* Addresses that an interface must lose: they are of an earlier range. */
 struct strangers {
 	int index;
 	uint32_t ip; /* the address to keep */
@@ -281,9 +282,9 @@ static int net_bridge_set_address(struct net_talk *t, const struct net_plan *pla
 	return error == -EEXIST ? 0 : error;
 }
 
-/* Answers ARP for every address that is reached through the bridge itself, at
- * once; routes what comes in; takes answers for 127.0.0.1 of forwarded ports,
- * since the rules let nothing else of that kind in. */
+/* Sets the bridge's switches. The bridge answers ARP at once, for every address that is reached
+ * through the bridge itself. Packets that arrive are routed. Answers from forwarded ports to
+ * 127.0.0.1 are accepted; the rules let in no other packets to 127.0.0.1. */
 static int set_switches(const char *name)
 {
 	static const char *const switches[][2] = {
@@ -298,7 +299,7 @@ static int set_switches(const char *name)
 	};
 	int error = 0;
 
-	net_switch("ipv6/conf/*/disable_ipv6", name, "1"); /* where there is IPv6 */
+	net_switch("ipv6/conf/*/disable_ipv6", name, "1"); /* fails without IPv6 */
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]) && !error; i++)
 		error = net_switch(switches[i][0], name, switches[i][1]);
 	return error;
@@ -309,7 +310,7 @@ static int set_switches(const char *name)
 struct routes {
 	const struct net_plan *plan;
 	int bridge;
-	int other; /* an interface that has the range, or a part of it; 0 */
+	int other; /* an interface that has a part of the range; 0: there is none */
 	int uplinks[8];
 	int n;
 };
@@ -408,8 +409,7 @@ int net_bridge_make(struct net_talk *t, const struct net_plan *plan, int *index,
 
 /* --- taps ------------------------------------------------------------------------------ */
 
-/* Makes a persistent tap: the interface stays when the process that opened it has
- * ended. */
+/* Makes a persistent tap: the interface stays after this process has ended. */
 static int make_tap(const char *name, struct fault *f)
 {
 	struct ifreq r = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
@@ -441,7 +441,8 @@ static int set_master(struct net_talk *t, int index, int master)
 	return rtnl_send(t, &m);
 }
 
-/* A port that frames of other ports never reach, and that learns nothing. */
+/* Isolates a port of the bridge: frames of other ports never reach it, and the bridge learns no
+ * addresses from it. */
 static int isolate(struct net_talk *t, int index)
 {
 	const struct net_lib *lib = t->lib;
@@ -462,8 +463,8 @@ static int isolate(struct net_talk *t, int index)
 	return rtnl_send(t, &m);
 }
 
-/* Tells the kernel where an address is: a hardware address behind a port of a bridge, or
- * (with `ip`) an IPv4 address behind an interface. */
+/* Tells the kernel behind which interface an address is. The address is a hardware address
+ * behind a port of a bridge, or (with `ip`) an IPv4 address behind an interface. */
 static int say_neighbor(struct net_talk *t, uint16_t type, int index, const uint8_t *mac,
 			uint32_t ip)
 {
@@ -503,7 +504,7 @@ int net_tap_join(struct net_talk *t, int bridge, const struct net_member *m,
 	return 0;
 }
 
-/* --- what is over ------------------------------------------------------------------------ */
+/* --- removal ----------------------------------------------------------------------------- */
 
 static int delete_link(struct net_talk *t, int index)
 {
@@ -523,7 +524,7 @@ static bool net_tap_is_wanted(const struct net_plan *plan, const char *name)
 	return false;
 }
 
-/* cd, 8 hex digits, -, the tag: see core/base/nic.h. */
+/* Whether the name is that of a tap: cd, 8 hex digits, -, the tag. See core/base/nic.h. */
 static bool is_tap_of(const char *name, const char *tag)
 {
 	return !strncmp(name, "cd", 2) && strspn(name + 2, "0123456789abcdef") == 8 &&

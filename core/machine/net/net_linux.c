@@ -7,7 +7,7 @@
 #include "core/machine/net/net_link.h"
 #include "core/machine/net/net_rules.h"
 
-/* Whether anybody outside is to be reached, or to reach in. */
+/* Whether a member may reach the outside, or other machines may reach a member. */
 static bool is_routed(const struct net_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_members; i++)
@@ -19,9 +19,9 @@ static bool is_routed(const struct net_plan *plan)
 	return false;
 }
 
-/* Packets that arrive at an uplink are routed only if that interface allows
- * forwarding. An interface where forwarding was switched on here is switched back at
- * the end, unless the whole machine has become a router meanwhile. */
+/* Packets that arrive at an uplink are routed only if that interface allows forwarding. If this
+ * function switches forwarding on, unroute_uplinks() switches it off again, unless the whole
+ * machine has become a router meanwhile. */
 static int route_uplinks(struct net_linux *n, struct net_talk *t, struct fault *f)
 {
 	char names[4][NET_NAME];
@@ -46,7 +46,8 @@ static void unroute_uplinks(struct net_linux *n)
 	n->n_uplinks = 0;
 }
 
-/* A tap leaves before the rules that pin it, and joins after. */
+/* Carries out a plan. A tap leaves the bridge before the rules that pin it are removed, and
+ * joins the bridge after those rules are made. */
 static int net_linux_apply(struct net_linux *n, struct net_talk *t,
 			   const struct net_plan *plan, struct fault *f)
 {
@@ -113,7 +114,7 @@ static int linux_remove(void *self, const char *tag, struct fault *f)
 		rc = net_links_trim(&talk, &none, false, f);
 	if (rc == 0)
 		rc = net_rules_remove(&n->lib, tag, f);
-	if (rc == 0) /* last: as long as it is there, something may be */
+	if (rc == 0) /* the bridge goes last: present() looks for it */
 		rc = net_links_trim(&talk, &none, true, f);
 	net_talk_close(&talk);
 	unroute_uplinks(n);

@@ -15,20 +15,20 @@
 #include "core/base/alloc.h"
 
 /*
- * net_sets - a plan as the sets and maps that the rules look into.
+ * net_sets - converts a plan to the sets and maps that the rules read.
  *
- * Each member costs no rule and a few elements: one for each set that holds the member,
- * and one for each port that the member opens.
+ * A member needs no rule of its own, only a few elements. Each set that holds the member has an
+ * element for the member, and each open port of the member needs an element too.
  */
 
 enum { NET_ICMP = 1 };
 
-/* Maps of ports of this machine to places of members.  Public: the ports that other
- * machines may use.  Own: all ports. */
+/* Maps from ports of this machine to addresses and ports of members. `public` holds the ports
+ * that other machines may use. `own` holds all forwarded ports, for programs of this machine. */
 static const char net_map_public[] = "public", net_map_own[] = "own";
 
-/* nft's numbers for types of keys, as its include/datatype.h has them; those
- * of several in one key are shifted together, six bits each. */
+/* nft's numbers for the types of keys, from its include/datatype.h. The type of a key with
+ * several parts holds the numbers of all parts, six bits each. */
 enum {
 	IPV4 = 7,
 	ETHER = 9,
@@ -43,11 +43,11 @@ enum {
 
 enum { TCP = 6, UDP = 17, LOOPBACK = 0x7f000001 };
 
-/* Elements that wait to be said.  Each part of a key fills whole words. */
+/* Elements that are not yet in a message. Each part of a key fills whole words. */
 struct elements {
 	uint8_t *keys, *values;
 	size_t n, room;
-	size_t at; /* in the newest key */
+	size_t at; /* offset of the next part in the newest key */
 };
 
 static void net_sets_add(struct elements *e)
@@ -90,8 +90,8 @@ static void net_sets_say(struct net_batch *b, const struct net_table *t,
 
 /* --- of members ---------------------------------------------------------------------- */
 
-/* The members of a team as its sub-teams' leads reach them: not the other leads
- * that the team itself reaches. */
+/* The number of the group "the members of a team, for its sub-teams' leads". This group does
+ * not contain the leads that the team itself reaches. */
 static uint32_t from_below(uint32_t team)
 {
 	return team | 1u << 31;
@@ -173,7 +173,7 @@ static void fill_port(struct elements *e, const struct net_member *m)
 }
 
 static const struct {
-	bool bridge; /* in the table of that family; else of inet */
+	bool bridge; /* in the table of family bridge; else of family inet */
 	struct net_set set;
 	fill *fill;
 } member_sets[] = {
@@ -220,7 +220,8 @@ static void put_forwards(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Whether an earlier forward leads to the same place: a set has it once. */
+/* Whether an earlier forward leads to the same port of the same member. A set must not have
+ * such an element twice. */
 static bool net_sets_is_said(const struct net_plan *plan, size_t i)
 {
 	const struct net_forward *f = &plan->forwards[i];
@@ -254,8 +255,8 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Fills the set of addresses that are masqueraded outside their own network: members with
- * leave to go out, and 127.0.0.1 for programs of this machine. */
+/* Fills the set of addresses that are masqueraded outside their own network: members that may
+ * reach the outside, and 127.0.0.1 for programs of this machine. */
 static void put_outward(struct net_batch *b, const struct net_table *t,
 			const struct net_plan *plan, struct elements *e)
 {
@@ -271,7 +272,7 @@ static void put_outward(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Makes the sets of both tables, and their elements those of the plan. */
+/* Makes the sets of both tables and fills them from the plan. */
 static void net_sets_put(struct net_batch *b, const struct net_table *inet,
 			 const struct net_table *bridge, const struct net_plan *plan)
 {
@@ -291,16 +292,16 @@ static void net_sets_put(struct net_batch *b, const struct net_table *inet,
 	free(e.values);
 }
 
-/* Offsets of fields in a packet, each from the start of the header that is named. */
+/* Offsets of fields in a packet, each from the start of the header named beside it. */
 enum {
-	FRAME_SOURCE = 6, /* frame */
+	FRAME_SOURCE = 6, /* in the frame */
 	FRAME_TYPE = 12,
-	ARP_KIND = 0, /* network header */
+	ARP_KIND = 0, /* in the network header */
 	ARP_MAC = 8,
 	ARP_IP = 14,
 	IP_SOURCE = 12,
 	IP_DESTINATION = 16,
-	SOURCE_PORT = 0, /* transport header */
+	SOURCE_PORT = 0, /* in the transport header */
 	DESTINATION_PORT = 2,
 };
 
@@ -322,19 +323,19 @@ enum {
 	N_BRIDGE_CHAINS = sizeof(bridge_chains) / sizeof(bridge_chains[0]),
 };
 
-/* --- the words of a rule --------------------------------------------------------- */
+/* --- the parts of a rule --------------------------------------------------------- */
 
 /*
  * A rule is a list of nftables' expressions over registers of four bytes, R(0) to R(15); a
- * value longer than that fills the ones behind.  The kernel stops at the first comparison
- * or lookup that does not hold.
+ * longer value also fills the next registers. The kernel leaves a rule at the first comparison
+ * or lookup that fails.
  */
 #define R(n) (NFT_REG32_00 + (n))
 
-/* An expression, or the head of a rule, which has a chain and no expression. */
+/* An expression, or the head of a rule. A head names a chain and has no expression. */
 struct net_step {
 	const char *chain;
-	bool bridge; /* the chain is in the table of that family; else in inet */
+	bool bridge; /* the chain is in the table of family bridge; else of inet */
 	const char *name; /* of the expression */
 	uint32_t numbers[11]; /* attributes and their numbers; attribute 0 ends them */
 	uint32_t text; /* an attribute and its string, such as the name of a set */
@@ -410,10 +411,10 @@ struct net_step {
 	LOAD_FRAME(FRAME_TYPE, 2, NFT_REG_1), IS(NFT_REG_1, (type) >> 8, (type)&255)
 #define FROM_OUTWARD \
 	IS_IPV4, LOAD_NETWORK(IP_SOURCE, 4, NFT_REG_1), IN(NFT_REG_1, "outward")
-/* iifname . HARDWARE ADDRESS . IS_IPV4 ADDRESS @source; `mac` loads the first of these. */
+/* iifname . HARDWARE ADDRESS . IS_IPV4 ADDRESS @source; `mac` loads the hardware address. */
 #define PINNED(mac, ip) \
 	META(NFT_META_IIFNAME, R(0)), mac, LOAD_NETWORK(ip, 4, R(6)), IN(R(0), "source")
-/* ADDRESS . PROTOCOL . PORT @set, of the packet itself. */
+/* ADDRESS . PROTOCOL . PORT @set, from the headers of the packet. */
 #define PLACE(address, port, set)                                              \
 	IS_IPV4, LOAD_NETWORK(address, 4, R(0)), META(NFT_META_L4PROTO, R(1)), \
 		LOAD_PORT(port, R(2)), IN(R(0), set)
@@ -448,11 +449,11 @@ struct net_step {
 	STEP_OF("immediate", NFTNL_EXPR_IMM_CHAIN, to, NFTNL_EXPR_IMM_DREG, \
 		NFT_REG_VERDICT, NFTNL_EXPR_IMM_VERDICT, (uint32_t)NFT_JUMP)
 
-/* The one who opened the connection is of a group; the group reaches the one to
- * whom it was opened.  The mark carries the group from the map to the set.
+/* Passes a packet of a connection if its opener is of a group that may reach the connection's
+ * target. The mark carries the group's number from the map to the set.
  *
- * An ICMP error belongs to the connection that the error tells of, whoever sent the
- * error.  So members get no errors from other members. */
+ * An ICMP error belongs to the connection that the error reports, whichever member sent the
+ * error. So members get no errors from other members. */
 #define REACH(groups)                                                                    \
 	INET("forward", ORIGINAL(NFT_CT_SRC_IP, R(0)), LOAD_MAPPED(groups, R(0)),        \
 	     SET_MARK(R(0)), META(NFT_META_MARK, R(0)), ORIGINAL(NFT_CT_DST_IP, R(1)),   \
@@ -460,7 +461,7 @@ struct net_step {
 	     MASKED(NF_CT_STATE_BIT(IP_CT_RELATED)), IS(NFT_REG_1, 0, 0, 0, 0), NO_MARK, \
 	     JUMP("open"))
 
-/* Sends packets for a port of this machine to the place that the map gives: address, then
+/* Redirects packets that arrive at a port of this machine. The map gives the new address and
  * port. */
 #define LEAD_IN(map)                                                                  \
 	IS_IPV4,                                                                      \
@@ -476,14 +477,14 @@ struct net_step {
 /* --- the rules ------------------------------------------------------------------- */
 
 static const struct net_step rule_steps[] = {
-	/* Ports of other bridges: none of ours to judge. */
+	/* Accepts packets of ports that are no taps of this network. */
 	BRIDGE("prerouting", META(NFT_META_IIFNAME, NFT_REG_1),
 	       STEP_OF("lookup", NFTNL_EXPR_LOOKUP_SET, "tap", NFTNL_EXPR_LOOKUP_SREG,
 		       NFT_REG_1, NFTNL_EXPR_LOOKUP_FLAGS, NFT_LOOKUP_F_INV),
 	       ACCEPT),
 	BRIDGE("prerouting", FRAME(ETH_P_IP),
 	       PINNED(LOAD_FRAME(FRAME_SOURCE, 6, R(4)), IP_SOURCE), ACCEPT),
-	/* Of Ethernet and IPv4. */
+	/* Accepts ARP only for Ethernet and IPv4. */
 	BRIDGE("prerouting", FRAME(ETH_P_ARP), LOAD_NETWORK(ARP_KIND, 6, NFT_REG_1),
 	       IS(NFT_REG_1, 0, 1, 8, 0, 6, 4),
 	       PINNED(LOAD_FRAME(FRAME_SOURCE, 6, R(4)), ARP_IP),
@@ -492,14 +493,15 @@ static const struct net_step rule_steps[] = {
 	INET("forward", NOT_FROM_BRIDGE, NOT_TO_BRIDGE, ACCEPT),
 	REACH("group"),
 	REACH("above"),
-	/* Connections that members open to anywhere but members and what is only of
-	 * this machine's link, such as a cloud's keys at 169.254.169.254. */
+	/* Accepts connections that members open to the outside. Refuses connections to members,
+	 * and to addresses of this machine's own link, such as a cloud's keys at
+	 * 169.254.169.254. */
 	INET("forward", FROM_BRIDGE, NOT_TO_BRIDGE, FROM_OUTWARD, NOT_IN_RANGE,
 	     ORIGINAL(NFT_CT_DST_IP, NFT_REG_1), MASKED(0xffff),
 	     IS_NOT(NFT_REG_1, 169, 254, 0, 0), DIRECTION(0), ACCEPT),
 	INET("forward", NOT_FROM_BRIDGE, TO_BRIDGE, ORIGINAL(NFT_CT_SRC_IP, NFT_REG_1),
 	     IN(NFT_REG_1, "outward"), DIRECTION(1), ACCEPT),
-	/* Connections to forwarded ports, from other machines. */
+	/* Accepts connections from other machines to forwarded ports. */
 	INET("forward", NOT_FROM_BRIDGE, TO_BRIDGE, FORWARDED, ICMP, ACCEPT),
 	INET("forward", NOT_FROM_BRIDGE, TO_BRIDGE, FORWARDED, DIRECTION(0),
 	     PLACE(IP_DESTINATION, DESTINATION_PORT, "forwarded"), ACCEPT),
@@ -520,12 +522,13 @@ static const struct net_step rule_steps[] = {
 
 	INET("prerouting", NOT_FROM_BRIDGE, LEAD_IN(net_map_public)),
 	INET("output", LEAD_IN(net_map_own)),
-	/* Members outside, and 127.0.0.1 to members: both mean nothing there. */
+	/* Masquerades members' addresses on the outside, and 127.0.0.1 toward members: neither
+	 * address would be valid there. */
 	INET("postrouting", NAMED(NFT_META_OIFNAME, NEQ, LOOPBACK_NAME), FROM_OUTWARD,
 	     NOT_IN_RANGE, STEP("masq", 0)),
 };
 
-/* A transaction under way, and what its rules have in common. */
+/* A running transaction, and the values that its rules share. */
 struct rules {
 	struct net_batch batch;
 	struct net_table inet, bridge;
@@ -646,16 +649,16 @@ int net_rules_apply(const struct net_lib *lib, const struct net_plan *plan,
 
 	if (net_rules_send(lib, plan, &first) == 0)
 		return 0;
-	/* Tables that another cadre made may not fit: ours are made anew. */
+	/* Tables that another version of cadre made may not fit, so the tables are made anew. */
 	if (net_rules_remove(lib, plan->tag, &first) == 0)
 		return net_rules_send(lib, plan, f);
 	*f = first;
 	return first.code;
 }
 
-/* Removes our tables.  While a table ends, its chains are empty for an instant but still
- * there: their policy is made to accept first, so that packets that are not ours pass
- * all the time. */
+/* Removes the tables of this network. During the removal of a table, its chains are empty for
+ * an instant but still in force. So the chains' policy is first set to accept, and packets of
+ * other programs always pass. */
 int net_rules_remove(const struct net_lib *lib, const char *tag, struct fault *f)
 {
 	struct rules r = { 0 };

@@ -1,20 +1,18 @@
 /*
- * net_rules - the rules of who may reach whom, as a table `inet cadreTAG` and a table
- * `bridge cadreTAG` of nftables.
+ * net_rules - the rules that decide which member may reach which, as a table `inet cadreTAG`
+ * and a table `bridge cadreTAG` of nftables.
  *
- * The rules are always the same; sets name the members, with a few elements for each
- * member.  VMs do not reach each other through the bridge: the bridge's ports are
- * isolated, and the bridge answers ARP for all.  So this machine routes every packet, and
- * `inet` judges the packet by its connection:
+ * The rules are always the same; sets name the members, with a few elements for each member.
+ * VMs do not reach each other through the bridge: the bridge's ports are isolated, and the
+ * bridge answers ARP for all members. So this machine routes every packet, and `inet` judges
+ * each packet by its connection. A connection passes as long as its opener may open it now. So
+ * a connection that is no longer allowed ends, and an allowed connection continues.
  *
- *	a connection passes as long as its opener may open it now;
- *	so a connection that is no longer allowed ends, and an allowed one goes on.
+ * IPv4 carries errors too. An error belongs to the connection that the error reports. Errors of
+ * members pass only to the outside, and only from members that may reach the outside.
  *
- * IPv4 carries errors too.  An error belongs to the connection that it tells of.  Errors of
- * members pass only to the outside, and only from members that may go there.
- *
- * `bridge` pins each tap to its hardware and IPv4 address, in frames and in
- * ARP; nothing but ARP and IPv4 passes.
+ * `bridge` pins each tap to its hardware and IPv4 address, in frames and in ARP. Only ARP and
+ * IPv4 pass.
  */
 #ifndef CORE_MACHINE_NET_NET_RULES_H
 #define CORE_MACHINE_NET_NET_RULES_H
@@ -22,15 +20,15 @@
 #include "core/machine/net/net.h"
 #include "core/machine/net/net_batch.h"
 
-/* "br-cadreTAG" */
+/* Writes the bridge's name, "br-cadreTAG". */
 void net_bridge_name(char name[NET_NAME], const char *tag);
 
-/* Makes the rules those of the plan, in one transaction. */
+/* Replaces all rules by those of the plan, in one transaction. */
 int net_rules_apply(const struct net_lib *lib, const struct net_plan *plan,
 		    struct fault *f);
 int net_rules_remove(const struct net_lib *lib, const char *tag, struct fault *f);
 
-/* How many rules there are of the NET_RULES of a plan. */
+/* Counts the rules that exist now; a whole plan has NET_RULES rules. */
 enum { NET_RULES = 20 };
 int net_rules_count(const struct net_lib *lib, const char *tag, size_t *n,
 		    struct fault *f);

@@ -1,5 +1,5 @@
 /*
- * net_talk - a question to the kernel over netlink, and its answers.
+ * net_talk - sends a question to the kernel over netlink, and reads the answers.
  */
 #ifndef CORE_MACHINE_NET_NET_TALK_H
 #define CORE_MACHINE_NET_NET_TALK_H
@@ -17,15 +17,15 @@ struct net_talk {
 /* `bus` is NETLINK_ROUTE or NETLINK_NETFILTER. */
 int net_talk_open(struct net_talk *t, const struct net_lib *lib, int bus,
 		  struct fault *f);
-void net_talk_close(struct net_talk *t); /* also a talk that was never opened */
+void net_talk_close(struct net_talk *t); /* also for a talk that was never opened */
 
-/* Sends messages (those that want an answer have NLM_F_ACK or NLM_F_DUMP) and
- * hands each one that comes back to `each` (may be NULL).  0, or the negative
- * errno of the first that was refused. */
+/* Sends messages, and calls `each` (may be NULL) for each message that comes back. A message
+ * that needs an answer has the flag NLM_F_ACK or NLM_F_DUMP. Returns 0, or the negative errno
+ * of the first message that was refused. */
 int net_talk(struct net_talk *t, const void *messages, size_t size,
 	     void (*each)(const struct nlmsghdr *h, void *data), void *data);
 
-/* Turns an errno of the kernel into a fault that people understand. */
+/* Turns an errno of the kernel into a fault with a readable text. */
 int net_refused(int error, const char *what, struct fault *f);
 
 #endif

@@ -28,7 +28,7 @@ static void accel_pause_ms(long ms)
 
 /* --- the trial --------------------------------------------------------------------- */
 
-/* The guest prints this line on its console at the start; see guest/guest_boot.h. */
+/* Whether the guest runs: at its start it prints a line on its console; see guest/guest_boot.h. */
 static int has_come_up(int out)
 {
 	char text[4096];

@@ -19,7 +19,7 @@
 #include "core/machine/work.h"
 #include "storage/durable.h"
 
-/* The head of the file as docs/interop/qcow2.txt of QEMU has it, big-endian. */
+/* The header of a qcow2 file, as QEMU's docs/interop/qcow2.txt defines it, big-endian. */
 struct head {
 	uint32_t magic, version;
 	uint64_t below_at;
@@ -104,8 +104,8 @@ const char *layer_below(struct arena *a, const char *path)
 	return arena_strdup(a, full);
 }
 
-/* Whether nothing was ever written to the layer.  A layer is empty if no entry of its
- * first table leads to a second one. */
+/* Whether nothing was ever written to the layer. A layer is empty if no entry of its first
+ * table names a second table. */
 static bool layer_is_empty(const char *path)
 {
 	struct head h;
@@ -160,7 +160,7 @@ static int disk_make_folder(const struct disk *d, struct fault *f)
 	return 0;
 }
 
-/* A link that stands there already is as it should be, or is replaced. */
+/* Makes a link in the disk's folder, and replaces an existing link of that name. */
 static int disk_make_link(const struct disk *d, const char *name, const char *to,
 			  struct fault *f)
 {
@@ -186,8 +186,8 @@ static int sync_file(const char *path)
 	return rc;
 }
 
-/* `over` as it is to be named in the layer: from its folder, so that the state
- * can be moved, unless it is an image's. */
+/* Makes a layer over the layer `over`. The new layer names `over` by a relative path, so that
+ * the state can be moved. If `over` is an image's, the path is absolute. */
 static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 		      struct fault *f)
 {
@@ -204,7 +204,7 @@ static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 		"-q",
 		"-f",
 		"qcow2",
-		"-u", /* a guest may be writing below */
+		"-u", /* do not open the layer below: a guest may write to it */
 		"-F",
 		"qcow2",
 		"-b",
@@ -219,7 +219,7 @@ static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 	unlink(half);
 	if (child_run(words, NULL, f))
 		return f->code;
-	private_tree(half); /* qemu-img asks the umask */
+	private_tree(half); /* qemu-img uses the umask */
 	if (sync_file(half) || rename(half, path) || dir_sync_above(path))
 		return fault_set(f, FAULT_IO, "", "cannot make %.160s: %s", path,
 				 strerror(errno));
@@ -258,8 +258,8 @@ int disk_cover(const struct disk *d, const char *layer, const char **top, struct
 	return make_layer(d, n, layer, 0, f);
 }
 
-/* A top that nothing was written to since it was made is as good as what it
- * covers, and needs no cover of its own. */
+/* If nothing was written to the top layer yet, the layer below holds the whole disk, and no new
+ * layer is needed. */
 int disk_freeze(const struct disk *d, const char **layer, struct fault *f)
 {
 	const char *top = disk_top(d), *cover;
@@ -267,7 +267,7 @@ int disk_freeze(const struct disk *d, const char **layer, struct fault *f)
 	if (!top)
 		return fault_set(f, FAULT_NOT_FOUND, "", "the workspace has no disk");
 	*layer = top;
-	/* QEMU may have been killed before it synced what it wrote. */
+	/* QEMU may have been killed before it synced its data. */
 	if (sync_file(top))
 		return fault_set(f, FAULT_IO, "", "cannot sync %.160s: %s", top,
 				 strerror(errno));
@@ -311,9 +311,9 @@ void disk_abandon(const struct disk *d)
 	dir_sync_above(path);
 }
 
-/* A layer, or a snapshot's link to one. */
+/* A layer, or a snapshot's link to a layer. */
 struct found {
-	const char *path, *below; /* without links; `below` may be NULL */
+	const char *path, *below; /* paths without links; `below` may be NULL */
 	bool stays, removed;
 };
 
@@ -345,8 +345,8 @@ static void disk_sweep_look_at(struct sweep *s, const char *dir, const char *nam
 		disk_sweep_add(s, path, arena_strdup(&s->arena, to), true);
 }
 
-/* Layers of a destroyed workspace are kept only while another workspace's layer is
- * based on them. */
+/* Adds the layers and snapshots of a workspace. Layers of a destroyed workspace are kept only
+ * while other layers are based on them. */
 static void disk_sweep_look_into(struct sweep *s, const char *dir)
 {
 	bool gone = !access(arena_printf(&s->arena, "%s/gone", dir), F_OK);
@@ -386,8 +386,8 @@ static bool is_needed(const struct sweep *s, const struct found *f)
 	return false;
 }
 
-/* Removes layers that nothing needs; true if it removed one, since another may be
- * unneeded then. */
+/* Removes layers that nothing needs; true if a layer was removed, since another layer may now
+ * be unneeded. */
 static bool remove_some(struct sweep *s)
 {
 	bool any = false;
@@ -437,8 +437,8 @@ void disk_sweep(const char *home)
 	arena_release(&s.arena);
 }
 
-/* Whether the trash has the layer already: a host may have died before it had removed all
- * else of the workspace. */
+/* Whether the trash already keeps the layer: an earlier host may have died before it had
+ * removed the rest of the workspace. */
 static bool disk_trash_is_kept(const struct disk *d, const char *top, const char *home)
 {
 	struct trash_entry *entries;
@@ -468,7 +468,7 @@ static int write_facts(const char *path, const struct workspace_spec *s)
 	return rc;
 }
 
-/* Makes the entry under a name that no list of the trash shows. */
+/* Makes the trash entry under a temporary name, which lists of the trash leave out. */
 static int make_entry(const char *half, const struct disk *d, const char *top,
 		      const struct workspace_spec *spec, struct fault *f)
 {

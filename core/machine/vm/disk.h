@@ -1,19 +1,20 @@
 /*
  * disk - the disks of VMs, as chains of qcow2 layers.
  *
- *	FOLDER/ID/0.qcow2 1.qcow2 ...  layers of workspace ID: only the layer with
- *	                               the highest number is written to
+ *	FOLDER/ID/0.qcow2 1.qcow2 ...  layers of workspace ID: the VM writes only to
+ *	                               the layer with the highest number
  *	FOLDER/ID/image                link to the first image of the chain
  *	FOLDER/ID/NAME.snapshot        link to the layer that a snapshot keeps
- *	FOLDER/ID/gone                 the workspace is over; its layers stay while
+ *	FOLDER/ID/gone                 the workspace has ended; its layers stay while
  *	                               other disks are based on them, or the trash
  *	                               keeps the disk
  *
- * A layer is there when its file is: it is made under another name and
- * renamed.  So after any crash in between, the highest number is a whole disk
- * with all that was written.  Results are in the arena.  This code does not know
- * which VMs run: callers see to it that a disk is not frozen while somebody else
- * writes to it, and that disk_sweep() runs alone.
+ * A layer is made under another name and renamed when it is complete. So after any crash the
+ * layer with the highest number is a whole disk with all data that was written. Results are in
+ * the arena.
+ *
+ * This code does not know which VMs run. Callers make sure that a disk is not frozen while
+ * another program writes to it, and that disk_sweep() runs alone.
  */
 #ifndef CORE_MACHINE_VM_DISK_H
 #define CORE_MACHINE_VM_DISK_H
@@ -31,64 +32,67 @@ struct disk {
 	const char *folder, *id;
 };
 
-/* The layer that is written to; NULL: there is no disk. */
+/* The layer to which the VM writes; NULL: there is no disk. */
 const char *disk_top(const struct disk *d);
-/* Folder of its image. */
+/* The folder of the disk's image. */
 const char *disk_image(const struct disk *d);
 
-/* A new disk over an image's, or over a layer of another; nothing if there is
- * one.  It is `gb` large, or as large as what it is over. */
+/* These functions make a new disk: disk_begin() over an image, disk_branch() over a layer of
+ * another disk. If the disk exists, they do nothing. The disk is `gb` large, or as large as the
+ * layer below if that is larger. */
 int disk_begin(const struct disk *d, const char *image_dir, int64_t gb, struct fault *f);
 int disk_branch(const struct disk *d, const struct disk *from, const char *layer,
 		int64_t gb, struct fault *f);
 
-/* Makes a layer over `layer`, to become the top. */
+/* Makes a layer over `layer`; the new layer becomes the top. */
 int disk_cover(const struct disk *d, const char *layer, const char **top,
 	       struct fault *f);
-/* Gives a layer that holds the whole disk and stays as it is; nobody may write to the disk. */
+/* Finds or makes a layer that holds the whole disk and no longer changes. No program may write
+ * to the disk meanwhile. */
 int disk_freeze(const struct disk *d, const char **layer, struct fault *f);
 
-/* keep: keeps a layer under a name; kept: that layer, or NULL; forget: lets it go. */
+/* disk_keep() keeps a layer under a name. disk_kept() returns the layer of that name, or NULL.
+ * disk_forget() removes the name, so that the layer is no longer kept. */
 int disk_keep(const struct disk *d, const char *name, const char *layer, struct fault *f);
 const char *disk_kept(const struct disk *d, const char *name);
 void disk_forget(const struct disk *d, const char *name);
 
-/* The workspace is over. */
+/* Marks the disk's workspace as ended. */
 void disk_abandon(const struct disk *d);
-/* Removes the layers in HOME/disks that nothing needs any more: no workspace, no snapshot
- * and no entry of the trash. */
+/* Removes the layers in HOME/disks that no workspace, no snapshot and no entry of the trash
+ * needs. */
 void disk_sweep(const char *home);
 
 /*
- * disk_layer - the facts that a qcow2 file tells of itself, in its first bytes.
+ * disk_layer - reads facts about a layer from the first bytes of its qcow2 file.
  */
 
-/* The size in bytes of the disk that a layer belongs to; -1 when the file is no qcow2. */
+/* The size in bytes of a layer's whole disk; -1: the file is no qcow2. */
 int64_t layer_size(const char *path);
-/* Returns the absolute path, without links, of the layer on which this one is based;
- * NULL: none. */
+/* Returns the absolute path, without links, of the layer on which this one is based; NULL:
+ * there is no layer below. */
 const char *layer_below(struct arena *a, const char *path);
 
 /*
  * disk_trash - disks of removed VMs, which the state's trash keeps.
  *
- * A disk is not moved, since other disks may be made from its layers, and name them.  The
- * disk's entry in the trash (core/machine/trash.h) is a folder with
+ * A disk is not moved, since other disks may be based on its layers and contain their paths.
+ * The disk's entry in the trash (core/machine/trash.h) is a folder with
  *
- *	disk	link to the last layer that was written to
+ *	disk	link to the layer to which the VM wrote last
  *	vm.json	settings of a VM made from the disk: image, vcpus, memory_mb, disk_gb
  *
- * disk_sweep() keeps the layer of such a link: somebody needs that layer.
+ * disk_sweep() keeps the layer of such a link, since the trash needs it.
  */
 
-/* Keeps a layer of a workspace's disk, its top or a snapshot's, that is about to be let go
- * of: as trash_take().  NULL: there is none. */
+/* Moves a disk into the trash before its workspace or snapshot is removed, like trash_take().
+ * `top` is the layer to keep: the disk's top or a snapshot's layer; NULL: there is no layer. */
 int disk_trash_take(const struct disk *d, const char *top,
 		    const struct workspace_spec *spec, int64_t now_ms,
 		    const struct trash_bounds *bounds, struct fault *f);
 
-/* Finds the disk, in `folder`, and the layer that an entry keeps: false if they are gone.
- * `from` has its arena and folder. */
+/* Finds the disk and the layer that an entry of the trash keeps; false if they are gone. The
+ * caller sets the arena and the folder of `from`. */
 bool disk_trash_find(const char *entry, struct disk *from, const char **layer);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * qemu - workspaces that are microVMs.
  *
- * A VM's disk is a chain of layers (disk.h).  To fork one that runs, QEMU is
- * told to go on in a new layer, so that the one before stays as it is; the
- * fork is a layer over that.  A VM is detached from the host: it is found by
- * its process, or by its command line, which names the workspace and its disk.
+ * A VM's disk is a chain of layers (disk.h). To fork a running VM, the host tells QEMU to write
+ * to a new layer from now on. The previous layer then no longer changes, and the fork's disk is
+ * a layer over it. A VM is detached from the host. The host finds a VM by its process, or by
+ * its command line, which names the workspace and its disk.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -42,11 +42,11 @@
 /*
  * qmp - a command to a running QEMU, over its monitor's socket.
  *
- * Each call connects, says it and closes: the socket takes one caller at a
- * time.  Blocking, 10 s at most: never from a loop.
+ * Each call connects, sends the command and closes, since the socket accepts one caller at a
+ * time. A call blocks for 10 s at most, so an event loop must not make it.
  */
 
-/* QEMU is not trusted: a guest may have broken out into it. */
+/* QEMU is not trusted: a guest may have taken control of it. */
 enum { PATIENCE_S = 10, LINE_MOST = 1 << 20, LINES_MOST = 1000 };
 
 static FILE *qmp_dial(const char *path)
@@ -67,7 +67,8 @@ static FILE *qmp_dial(const char *path)
 	return file;
 }
 
-/* A line of at most LINE_MOST bytes; false when it is longer, or takes longer. */
+/* Reads a line of at most LINE_MOST bytes; false if the line is longer or does not arrive in
+ * time. */
 static bool qmp_read_line(FILE *file, char *line, int64_t until)
 {
 	size_t n = 0;
@@ -130,8 +131,8 @@ static int qmp_judge(const char *command, const json_t *said, struct fault *f)
 	return 0;
 }
 
-/* `args` is taken (it may be NULL); `answer`, if not NULL, gets what came back
- * and is the caller's.  FAULT_UNAVAILABLE: nobody answers there. */
+/* Sends a command. Releases `args` (may be NULL). `answer`, if not NULL, gets the answer, which
+ * the caller releases. FAULT_UNAVAILABLE: no QEMU answers at the socket. */
 static int qmp_ask(const char *socket, const char *command, json_t *args, json_t **answer,
 		   struct fault *f)
 {
@@ -144,7 +145,7 @@ static int qmp_ask(const char *socket, const char *command, json_t *args, json_t
 		return fault_set(f, FAULT_UNAVAILABLE, "", "QEMU's monitor: %s",
 				 strerror(errno));
 	}
-	json_decref(qmp_hear(file)); /* its greeting */
+	json_decref(qmp_hear(file)); /* QEMU's greeting */
 	json_decref(qmp_say(file, "qmp_capabilities", NULL));
 	said = qmp_say(file, command, args);
 	rc = qmp_judge(command, said, f);
@@ -162,14 +163,14 @@ extern char **environ;
 
 enum {
 	CID_TRIES = 5,
-	CID_FIRST = 1 << 16, /* people choose small numbers */
+	CID_FIRST = 1 << 16, /* above the small numbers that people choose */
 	KILL_MS = 5000,
-	START_MS = 20000, /* for QEMU itself */
+	START_MS = 20000, /* time for QEMU itself to start */
 	LOOK_MS = 10,
 	WORDS_MOST = 32 << 10,
 };
 
-/* The socket of its monitor. */
+/* The path of QEMU's monitor socket. */
 static const char *vm_monitor(struct arena *a, const char *sockets)
 {
 	return arena_printf(a, "%s/qmp.sock", sockets);
@@ -177,7 +178,7 @@ static const char *vm_monitor(struct arena *a, const char *sockets)
 
 /* --- finding ------------------------------------------------------------------------ */
 
-/* The value behind a word; NULL when it is not there. */
+/* The value after an option; NULL if the option is missing. */
 static const char *word_behind(const char *words, size_t len, const char *word)
 {
 	const char *end = words + len;
@@ -214,7 +215,7 @@ static int64_t cid_in(const char *words, size_t len)
 	return 0;
 }
 
-/* A comma in a value is written twice. */
+/* Writes each comma of a path twice, as QEMU's options need. */
 static const char *in_option(struct arena *a, const char *path)
 {
 	char *out = arena_alloc(a, strlen(path) * 2 + 1), *at = out;
@@ -227,8 +228,8 @@ static const char *in_option(struct arena *a, const char *path)
 	return out;
 }
 
-/* Whether a command line is that of this workspace's VM: its uuid is the workspace's,
- * and its disk is in this state. */
+/* Whether a command line is that of this workspace's VM: its uuid is the workspace's id, and
+ * its disk is in this state's folder. */
 static bool is_vm(const char *words, size_t len, const char *home, const char *id)
 {
 	struct arena a = { 0 };
@@ -242,8 +243,8 @@ static bool is_vm(const char *words, size_t len, const char *home, const char *i
 	return is;
 }
 
-/* The process of the VM of workspace `id` of the state `home`, by the words of
- * its command line: nobody else's VM has both.  False when there is none. */
+/* Finds the process of the VM of workspace `id` of the state `home` by its command line, as
+ * is_vm() judges it. False if there is no such process. */
 static bool vm_find(const char *home, const char *id, struct process *process)
 {
 	DIR *proc = opendir("/proc");
@@ -267,7 +268,7 @@ static bool vm_find(const char *home, const char *id, struct process *process)
 	return found;
 }
 
-/* Ends a process at once and waits until it is gone. */
+/* Kills a process and waits until it has ended. */
 static int vm_kill(const struct process *process, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
@@ -282,7 +283,7 @@ static int vm_kill(const struct process *process, struct fault *f)
 	return rc;
 }
 
-/* --- words -------------------------------------------------------------------------- */
+/* --- the command line --------------------------------------------------------------- */
 
 struct words {
 	struct arena *a;
@@ -301,8 +302,8 @@ static void add_two(struct words *w, const char *option, const char *value)
 	qemu_vm_add(w, value);
 }
 
-/* Builds the command line that the kernel and guest/guest_boot.h read. Names consist of a-z
- * A-Z 0-9 - only, so nothing is escaped. */
+/* Builds the kernel's command line, which guest/guest_boot.h reads too. Names contain only a-z
+ * A-Z 0-9 -, so nothing is escaped. */
 static const char *kernel_words(struct arena *a, const struct workspace_spec *s,
 				const char *accel, int64_t cid)
 {
@@ -399,7 +400,7 @@ static void add_devices(struct words *w, const struct workspace_spec *s, const c
 
 /* --- starting ------------------------------------------------------------------------ */
 
-/* A number that no other VM of this machine is likely to have. */
+/* Makes a random cid, which probably no other VM of this machine has. */
 static int64_t new_cid(void)
 {
 	uint32_t n = 0;
@@ -422,8 +423,8 @@ static int say_why(const char *log, struct fault *f)
 	return fault_set(f, FAULT_IO, "", "QEMU ended as it started: %.180s", last);
 }
 
-/* Waits for QEMU's monitor: it answers once everything that can fail at the start has
- * succeeded. */
+/* Waits until QEMU's monitor answers. When the monitor answers, every step of the start that
+ * can fail has succeeded. */
 static int qemu_vm_await(pid_t pid, const char *monitor, const char *log, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
@@ -486,7 +487,7 @@ static int make_folders(const struct workspace_spec *s, struct fault *f)
 	    dir_have(s->sockets, 0700))
 		fault_set(f, FAULT_IO, "", "cannot make the folders of %s: %s", s->name,
 			  strerror(errno));
-	rename(log, arena_printf(&a, "%s.1", log)); /* of the start before */
+	rename(log, arena_printf(&a, "%s.1", log)); /* log of the previous start */
 	arena_release(&a);
 	return f->code;
 }
@@ -511,7 +512,7 @@ static int vm_start(const struct workspace_spec *s, const char *dir, const char 
 			return f->code;
 		}
 	}
-	private_tree(s->path); /* QEMU asks the umask: its console, its sockets */
+	private_tree(s->path); /* QEMU made these files with the umask */
 	private_tree(s->sockets);
 	pid_find(pid, process);
 	process->cid = cid;
@@ -520,7 +521,7 @@ static int vm_start(const struct workspace_spec *s, const char *dir, const char 
 
 enum { LOG_MOST = 1 << 20 };
 
-/* Layers are made and swept one at a time: a layer that was just frozen may look
+/* Only one thread at a time makes or sweeps layers, since a layer that was just frozen may look
  * unused. */
 static pthread_mutex_t layers = PTHREAD_MUTEX_INITIALIZER;
 
@@ -532,7 +533,7 @@ static struct disk disk_of(struct arena *a, const struct workspace_spec *s,
 
 /* --- making ------------------------------------------------------------------------- */
 
-/* Whether the disk of a VM that was up is not there, with the fault filled. */
+/* Whether the disk of a VM that once ran is missing; if so, fills the fault. */
 static bool is_lost(const struct workspace_spec *spec, const struct disk *d,
 		    struct fault *f)
 {
@@ -556,7 +557,7 @@ static int qemu_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* A name of QEMU's: a path, or "json:" and the options that it stands for. */
+/* Finds the path in QEMU's name of a file: the name is a path, or "json:" and options. */
 static const char *path_in(struct arena *a, const char *name)
 {
 	const char *path = name;
@@ -572,7 +573,7 @@ static const char *path_in(struct arena *a, const char *name)
 	return path;
 }
 
-/* The layer that QEMU writes to now. */
+/* Asks QEMU for the layer to which it writes now. */
 static int ask_layer(struct arena *a, const char *monitor, const char **layer,
 		     struct fault *f)
 {
@@ -604,8 +605,7 @@ static int freeze_running(const struct disk *d, const char *monitor, const char 
 	return qmp_ask(monitor, "blockdev-snapshot-sync", args, NULL, f);
 }
 
-/* Gives the layer with all that the disk's workspace has written, which no longer
- * changes. */
+/* Finds or makes a layer that holds the whole disk of the workspace and no longer changes. */
 static int freeze(const struct workspace_spec *spec, const struct disk *d,
 		  const char *sockets, const char **layer, struct fault *f)
 {
@@ -616,8 +616,8 @@ static int freeze(const struct workspace_spec *spec, const struct disk *d,
 		       : disk_freeze(d, layer, f);
 }
 
-/* Finds the layer that a copy is made over: of an entry of the trash, a snapshot's, or the
- * parent's as it is now. */
+/* Finds the layer on which a copy is based: the layer of a trash entry, of a snapshot, or of
+ * the parent's present disk. */
 static int find_origin(const struct workspace_spec *spec, struct disk *from,
 		       const char **layer, struct fault *f)
 {
@@ -666,7 +666,7 @@ static int qemu_destroy(const struct workspace_spec *spec, struct fault *f)
 	struct process process;
 
 	if (vm_find(spec->home, spec->id, &process))
-		vm_kill(&process, f); /* one whose pid was never written down */
+		vm_kill(&process, f); /* a VM whose pid was never stored */
 	if (!f->code && process_remove_folders(spec, f) == 0) {
 		pthread_mutex_lock(&layers);
 		disk_abandon(&d);
@@ -677,8 +677,8 @@ static int qemu_destroy(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Moves a layer into the trash: of a snapshot that is forgotten, or the one that a restore
- * replaces. */
+/* Moves a layer into the trash: the layer of a snapshot that is removed, or the layer that a
+ * restore replaces. */
 static int keep_layer(const struct workspace_spec *spec, const struct disk *d,
 		      const char *layer, struct fault *f)
 {
@@ -740,8 +740,9 @@ static int qemu_restore(const struct workspace_spec *spec, const char *id,
 
 /* --- running -------------------------------------------------------------------------- */
 
-/* QEMU does not make its sockets anew: a VM that is reached over a serial port only is lost without
- * them, until it is started again. */
+/* Whether a VM cannot be reached. QEMU does not make lost sockets anew. So a VM that is
+ * connected only through a serial port cannot be reached without its sockets, until it is
+ * started again. */
 static bool qemu_deaf(const struct workspace_spec *spec, const struct process *p)
 {
 	char door[4200];
@@ -750,8 +751,7 @@ static bool qemu_deaf(const struct workspace_spec *spec, const struct process *p
 	return !p->cid && access(door, F_OK) != 0;
 }
 
-/* Whether a VM that lives can still be spoken to: its sockets may be gone with their
- * folder. */
+/* Whether a running VM can still be reached: its sockets may be lost with their folder. */
 static bool is_reachable(struct arena *a, const struct workspace_spec *spec,
 			 const struct process *p)
 {
@@ -804,7 +804,7 @@ static void qemu_sweep(const char *home, const char *const *gone, size_t n)
 	arena_release(&a);
 }
 
-/* The last line of a log that has `mark` in it, from behind that on. */
+/* Finds the last line of a log that contains `mark`, and copies the text after the mark. */
 static void last_line(const char *path, const char *mark, char out[200])
 {
 	FILE *log = fopen(path, "re");
@@ -821,8 +821,8 @@ static void last_line(const char *path, const char *mark, char out[200])
 		fclose(log);
 }
 
-/* Lines of the guest's init begin with "cadre: " (guest/guest_boot.c); without any, QEMU
- * may know the reason, as when somebody has sent it a signal. */
+/* Lines of the guest's init begin with "cadre: " (guest/guest_boot.c). If there is no such
+ * line, QEMU's log may give the reason, for example that QEMU got a signal. */
 static void qemu_last_words(const struct workspace_spec *spec, char out[200])
 {
 	struct arena a = { 0 };
@@ -834,8 +834,8 @@ static void qemu_last_words(const struct workspace_spec *spec, char out[200])
 	arena_release(&a);
 }
 
-/* The log of the console is the guest's to fill: it is emptied in time.  QEMU
- * appends to it. */
+/* Empties the log of the console when it is long, since the guest can write to it without end.
+ * QEMU appends to the log. */
 static void qemu_tend(const struct workspace_spec *spec)
 {
 	char log[4200];
