@@ -2,9 +2,9 @@
  * guest - the program inside a workspace.
  *
  * A guest listens on two ports, control (5000) and relay (5001), at an address of
- * core/base/link_address.h.  It runs commands and assignments, and keeps work that must
- * not be lost in its spool.  A guest outlives the host that started it and waits to be
- * dialled again.  The files, in the order to read them:
+ * core/base/link_address.h. The guest runs commands and assignments, and keeps work that must
+ * not be lost in its spool. A guest outlives the host that started it, and waits until a host
+ * dials again. The files, in the order to read them:
  *
  *	guest.c         start and end.
  *	guest_peer.c    sockets and frames.
@@ -21,28 +21,27 @@
 #include <stdbool.h>
 
 struct guest_options {
-	/* The workspace's uuid; NULL: the one in the spool, else that of the first
-	 * host that says Hello. */
+	/* The workspace's uuid. NULL: the uuid in the spool is used, or, if the spool has no
+	 * uuid, the uuid from the first host that says Hello. */
 	const char *workspace;
-	const char *name; /* its name, for people; may be NULL */
+	const char *name; /* the workspace's name, for people; may be NULL */
 	const char *dir; /* root of the workspace */
 	const char *state; /* the guest's own folder: spool, lock */
-	bool state_inside; /* it may lie in `dir`, where git and copies reach it */
-	/* How often the workspace was put back to a snapshot, in digits: a spool of
-	 * another time is not believed.  NULL: not known. */
+	bool state_inside; /* `state` may lie in `dir`, within reach of git and copies */
+	/* The number of times that the workspace was put back to a snapshot, in digits. A spool
+	 * with another number is not used. NULL: the number is not known. */
 	const char *restores;
 	const char *listen; /* an address; NULL: unix:STATE */
 	const char *token; /* required in a stranger's Hello; may be NULL */
-	const char *http; /* ADDRESS:PORT of its door for teammates; NULL: none */
-	const char *team, *agent; /* whose it is; may be NULL */
-	bool vm; /* it has a machine to itself */
+	const char *http; /* ADDRESS:PORT of the door for teammates; NULL: no door */
+	const char *team, *agent; /* owners of the workspace; may be NULL */
+	bool vm; /* the guest runs in its own VM */
 	const char *version;
-	const char *const *env; /* NAME=value for its commands; may be NULL */
+	const char *const *env; /* NAME=value for the guest's commands; may be NULL */
 };
 
-/* Runs until Shutdown or SIGTERM; returns the exit status.  A failed start prints one
- * line on stderr and returns 1.  A second guest on one state folder is refused with
- * status 4. */
+/* Runs until Shutdown or SIGTERM; returns the exit status. A failed start prints one line on
+ * stderr and returns 1. If another guest already uses the state folder, returns 4. */
 int guest_main(const struct guest_options *options);
 
 #endif

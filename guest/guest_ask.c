@@ -8,11 +8,11 @@
 
 enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
 
-/* A request that the host has not answered. */
+/* A request that the host has not yet answered. */
 struct asking {
 	struct asking *next, **place;
 	int64_t number;
-	const struct wire *type; /* of the request: it says what may answer */
+	const struct wire *type; /* type of the request; it fixes the answer's type */
 	asked_done *done;
 	void *arg;
 };
@@ -80,8 +80,8 @@ int64_t ask_number(const struct asking *a)
 	return a->number;
 }
 
-/* The word is sent even when much else waits to be sent: without it the host would go on
- * keeping what the answer gave. */
+/* Arrived or Cancel is sent even when many bytes wait to be sent. Otherwise the host would keep
+ * holding the messages and claims of the answer. */
 void ask_settle(struct guest *g, int64_t number, enum answer_end end)
 {
 	char id[ID_MOST];
@@ -120,8 +120,7 @@ static struct asking *guest_ask_find(struct guest *g, const char *id)
 	return a;
 }
 
-/* Fills a fault unless the answer is of the type that belongs to the request, or an
- * Error. */
+/* Fills a fault if the answer is neither of the type that belongs to the request nor an Error. */
 static void guest_ask_judge(const struct asking *a, const struct packet *p,
 			    struct fault *f)
 {
@@ -143,10 +142,10 @@ bool ask_hear(struct guest_request *heard)
 
 	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
 		return false;
-	/* Only the host answers what this guest asked. */
+	/* An answer is taken only from the host. */
 	a = heard->peer == heard->guest->host ? guest_ask_find(heard->guest, id) : NULL;
 	if (!a)
-		return true; /* nobody waits any more */
+		return true; /* the answer is no longer needed */
 	guest_ask_judge(a, p, &f);
 	done = a->done;
 	arg = a->arg;

@@ -1,9 +1,9 @@
 /*
  * guest_ask - requests of this workspace to its host.
  *
- * They go on the control line that the host has dialled, under ids of the
- * guest's own; answers come back there.  The line tells the host
- * which workspace asks.
+ * The requests are sent on the control line that the host has dialled, under ids that the guest
+ * chooses. The answers arrive on the same line. From the line the host knows which workspace
+ * asks.
  */
 #ifndef GUEST_GUEST_ASK_H
 #define GUEST_GUEST_ASK_H
@@ -12,30 +12,31 @@
 
 struct asking;
 
-/* The host's answer, an Error included, without its id; borrowed.  NULL: none
- * came, for the reason in `f`. */
+/* Gets the host's answer without its id, borrowed; the answer may be an Error. NULL: no answer
+ * arrived, for the reason in `f`. */
 typedef void asked_done(void *arg, json_t *answer, const struct fault *f);
 
-/* Asks the host; `message` is borrowed and gets an id.  NULL and a fault when it cannot
- * be asked, else `done` is called once, later. */
+/* Asks the host. `message` is borrowed and gets an id. Returns NULL and a fault if the host
+ * cannot be asked. Otherwise `done` is called once, later. */
 struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
 			struct fault *f);
-/* Gives up and frees a request that nobody waits for, and tells the host that its answer
- * is lost; `done` is not called. */
+/* Gives up and frees a request whose answer nobody needs any more, and tells the host that the
+ * answer is lost. `done` is not called. */
 void ask_drop(struct guest *g, struct asking *a);
 
-/* The number of a request, for ask_settle() after its end. */
+/* The number of a request, to be used in ask_settle() after the end of the request. */
 int64_t ask_number(const struct asking *a);
-/* How far an answer got, if its caller confirms answers. */
+/* The fate of an answer to a caller that confirms answers. */
 enum answer_end {
 	ANSWER_ARRIVED,
-	ANSWER_LOST, /* nobody has seen it */
-	ANSWER_LEFT, /* its caller went without a word, and may have seen it */
+	ANSWER_LOST, /* nobody has read the answer */
+	ANSWER_LEFT, /* the caller left unconfirmed, and may have read the answer */
 };
-/* Tells the host of the answer to the request of this number. */
+/* Tells the host the fate of the answer to the request with this number. */
 void ask_settle(struct guest *g, int64_t number, enum answer_end end);
 
-/* Takes a message of the host that answers one of these; false: it is none. */
+/* Takes a message of the host if it answers a request of this guest. Returns false if the
+ * message is no such answer. */
 bool ask_hear(struct guest_request *heard);
 
 /* Ends all requests, with `done`, since the host's control line is closed. */

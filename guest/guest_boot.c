@@ -33,8 +33,8 @@
 
 enum { PREFIX = 16, NAME_MOST = 63 };
 
-/* A file that is missing its folder, or is a link out of it, is not written:
- * the machine works without. */
+/* Writes a file of one text. If the file cannot be opened, for example because its folder is
+ * missing, nothing is written: the machine works without this file. */
 static void machine_write_line(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -87,7 +87,7 @@ int machine_set_name(const char *name, struct fault *f)
 /* --- address ------------------------------------------------------------------- */
 
 struct net {
-	int fd; /* any socket: the ioctls need one */
+	int fd; /* a socket for the ioctls, of any kind */
 	char name[IFNAMSIZ];
 	struct in_addr address, gateway, mask;
 };
@@ -137,7 +137,7 @@ static int set_route(const struct net *net, struct fault *f)
 	return machine_ask(net, SIOCADDRT, &route, f);
 }
 
-/* The first interface that is not the loopback. */
+/* Finds the first interface that is not the loopback. */
 static int find_interface(struct net *net, struct fault *f)
 {
 	struct if_nameindex *all = if_nameindex(), *i = all;
@@ -226,20 +226,21 @@ static void machine_raise_loopback(void)
 }
 
 enum {
-	DISK_MS = 10000, /* for the disk to appear */
+	DISK_MS = 10000, /* wait for the disk to appear */
 	PORTS_MS = 3000,
 	STEP_MS = 5,
 	END_MS = 300, /* from SIGTERM to SIGKILL */
 	AGAIN_MS = 1000,
-	LATE_MS = 2000, /* for the guest to come up alone */
-	DEATHS_MOST = 5, /* of guests that lived shorter than SETTLED_MS */
+	LATE_MS = 2000, /* head start of the guest before late modules */
+	DEATHS_MOST = 5, /* deaths in a row, each within SETTLED_MS */
 	SETTLED_MS = 60000,
 };
 
-/* The kernel need not fill tables that nobody reads: every copy would grow. */
+/* The kernel must not initialize unused inode tables: the written tables would make every copy
+ * of the disk larger. */
 #define OPTIONS "noinit_itable"
 
-/* Settings from the kernel's command line; NULL: not given. */
+/* Settings from the kernel's command line; NULL: the setting is not given. */
 struct words {
 	char line[4096];
 	const char *workspace, *name, *team, *agent, *listen, *ip, *gateway, *dns, *http,
@@ -362,7 +363,7 @@ static void load_module(const char *path)
 		guest_boot_say("%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	unlink(path); /* its memory is worth more */
+	unlink(path); /* frees the memory of the file */
 }
 
 /* Loads the modules whose file names begin with `when`, in order: see
@@ -385,8 +386,8 @@ static void load_modules(const char *folder, char when)
 
 /* --- the root ------------------------------------------------------------------------ */
 
-/* Whether the root file system has a shell; `/bin/sh` may be a link that leads nowhere
- * before this is the root. */
+/* Whether the root file system has a shell; `/bin/sh` may be an absolute link, which is broken
+ * until this file system is the root; so the link itself is enough. */
 static bool has_shell(const char *root)
 {
 	char path[64];
@@ -399,14 +400,15 @@ static bool has_shell(const char *root)
 	return lstat(path, &st) == 0;
 }
 
-/* A disk with partitions has its root on one of them. */
+/* Mounts the disk's root file system at /root: on the whole disk, or on one of its partitions. */
 static bool mount_disk(void)
 {
 	char path[32];
 
 	mkdir("/root", 0755);
 	for (int i = 0; i < 16; i++) {
-		/* Precision 0 writes no 0: the whole disk comes first. */
+		/* With precision 0, printf() writes nothing for the number 0: the first path is
+		 * the whole disk. */
 		snprintf(path, sizeof(path), "/dev/vda%.*d", i > 0, i);
 		if (access(path, F_OK) ||
 		    mount(path, "/root", "ext4", MS_NOATIME | MS_SILENT, OPTIONS))
@@ -418,7 +420,8 @@ static bool mount_disk(void)
 	return false;
 }
 
-/* The file system grows to its disk; EXT4_IOC_RESIZE_FS is in no header. */
+/* Grows the file system to the size of its disk. EXT4_IOC_RESIZE_FS is defined in no header, so
+ * its number is built here. */
 static void grow_root(void)
 {
 	const unsigned long resize = _IOW('f', 16, uint64_t);
@@ -443,7 +446,7 @@ static void grow_root(void)
 	close(fd);
 }
 
-/* The program stays where it is, in memory, and is seen at BOOT_RUN too. */
+/* Makes the program visible below BOOT_RUN, too. Its file stays in the memory of the initrd. */
 static void guest_boot_share_program(void)
 {
 	int fd;
@@ -529,7 +532,8 @@ static int link_ports(void)
 	return n;
 }
 
-/* The names come a little after the ports. */
+/* Links the serial ports by name. The kernel gives the names a short time after the ports, so
+ * the function waits. */
 static void name_ports(void)
 {
 	mkdir(BOOT_PORTS, 0755);
@@ -588,7 +592,7 @@ static void name_machine(const struct words *w)
 
 	snprintf(name, sizeof(name), "%s", w->name ? w->name : "cadre");
 	for (n = strlen(name); n > 1 && name[n - 1] == '-';)
-		name[--n] = '\0'; /* cut at a hyphen */
+		name[--n] = '\0'; /* no hyphen at the end */
 	if (machine_set_name(name, &f))
 		guest_boot_say("%s", f.text);
 }
@@ -622,8 +626,8 @@ static pid_t guest_boot_start(const struct words *w, const char *version)
 	_exit(chdir(o.dir) ? 1 : guest_main(&o));
 }
 
-/* Loads, in a process of its own, modules that nobody waits for at the start: other
- * file systems, randomness. */
+/* Loads the modules that are not needed at the start, such as other file systems and
+ * randomness. A separate process does this work. */
 static void load_late(void)
 {
 	if (fork())
@@ -633,8 +637,8 @@ static void load_late(void)
 	_exit(0);
 }
 
-/* Waits for the guest. Processes whose parents have ended become children of this
- * one, and are reaped here. */
+/* Waits for the guest. Processes whose parents have ended become children of this process, and
+ * are reaped here. */
 static int guest_boot_wait_for(pid_t guest)
 {
 	int status;

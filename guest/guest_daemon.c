@@ -3,9 +3,9 @@
  *
  *     pushed -> waiting (spool) -> started (spool) -> result (spool) -> acked.
  *
- * Every arrow is on the disk before the next action.  So a guest that is killed at
- * any instant runs no assignment twice and loses none.  Plain messages wait in the host's
- * inbox: the guest keeps nothing of them.
+ * The result of every arrow is on the disk before the next action. So a guest that is killed at
+ * any instant runs no assignment twice and loses none. Plain messages wait in the host's inbox:
+ * the guest stores no plain messages.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 #include "guest/guest_serve.h"
 
 enum {
-	RETRY_MS = 1000, /* when the spool could not be written */
-	RESULTS_MOST = 1000, /* in one answer */
-	UNREAD_MOST = 1000, /* plain messages */
+	RETRY_MS = 1000, /* pause after a failed write of the spool */
+	RESULTS_MOST = 1000, /* results in one answer */
+	UNREAD_MOST = 1000, /* unread plain messages */
 };
 
 /* --- an assignment's end -------------------------------------------------------- */
@@ -44,7 +44,7 @@ static bool read_streams(const struct proc *run, struct spool_result_row *r,
 	return r->out && r->err;
 }
 
-/* Puts the reason behind what the command wrote to stderr. */
+/* Appends the reason to the command's output on stderr. */
 static void give_reason(struct spool_result_row *r, const char *reason, struct arena *a)
 {
 	size_t n = strlen(r->err);
@@ -93,7 +93,8 @@ static void guest_daemon_describe(const struct guest_assignment *d,
 	r->success = r->exit_code == 0 && !d->cancelled;
 }
 
-/* Tries until the result is on the disk; its place is taken so long. */
+/* Stores the result of an ended command. The store is tried again later until it succeeds;
+ * until then the assignment keeps its place. */
 static void guest_daemon_store(struct guest_assignment *d)
 {
 	struct guest *g = d->guest;
@@ -111,7 +112,8 @@ static void duty_done(struct proc *run)
 {
 	struct guest_assignment *d = run->owner;
 
-	/* Ended by our own end: the next guest tells it as interrupted. */
+	/* If the command was ended by the guest's own end, the next guest reports the
+	 * assignment as interrupted. */
 	if (d->guest->stopping)
 		return;
 	guest_daemon_store(d);
@@ -134,7 +136,8 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 	return op_decode(&record_task_payload, *json, p, DECODE_LENIENT, a, f);
 }
 
-/* Starts the command behind its gate; -2: the payload was not understood. */
+/* Creates the command's process, which waits for proc_go(). Returns 0 or -1; or -2 if the
+ * payload was not understood. */
 static int guest_daemon_prepare(struct guest *g, struct guest_assignment *d,
 				const struct spool_assignment_row *as, struct arena *a,
 				struct fault *f)
@@ -163,7 +166,7 @@ out:
 	return rc;
 }
 
-/* A command that could not be started has a result, too. */
+/* Stores a result for a command that could not be started. */
 static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int code,
 			       const struct fault *why)
 {
@@ -185,9 +188,10 @@ static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int 
 	return rc;
 }
 
-/* Begins a command, or stores why it cannot be: *told becomes whether the hosts know of all.
- * The hosts hear of the command before it runs: the command may at once say that its task has
- * ended, and a task that ends calls off the commands that wait for it. */
+/* Begins a command, or stores the reason why it cannot begin. Sets *told if a heartbeat has
+ * reported this command to the hosts. The hosts get the report before the command runs. The
+ * reason: the command may at once report that its task has ended, and the end of a task calls
+ * off the commands that wait for it. */
 static int guest_daemon_begin(struct guest *g, struct guest_assignment *d,
 			      const struct spool_assignment_row *as, struct arena *a,
 			      bool *told)
@@ -207,7 +211,7 @@ static int guest_daemon_begin(struct guest *g, struct guest_assignment *d,
 	d->run->done = duty_done;
 	rc = spool_start(g->spool, d->message_id, d->task_id, clock_wall_ms(), &f);
 	if (rc) {
-		guest_daemon_leave(d); /* it is still at the gate */
+		guest_daemon_leave(d); /* the command has not begun to run */
 		return rc;
 	}
 	guest_assignment_beat(g);
@@ -263,8 +267,8 @@ void guest_assignment_work(struct guest *g)
 
 /* --- pushes --------------------------------------------------------------------------- */
 
-/* A message of the older dialect may have no id; nothing can be known of it
- * then, and its result goes by the id that it is given here. */
+/* The id of a message. A message of the older dialect may have no id. Such a message gets a
+ * random id here, and its result is reported under this id. */
 static const char *message_name(struct arena *a, const char *id)
 {
 	unsigned char r[16];
@@ -311,7 +315,7 @@ static int guest_daemon_call_off(struct guest *g, const char *id, struct fault *
 struct pushed {
 	const char *id, *type, *content;
 	bool cancelled;
-	int64_t unread; /* 0: not said */
+	int64_t unread; /* 0: the push does not say */
 };
 
 static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
@@ -373,7 +377,7 @@ struct poll {
 	struct wire_daemon_results out;
 	struct arena *arena;
 	size_t room;
-	bool old, takes; /* takes: results are removed when given */
+	bool old, takes; /* takes: given results are removed */
 	const char **taken;
 	size_t n_taken;
 };
@@ -398,10 +402,11 @@ static size_t cost_of(const struct spool_result_row *r, const struct output_part
 	text_json_fit(r->task_id, strlen(r->task_id), &room);
 	text_json_fit(p->text[0], p->len[0], &room);
 	text_json_fit(p->text[1], p->len[1], &room);
-	return before - room + 300; /* numbers and names of fields */
+	return before - room + 300; /* room for numbers and names of fields */
 }
 
-/* Adds a result if it fits; the first one is cut to what fits.  False: no room. */
+/* Adds a result if there is room. The first result is always added, and is cut to the room.
+ * Returns false if there is no room. */
 static bool add_result(struct poll *poll, const struct spool_result_row *r,
 		       struct output_parts *p)
 {

@@ -8,13 +8,13 @@
 #include "guest/guest_ask.h"
 #include "guest/guest_serve.h"
 
-/* Passed on, and not known to have arrived. */
+/* An answer that was passed on, and whose arrival the caller has not confirmed. */
 struct confirm {
 	struct receipt receipt;
-	int64_t number; /* of the request to the host */
+	int64_t number; /* number of the request to the host */
 };
 
-/* Ends a confirmation, if it is there: false where not. */
+/* Ends a confirmation. Returns false if `k` is NULL. */
 static bool confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 {
 	if (!k)
@@ -24,8 +24,8 @@ static bool confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 	return true;
 }
 
-/* Remembers that an answer was passed on, if its caller said that it confirms.  The oldest
- * counts as lost, as if its caller had gone. */
+/* Remembers that an answer was passed on, if the caller of the request confirms answers. If
+ * there are too many such answers, the oldest ends as if its caller had left. */
 static void confirm_keep(struct guest_request *q)
 {
 	struct confirm *k;
@@ -44,7 +44,7 @@ static bool confirm_settle(struct peer *peer, const char *name, bool arrived)
 			   arrived ? ANSWER_ARRIVED : ANSWER_LOST);
 }
 
-/* Ends the request `name` as if its caller were gone: nobody waits for it. */
+/* Ends the request `name` as if its caller were gone, since nobody waits for its answer. */
 static void drop_live(struct peer *peer, const char *name)
 {
 	for (struct guest_request *q = peer->live; q; q = q->next)
@@ -54,7 +54,8 @@ static void drop_live(struct peer *peer, const char *name)
 		}
 }
 
-/* Serves Arrived or Cancel of a caller, about a request of its own; ends the request. */
+/* Serves a caller's Arrived or Cancel message about an earlier request of the same caller.
+ * Frees the message. */
 static void confirm_hear(struct guest_request *q)
 {
 	const char *name = json_find_text(q->packet.json, "request");
@@ -97,7 +98,7 @@ void door_host_went(struct peer *peer)
 
 /* --- requests -------------------------------------------------------------------- */
 
-/* The caller is gone: ends the request, and gives up the host's answer to it. */
+/* Called when the caller is gone: ends the request, and gives up the host's answer. */
 static void guest_door_gone(struct guest_request *q)
 {
 	struct guest *g = q->guest;
@@ -141,7 +142,8 @@ static int pass_on(struct guest_request *q, struct fault *f)
 	return f->code;
 }
 
-/* The line belongs to the workspace's agent: a Hello of another agent or team is refused. */
+/* Answers a client's Hello. The door belongs to the workspace's agent: a Hello of another agent
+ * or team is refused. */
 static int answer_client(struct guest_request *q, struct fault *f)
 {
 	const struct wire_hello *hello = q->body;

@@ -1,8 +1,8 @@
 /*
- * guest_exec - commands that are answered when they are over.
+ * guest_exec - commands whose request is answered when the command is over.
  *
- * A command whose output fits no frame becomes a finished job, so that the rest can be
- * polled.  A followed command is a job from its start.
+ * If the output of a command is too large for a frame, the command becomes a finished job, so
+ * that the host can poll the rest. A followed command is a job from its start.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,34 +24,37 @@
 /* --- background -------------------------------------------------------------- */
 
 /*
- * background - commands of the host: how they are started, and those in the background.
+ * background - commands of the host: how they are started, and commands that run in the
+ * background.
  */
 
 /*
  * background - commands in the background.
  *
- * A job keeps its run, with the output, until the place is needed.  A followed job is kept
- * for a while after its end, since its caller may have lost the last answer.
+ * A job keeps its run, with the output, until its place is needed for another job. A followed
+ * job is kept for a while after its end, since its caller may not have received the last
+ * answer.
  */
 
-/* Requests that wait for the output of a command: ExecPoll, of turns as well.
+/* Requests that wait for the output of a command: ExecPoll, also for turns.
  *
- * Each waits until there is output behind its offsets or the command is over, but so long
- * at most as it says.  Output of about the same time is sent together: many short lines
- * become few answers, and the output of a short command comes with its end.
+ * Each request waits until there is output after its offsets, until the command is over, or
+ * until the waiting time named in the request has passed. Output of about the same time is sent
+ * together, so that many short lines become few answers. So the output of a short command is
+ * sent together with its end.
  */
 
-/* Answers the request, or fails it; the run may not be over. */
+/* Answers the request, or fails it; at that time the run may still go on. */
 typedef void follow_tell(struct guest_request *q, struct proc *run);
 
 struct background_job {
 	struct guest *guest;
 	int id;
-	struct proc *run; /* its owner is the job */
-	int64_t turn; /* the turn that the job runs; 0: none */
-	bool seen; /* polled after its end */
-	int ended; /* place in the order in which followed ones ended; 0: not over */
-	struct background_job *next; /* an older one */
+	struct proc *run; /* run->owner is the job */
+	int64_t turn; /* the turn that the job runs; 0: no turn */
+	bool seen; /* a caller polled the job after its end */
+	int ended; /* rank in the order of ends of followed jobs; 0: runs */
+	struct background_job *next; /* an older job */
 };
 
 struct command {
@@ -61,12 +64,12 @@ struct command {
 	size_t n_env;
 	int64_t timeout_secs;
 	int input; /* descriptor of the command's input; 0: no input */
-	bool waits; /* for who reads its output */
+	bool waits; /* as proc_spec.waits: unread output is not dropped */
 };
 
 enum {
-	GATHER_MS = 10, /* from the first output on */
-	PLENTY = 64 << 10, /* bytes that are told at once */
+	GATHER_MS = 10, /* time of gathering after the first output */
+	PLENTY = 64 << 10, /* bytes that are sent without gathering */
 };
 
 struct follower {
@@ -109,7 +112,7 @@ static void guest_follow_time_is_up(uv_timer_t *timer)
 	guest_follow_tell(timer->data);
 }
 
-/* Bytes that are there behind the offsets. */
+/* The number of kept bytes of output after the offsets. */
 static size_t pending(const struct follower *w)
 {
 	size_t n = 0;
@@ -128,7 +131,7 @@ static void guest_follow_gather(struct follower *w)
 	uv_timer_start(&w->timer, guest_follow_time_is_up, GATHER_MS, 0);
 }
 
-/* Ends the wait of a request that goes without an answer; what it waited for. */
+/* Ends the wait of a request that gets no answer. Returns the run for which the request waited. */
 static struct proc *follow_end(struct guest_request *q)
 {
 	struct follower *w = q->owner;
@@ -143,8 +146,8 @@ static void guest_follow_gone(struct guest_request *q)
 	guest_request_free(q);
 }
 
-/* Makes a request wait: `tell` is called once, and not from here.  The run is not over.
- * From here on q->owner is taken, and q->gone ends the wait. */
+/* Makes a request wait for output of a run that is not over. `how` is called once, never before
+ * follow_begin() returns. During the wait, q->owner is in use and q->gone ends the wait. */
 static void follow_begin(struct guest_request *q, struct proc *run,
 			 const size_t offset[2], int64_t ms, follow_tell *how)
 {
@@ -179,7 +182,7 @@ static void follow_printed(struct proc *run)
 			continue;
 		}
 		guest_follow_tell(w);
-		next = run->followers; /* a lost peer's other followers are freed too */
+		next = run->followers; /* guest_follow_tell() may have freed others */
 	}
 }
 
@@ -190,13 +193,13 @@ static void follow_over(struct proc *run)
 }
 
 enum {
-	FOLLOWED_KEPT = 64, /* of those that are over */
-	WAIT_MOST = 300, /* seconds */
+	FOLLOWED_KEPT = 64, /* ended followed jobs that are kept */
+	WAIT_MOST = 300, /* longest wait of a poll, in seconds */
 };
 
 /* --- commands --------------------------------------------------------------------- */
 
-/* Makes a command's process, which waits for proc_go(); 0 or a fault. */
+/* Makes a command's process, which waits for proc_go(). Returns 0 or a fault. */
 static int command_start(struct guest_request *q, const struct command *c,
 			 struct proc **out, struct fault *f)
 {
@@ -230,13 +233,13 @@ static const char *const *command_shell(struct arena *a, const char *command)
 	return argv;
 }
 
-/* The fault of one that could not be started, and of output that is lost. */
+/* The fault of a command that could not be started, or whose output is lost. */
 static int command_not_started(const struct proc *run, const char *what, struct fault *f)
 {
 	return guest_path_fault(run->start_errno, "/command", what, f);
 }
 
-/* Bytes of an answer that two streams may take, where the host says so. */
+/* The bytes of an answer that the two streams may take: `room`, if the host names a number. */
 static size_t command_room(bool has_room, int64_t room)
 {
 	return has_room && room > 0 && room < FRAME_ROOM ? (size_t)room : FRAME_ROOM;
@@ -259,7 +262,7 @@ static void background_job_free(struct guest *g, struct background_job **place)
 	g->n_jobs--;
 }
 
-/* Forgets the followed job that ended first, when there are too many of them. */
+/* Forgets the followed job that ended first, if too many followed jobs have ended. */
 static void forget_followed(struct guest *g)
 {
 	struct background_job **first = NULL;
@@ -276,7 +279,8 @@ static void forget_followed(struct guest *g)
 		background_job_free(g, first);
 }
 
-/* Sees that there is a place for one more: the oldest one whose end was seen gives way. */
+/* Makes sure that there is a place for one more job. If all places are taken, frees the oldest
+ * job whose end a caller has seen. */
 static int background_place(struct guest *g, struct fault *f)
 {
 	struct background_job **oldest = NULL;
@@ -293,7 +297,8 @@ static int background_place(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* The `done` of a job's run, and of one that is followed. */
+/* The `done` function of the run of a background job. The next function is the `done` function
+ * of a followed job. */
 static void background_done(struct proc *run)
 {
 	follow_over(run);
@@ -308,7 +313,7 @@ static void background_followed_done(struct proc *run)
 	follow_over(run);
 }
 
-/* Takes over a run, which is not over; there is a place. */
+/* Makes a job of a run. The caller has made sure that there is a place. */
 static struct background_job *background_new(struct guest *g, struct proc *run)
 {
 	struct background_job *job = xcalloc(1, sizeof(*job));
@@ -428,7 +433,8 @@ static void poll_tell(struct guest_request *q, struct proc *run)
 		guest_request_fail(q, &f);
 }
 
-/* A look behind the end is a fault, for which nobody waits. */
+/* Whether a poll may wait. A poll with an offset after the end of the output is a fault, which
+ * is answered without a wait. */
 static bool may_wait(const struct wire_exec_poll *in, const struct proc *run)
 {
 	return in->has_wait_seconds && in->wait_seconds > 0 && !run->over &&
@@ -470,7 +476,7 @@ int answer_kill(struct guest_request *q, struct fault *f)
 }
 
 enum {
-	FIRST_MS = 300, /* a followed command is answered for by then */
+	FIRST_MS = 300, /* longest wait for a followed command's first answer */
 };
 
 /* --- Exec -------------------------------------------------------------------------- */
@@ -480,7 +486,7 @@ static int64_t timeout_of(const struct wire_exec *in)
 	return in->timeout_secs < INT32_MAX ? in->timeout_secs : INT32_MAX;
 }
 
-/* Tells the caller under which job more of the output is to be had. */
+/* Names in the answer the job from which the caller can poll the rest of the output. */
 static void name_job(struct wire_exec_result *out, const struct output_parts *p,
 		     const struct background_job *job)
 {
@@ -492,7 +498,7 @@ static void name_job(struct wire_exec_result *out, const struct output_parts *p,
 	out->has_job_id = job != NULL;
 }
 
-/* Reports losses of the output: bytes that were not kept, and bytes that are no text. */
+/* Reports losses of the output: bytes that were not kept, and bytes that are not text. */
 static void tell_loss(struct wire_exec_result *out, const struct output_parts *p)
 {
 	out->stdout_written = (int64_t)p->written[0];
@@ -502,8 +508,9 @@ static void tell_loss(struct wire_exec_result *out, const struct output_parts *p
 	out->has_replaced = out->replaced = p->replaced;
 }
 
-/* Answers, unless it is a fault.  *job is the one that has the run; one is made if there
- * is none and some of the output has no room. */
+/* Answers with the result; on a fault, returns without an answer. *job is the job of the run,
+ * or NULL. If *job is NULL and the answer has no room for all output, makes a job if there is a
+ * place. */
 static int tell_result(struct guest_request *q, struct proc *run,
 		       struct background_job **job, struct fault *f)
 {
@@ -512,7 +519,7 @@ static int tell_result(struct guest_request *q, struct proc *run,
 	struct output_parts p = { 0 };
 	size_t room = command_room(in->has_room, in->room);
 	bool old = !q->peer->hello;
-	struct fault full = { 0 }; /* the command ran: its rest is lost, not its answer */
+	struct fault full = { 0 }; /* no place: only the rest of the output is lost */
 
 	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
 			       &q->arena))
@@ -530,7 +537,7 @@ static int tell_result(struct guest_request *q, struct proc *run,
 	return 0;
 }
 
-/* Answers for a command that is over. */
+/* Answers the request of a command that is over. */
 static void guest_exec_tell_end(struct guest_request *q, struct proc *run,
 				struct background_job **job)
 {
@@ -559,7 +566,7 @@ static void exec_done(struct proc *run)
 
 /* --- a followed Exec ---------------------------------------------------------------- */
 
-/* Answers with the output so far; the caller reads on from the job. */
+/* Answers with the output so far; the caller reads further output from the job. */
 static int tell_so_far(struct guest_request *q, struct proc *run,
 		       const struct background_job *job, struct fault *f)
 {
@@ -594,7 +601,7 @@ static void followed_tell(struct guest_request *q, struct proc *run)
 		guest_request_fail(q, &f);
 }
 
-/* The caller is gone before it was told of the job: ends the command. */
+/* Called when the caller leaves before it got the number of the job: ends the command. */
 static void followed_gone(struct guest_request *q)
 {
 	struct proc *run = follow_end(q);
@@ -616,7 +623,7 @@ static void follow_exec(struct guest_request *q, struct proc *run)
 
 /* --- Exec that is answered at its end ------------------------------------------------- */
 
-/* The caller is gone: ends the command. */
+/* Called when the caller leaves: ends the command. */
 static void exec_gone(struct guest_request *q)
 {
 	proc_free(q->owner);
@@ -652,7 +659,7 @@ int answer_exec(struct guest_request *q, struct fault *f)
 		.timeout_secs = timeout_of(in),
 	};
 	struct proc *run;
-	struct fault full = { 0 }; /* no place: the answer comes at the end */
+	struct fault full = { 0 }; /* no place: the answer is sent at the end */
 	int rc = check_timeout(in->timeout_secs, f);
 
 	if (!rc)
@@ -677,7 +684,8 @@ int answer_exec(struct guest_request *q, struct fault *f)
  * guest_turn - the commands of the agent's turns: jobs that read a prompt, one at a time.
  */
 
-/* For so long a turn, and with it the guest, waits for the processes that it killed. */
+/* The time for which a turn, and with it the whole guest, waits for the end of the processes
+ * that it killed. */
 enum { DYING_MS = 200 };
 
 /* --- the file for its client ---------------------------------------------------- */
@@ -697,7 +705,7 @@ static const char *guest_turn_find(char *const *env, const char *name)
 	return NULL;
 }
 
-/* The program that a client starts: this one; in a VM that is the command `cadre`. */
+/* The program that a client starts: the path of this program, or in a VM the command `cadre`. */
 static const char *program(const struct guest *g, struct arena *a)
 {
 	char path[4096];
@@ -707,8 +715,9 @@ static const char *program(const struct guest *g, struct arena *a)
 						  : "cadre";
 }
 
-/* Clients start servers with few variables of their own environment.  Without `trust`, some
- * clients ask before each call of a server. */
+/* Writes the file that tells the turn's client how to start `cadre mcp`. The file names the
+ * variables, since clients pass only few variables of their own environment to a server.
+ * Without `trust`, some clients ask before each call of a server. */
 static void write_config(const struct guest *g, char *const *env, struct text *t,
 			 struct arena *a)
 {
@@ -784,8 +793,9 @@ static void turn_done(struct proc *run)
 {
 	struct background_job *job = run->owner;
 
-	/* A turn that ends well may leave a server running.  The processes of a turn that was
-	 * stopped or failed would work on beside the next one. */
+	/* A turn that ends well may leave a server running. The processes of a turn that was
+	 * stopped or has failed are killed: otherwise they would go on working during the next
+	 * turn. */
 	if (run->status || run->signalled || run->timed_out)
 		guest_kill_orphans(job->guest, job->turn, run->group);
 	if (job->guest->turn_job == job->id) {
@@ -817,7 +827,7 @@ int answer_turn_stop(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* Variables of the turn's command beside those that the host says. */
+/* Sets the variables of the turn's command: the variables from the host, and three more. */
 static void add_env(const struct guest *g, const struct wire_turn_start *in,
 		    struct command *c, struct arena *a)
 {

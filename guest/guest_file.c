@@ -1,5 +1,5 @@
 /*
- * Files below the workspace.
+ * Messages about files in the workspace: reading, writing, listing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,8 +37,7 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 	return fault_set(f, code, where, "%.150s: %s", path, strerror(error));
 }
 
-/* Returns the part of an absolute path behind `root`; NULL if the path is not below
- * `root`. */
+/* Returns the part of an absolute path after `root`; NULL if the path is not below `root`. */
 static const char *path_below(const char *path, const char *root)
 {
 	size_t n = strlen(root);
@@ -55,8 +54,8 @@ static int outside(const char *path, const char *where, struct fault *f)
 	return fault_set(f, FAULT_DENIED, where, "%.150s is outside the workspace", path);
 }
 
-/* Whether a path without `.` and `..`, from the root of the workspace or absolute,
- * leads into the guest's own folder. */
+/* Whether a path leads into the guest's own folder. The path has no `.` and no `..`; it is
+ * absolute or starts at the root of the workspace. */
 static bool path_is_state(const struct guest *g, const char *clean)
 {
 	const char *own = g->state;
@@ -75,8 +74,8 @@ bool guest_state_inside(const struct guest *g)
 	return path_below(g->state, g->dir) != NULL;
 }
 
-/* Makes sure that the workspace's folder is there.  Takes another folder in its place,
- * such as that of a repository cloned anew. */
+/* Makes sure that the workspace's folder exists. If the folder was replaced, for example by a
+ * repository cloned anew, opens the new folder. */
 static int find_folder(struct guest *g, struct fault *f)
 {
 	struct stat st;
@@ -96,7 +95,7 @@ static int find_folder(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* guest_path(), where an absolute path may be `anywhere`. */
+/* As guest_path(). With `anywhere`, an absolute path may lead outside the workspace. */
 static int clean_path(const struct guest *g, const char *path, const char *where,
 		      bool anywhere, struct arena *a, const char **out, struct fault *f)
 {
@@ -144,7 +143,7 @@ static int clean_path(const struct guest *g, const char *path, const char *where
 int guest_path(struct guest *g, const char *path, const char *where, struct arena *a,
 	       const char **out, struct fault *f)
 {
-	/* All of a VM is the team's. */
+	/* In a VM, the team may use every path. */
 	return clean_path(g, path, where, g->options->vm, a, out, f) ? (int)f->code
 								     : find_folder(g, f);
 }
@@ -198,7 +197,8 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
 	close(look);
 	if (!is_file)
 		return no_file(where, path, f);
-	/* The file may have been replaced by now: a pipe must not hold up the guest. */
+	/* The file may have been replaced since the check. O_NONBLOCK: if it is a pipe now,
+	 * open() must not block the guest. */
 	fd = guest_path_open(root, path, O_RDONLY | O_NONBLOCK, where, f);
 	if (fd < 0 || (fstat(fd, st) == 0 && S_ISREG(st->st_mode)))
 		return fd;
@@ -206,8 +206,8 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
 	return no_file(where, path, f);
 }
 
-/* The path that a workdir means: in a directory of this machine /workspace is the directory, as
- * it is in a VM. */
+/* The path that a workdir means. In a VM the workspace is /workspace. If the workspace is a
+ * directory of this machine, /workspace means that directory. */
 static const char *meant(const struct guest *g, const char *path)
 {
 	const char *rest = g->options->vm ? NULL : path_below(path, "/workspace");
@@ -236,7 +236,7 @@ int guest_workdir(struct guest *g, const char *path, struct arena *a, struct fau
 	return fd < 0 ? guest_path_fault(errno, "/workdir", clean, f) : fd;
 }
 
-enum { ENTRY_ROOM = 160 /* an entry in JSON beside its name */ };
+enum { ENTRY_ROOM = 160 /* bytes of an entry in JSON without its name */ };
 
 static const char *list_kind_of(mode_t mode)
 {
@@ -335,9 +335,9 @@ enum { IDLE_MS = 60000, ID_MOST = 64 };
 struct upload {
 	struct upload *next, **place;
 	char id[ID_MOST + 1];
-	char *path; /* of the target */
+	char *path; /* path of the target */
 	struct file_target target;
-	uint64_t used; /* loop time */
+	uint64_t used; /* loop time of the last part */
 };
 
 static void upload_drop(struct upload *u)
@@ -363,8 +363,8 @@ static struct upload *upload_find(struct guest *g, const char *id)
 	return u;
 }
 
-/* A target borrows its path from the first part of the upload, so the path is copied
- * to outlive it. */
+/* Copies the target's path into the upload. The target has borrowed the path from the first
+ * part of the upload, which is freed earlier than the target. */
 static void upload_keep(struct upload *u)
 {
 	const char *slash;
@@ -435,7 +435,7 @@ static int upload_write_part(struct upload *u, const char *data, size_t len, off
 		at += n;
 		len -= (size_t)n;
 	}
-	/* The disk is busy meanwhile: fsync() at the end then has little to do. */
+	/* Starts the writing to the disk now, so that fsync() at the end has little to do. */
 	sync_file_range(u->target.fd, begun, (off_t)all, SYNC_FILE_RANGE_WRITE);
 	return 0;
 }
@@ -454,8 +454,8 @@ static int upload_end(struct upload *u, const struct upload_part *part, struct f
 	return rc;
 }
 
-/* Takes a part and answers; 0 or a fault, which ends the upload.  Takes a part of a
- * file.  A fault ends the upload: the parts that are there are of no use. */
+/* Takes a part of a file and answers. Returns 0 or a fault. A fault ends the upload, and the
+ * parts received so far are dropped. */
 static int upload_take(struct guest_request *q, const struct upload_part *part,
 		       const char *data, size_t len, struct fault *f)
 {
@@ -508,7 +508,7 @@ static int guest_file_open_below(struct guest_request *q, const char *path,
 
 struct range {
 	const char *path, *where;
-	int64_t offset, limit; /* limit -1: to the end */
+	int64_t offset, limit; /* limit -1: up to the end of the file */
 };
 
 struct piece {
@@ -562,7 +562,7 @@ static int read_piece(struct guest_request *q, const struct range *r, struct pie
 	return 0;
 }
 
-/* FileRead, and FileDownload as its older name. */
+/* Answers FileRead, and FileDownload, which is its older name. */
 static int answer_range(struct guest_request *q, const struct range *r, struct fault *f)
 {
 	struct piece p = { 0 };

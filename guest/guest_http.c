@@ -16,7 +16,7 @@
 
 enum {
 	CONNECTIONS = 100,
-	/* Requests under way with one token: */
+	/* The most requests, and the most files, under way with one token. */
 	REQUESTS_OF_ONE = 10,
 	FILES_OF_ONE = 4,
 	RETRY_MS = 1000,
@@ -25,7 +25,7 @@ enum {
 struct route {
 	const char *method, *path; /* a path with '/' at its end is a prefix */
 	visit_step *serve;
-	bool open; /* needs no token */
+	bool open; /* no token is needed */
 };
 
 static void file_get(struct http_visit *v);
@@ -68,7 +68,7 @@ static void visit_fail(struct http_visit *v, int status, const struct fault *why
 	http_fault(v->x, status, why);
 }
 
-/* Ends the visit with a document, which is stolen. */
+/* Ends the visit with a JSON document. The function takes over `json`. */
 static void visit_answer_json(struct http_visit *v, int status, json_t *json)
 {
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
@@ -116,8 +116,8 @@ static void guest_http_on_told(void *arg, json_t *answer, const struct fault *wh
 		v->heard(v, result);
 }
 
-/* Has the host run an operation as the member that the token proves; `args` is stolen.
- * NULL token: as the workspace's own agent. */
+/* Lets the host run an operation as the member to whom the token belongs. The function takes
+ * over `args`. With a NULL token the operation runs as the workspace's own agent. */
 static void visit_call(struct http_visit *v, const char *op, json_t *args,
 		       const char *token,
 		       void (*heard)(struct http_visit *v, json_t *result))
@@ -126,8 +126,8 @@ static void visit_call(struct http_visit *v, const char *op, json_t *args,
 	char session[TOKEN_MOST + 8];
 	json_t *call;
 
-	/* Each agent has its own session here, by which the host tells their inboxes
-	 * apart. */
+	/* Each agent has its own session at this door, so that the host keeps the receives of
+	 * different agents apart. */
 	snprintf(session, sizeof(session), "http:%.*s",
 		 token ? (int)strcspn(token, ".") : 0, token ? token : "");
 	call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op, "args",
@@ -142,7 +142,7 @@ static void visit_call(struct http_visit *v, const char *op, json_t *args,
 		visit_fail(v, 0, &f);
 }
 
-/* --- who asks -------------------------------------------------------------------------- */
+/* --- the caller ------------------------------------------------------------------------ */
 
 static struct http_pass *find_pass(struct guest_http *front, const char *token)
 {
@@ -170,8 +170,7 @@ static void on_proven(struct http_visit *v, json_t *result)
 	v->then(v);
 }
 
-/* Calls `then` once the host has said whose token it is; without the host no visit goes
- * on. */
+/* Calls `then` as soon as the host has accepted the token. Without a host no visit goes on. */
 static void visit_prove(struct http_visit *v, visit_step *then)
 {
 	v->then = then;
@@ -181,8 +180,8 @@ static void visit_prove(struct http_visit *v, visit_step *then)
 		visit_call(v, "agent.whois", json_object(), v->token, on_proven);
 }
 
-/* The request's token, or NULL without a token of the right form.  The host knows the token's
- * owner. */
+/* The request's token, or NULL if there is no token of the right form. Only the host can say to
+ * whom the token belongs. */
 static const char *guest_http_read_token(struct http_visit *v)
 {
 	const char *said = http_header(v->x, "authorization");
@@ -205,7 +204,7 @@ static void guest_http_no_token(struct http_visit *v)
 	visit_fail(v, 401, &f);
 }
 
-/* --- how much one has at once ------------------------------------------------------------ */
+/* --- the limits of one token ------------------------------------------------------------- */
 
 static bool same_token(const struct http *one, const struct http *other)
 {
@@ -223,7 +222,8 @@ static bool same_token_file(const struct http *one, const struct http *other)
 	return w && w->moves_file && same_token(one, other);
 }
 
-/* A whole connection is given up for it: so nobody holds a place by asking again. */
+/* Refuses a request of a token that has too many requests under way. The connection is closed
+ * afterwards, so that no caller keeps its place by repeating the request. */
 static void guest_http_too_many(struct http_visit *v, int most, const char *what)
 {
 	struct fault f = { 0 };
@@ -262,8 +262,8 @@ static void post_file(struct http_visit *v)
  */
 
 enum {
-	BODY_MOST = 2 << 20, /* of JSON; a message of 256 KiB escaped is in it */
-	COLLECTING_MOST = 16, /* of those at once */
+	BODY_MOST = 2 << 20, /* bytes of JSON: room for 256 KiB of escaped text */
+	COLLECTING_MOST = 16, /* such bodies in memory at one time */
 	LIMIT_MOST = 1000,
 };
 
@@ -311,8 +311,8 @@ static void on_policy(void *arg, json_t *answer, const struct fault *why)
 		visit_fail(v, 0, &f);
 }
 
-/* Only the host decides whether the door is open.  While the host is away, its last answer
- * holds. */
+/* Answers whether the door is open. Only the host decides this. While the host is away, the
+ * last answer of the host is used. */
 static void guest_http_get_health(struct http_visit *v)
 {
 	struct guest_http *front = v->front;
@@ -351,7 +351,8 @@ static void on_messages(struct http_visit *v, json_t *result)
 	visit_answer_json(v, 200, json_incref(result));
 }
 
-/* Answers that the caller says have arrived, between commas. */
+/* Splits a list of ids with commas between them: the ids of the answers that have arrived at
+ * the caller. */
 static json_t *split_names(const char *said)
 {
 	json_t *names = json_array();
@@ -400,7 +401,8 @@ static void guest_http_mail_on_stored(struct http_visit *v, json_t *result)
 		v, 202, json_pack("{s:s, s:O}", "status", "accepted", "message_id", id));
 }
 
-/* The body as arguments; NULL: it is answered. */
+/* The arguments in the request's body. NULL: the body was invalid, and the request has been
+ * answered. */
 static json_t *guest_http_mail_read_body(struct http_visit *v)
 {
 	json_error_t error;
@@ -421,7 +423,8 @@ static json_t *guest_http_mail_read_body(struct http_visit *v)
 	return args;
 }
 
-/* Refuses what an operation would take elsewhere, and here is not meant. */
+/* Refuses arguments that the operation accepts at other doors but not at this door. Returns
+ * true if the request was refused. */
 static bool has_strange_key(struct http_visit *v, json_t *args)
 {
 	static const char *const known[] = {
@@ -452,7 +455,7 @@ static void guest_http_mail_send_message(struct http_visit *v, json_t *args)
 {
 	if (has_strange_key(v, args))
 		return;
-	json_object_del(args, "to"); /* the host knows to whom this door belongs */
+	json_object_del(args, "to"); /* the host knows the owner of this door */
 	visit_call(v, "message.send", args, v->token, guest_http_mail_on_stored);
 }
 
@@ -465,8 +468,8 @@ static void take_message(struct http *x)
 		guest_http_mail_send_message(v, args);
 }
 
-/* Sends a task: fields about the message stand beside those of the payload and are
- * taken out of it. */
+/* Sends a task. In the body, fields of the message are mixed with fields of the payload; the
+ * fields of the message are taken out of the payload. */
 static void take_task(struct http *x)
 {
 	static const char *const beside[] = { "from", "priority", "thread",
@@ -552,7 +555,8 @@ static bool leads(const struct route *r, const char *path)
 				     : strcmp(r->path, path) == 0;
 }
 
-/* HEAD is GET without the body, where nothing is handed out. */
+/* Whether a route accepts a method. HEAD is accepted like GET, except by /messages, which hands
+ * out messages. */
 static bool takes(const struct route *r, const char *method)
 {
 	return strcmp(r->method, method) == 0 ||
@@ -704,14 +708,15 @@ const char *guest_http_address(const struct guest *g)
 }
 
 /*
- * Files of the workspace, as teammates fetch and leave them.
+ * Files of the workspace that teammates download and upload.
  */
 
 enum { FLUSH_STEP = 8 << 20 };
 
-/* A file that is coming; it may outlive its exchange by a write to the disk. */
+/* A file that is being received. If its caller leaves during fsync(), the struct lives until
+ * fsync() has ended. */
 struct arrival {
-	struct http_visit *visit; /* NULL: whoever sent it is gone */
+	struct http_visit *visit; /* NULL: the sender has left */
 	struct guest *guest;
 	struct file_target target;
 	struct arena arena;
@@ -733,8 +738,7 @@ static bool guest_http_file_is_utf8(const char *s)
 	return true;
 }
 
-/* Resolves the part of the URL behind /files/ to a relative path without `.` and
- * `..`. */
+/* Resolves the part of the URL after /files/ to a relative path without `.` and `..`. */
 static int guest_http_file_take_path(struct http_visit *v, const char **out,
 				     struct fault *f)
 {
@@ -772,7 +776,7 @@ static size_t more(struct http *x, char *buf, size_t len)
 	return (size_t)n;
 }
 
-/* What follows /files/. */
+/* Sends the file named after /files/. */
 static void file_get(struct http_visit *v)
 {
 	const char *path;
@@ -840,7 +844,7 @@ static void take_piece(struct http *x, const char *data, size_t len)
 	}
 	if (a->size - a->flushed < FLUSH_STEP)
 		return;
-	/* The disk is busy meanwhile: fsync() at the end then has little to do. */
+	/* Starts the writing to the disk now, so that fsync() at the end has little to do. */
 	sync_file_range(a->target.fd, a->flushed, a->size - a->flushed,
 			SYNC_FILE_RANGE_WRITE);
 	a->flushed = a->size;
@@ -883,7 +887,7 @@ static void end_file(struct http *x)
 	struct http_visit *v = x->owner;
 	struct arrival *a = v->arrival;
 
-	x->unhurried = true; /* the wait is the disk's, not the caller's */
+	x->unhurried = true; /* the disk may take its time */
 	a->sync.data = a;
 	if (uv_fs_fsync(&a->guest->loop, &a->sync, a->target.fd,
 			guest_http_file_on_synced))
@@ -928,7 +932,7 @@ static void file_post(struct http_visit *v)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-/* the peer is */
+/* Called when the peer is gone: frees the file of the visit. */
 static void file_gone(struct http_visit *v)
 {
 	struct arrival *a = v->arrival;
@@ -940,6 +944,6 @@ static void file_gone(struct http_visit *v)
 	if (!a)
 		return;
 	a->visit = NULL;
-	if (!a->sync.data) /* else guest_http_file_on_synced() drops it */
+	if (!a->sync.data) /* if set, on_synced() drops it */
 		guest_http_file_drop(a);
 }

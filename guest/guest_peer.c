@@ -7,17 +7,17 @@
 #include "guest/guest_door.h"
 
 enum {
-	STRANGER_MOST = 4096, /* bytes of its Hello */
-	WAITING_MOST = 16, /* then the peer is not read from */
-	UNREAD_MOST = 8 << 20, /* bytes of answers, likewise */
-	UNHEARD_MOST = 64 << 10, /* unread bytes, then no unasked messages are sent */
+	STRANGER_MOST = 4096, /* most bytes of a stranger's Hello */
+	WAITING_MOST = 16, /* waiting requests: no more is read from the peer */
+	UNREAD_MOST = 8 << 20, /* unread bytes of answers: no more is read */
+	UNHEARD_MOST = 64 << 10, /* unread bytes: only answers are sent */
 };
 
 struct outgoing {
 	uv_write_t write;
 	struct peer *peer;
 	struct text text;
-	bool last; /* close behind it */
+	bool last; /* the connection is closed after this text */
 };
 
 static void resume(struct peer *peer);
@@ -57,7 +57,7 @@ static void send_text(struct peer *peer, struct text *text, bool last)
 	}
 }
 
-/* Sends a fault that says why the connection is closed behind it. */
+/* Sends the fault for which the connection is closed, and then closes the connection. */
 static void send_fault(struct peer *peer, const struct fault *why, const json_t *id)
 {
 	struct text text = { 0 };
@@ -80,8 +80,8 @@ void peer_send(struct peer *peer, const char *type, const void *message)
 		text_release(&text);
 }
 
-/* The message came in a frame, so it fits one again unless the id that is added makes
- * it too long. */
+/* Appends a message as a frame. The message was received in a frame, so it fits a frame again
+ * unless the added id makes it too long. */
 static void write_json(struct text *text, const json_t *json, struct fault *f)
 {
 	size_t start = frame_open(text);
@@ -305,7 +305,7 @@ void peer_close(struct peer *peer)
 		peer->waiting = q->next;
 		guest_request_free(q);
 	}
-	/* A request in work that has no `gone` ends by itself, at once. */
+	/* A request in work without `gone` ends by itself very soon. */
 	for (struct guest_request *next = (q = peer->live) ? q->next : NULL; q;
 	     q = next, next = q ? q->next : NULL)
 		if (q->gone)
@@ -329,8 +329,9 @@ static void guest_peer_enlist(struct peer *peer)
 	peer->listener->n_peers++;
 }
 
-/* Tells a peer that all links are in use, in the newer dialect whichever it speaks: a
- * host that is told InvalidRequest would try the older one next. */
+/* Tells a peer that all links are in use, and closes its link. The message is always in the
+ * newer dialect: after an InvalidRequest of the older dialect, a host would connect again with
+ * the older dialect. */
 static void guest_peer_turn_away(struct peer *peer)
 {
 	struct text text = { 0 };
@@ -341,9 +342,9 @@ static void guest_peer_turn_away(struct peer *peer)
 	send_text(peer, &text, true);
 }
 
-/* Closes a link when all are in use: that of the stranger who has waited longest without
- * saying who he is, so that idle strangers do not keep a host out.  False: there is none
- * but `comer`. */
+/* Called when all links are in use: closes the link of the stranger who has waited longest
+ * without a Hello, so that idle strangers do not keep a host out. Returns false if no stranger
+ * except `comer` is connected. */
 static bool guest_peer_make_room(struct listener *l, const struct peer *comer)
 {
 	struct peer *oldest = NULL;

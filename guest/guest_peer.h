@@ -1,10 +1,10 @@
 /*
  * guest_peer - a program on one of the guest's sockets, and its requests.
  *
- * A request with an `id` is served at once and answered when it is done; those
- * without one are served one at a time, in order.  A peer that does not read
- * its answers is not read from.  A request is its peer's until it is
- * answered; when the peer goes away before, `gone` is called instead.
+ * A request with an `id` is served at once and answered when it is done. Requests without an
+ * `id` are served one at a time, in order. If a peer does not read its answers, the guest does
+ * not read from the peer. A request belongs to its peer until it is answered. If the peer
+ * closes the connection before, `gone` is called instead.
  */
 #ifndef GUEST_GUEST_PEER_H
 #define GUEST_GUEST_PEER_H
@@ -19,16 +19,16 @@ struct peer {
 	unsigned port;
 	uv_pipe_t pipe;
 	struct frame_reader in;
-	uint64_t since; /* loop time */
-	bool stranger; /* nothing but a Hello with the token is taken */
-	bool hello; /* the peer said Hello: it knows the newer dialect */
-	char *session; /* of a client at the door */
-	struct receipts confirms; /* answers without confirmation: guest_door.h */
+	uint64_t since; /* loop time of the connection's start */
+	bool stranger; /* only a Hello with the token is accepted */
+	bool hello; /* the peer sent Hello, so it speaks the newer dialect */
+	char *session; /* session of a client at the door */
+	struct receipts confirms; /* unconfirmed answers: guest_door.h */
 	bool paused, closing;
-	bool refused; /* closed behind what is written; no more is read */
-	struct guest_request *live; /* started, not answered */
-	struct guest_request *busy; /* the one of them without an id */
-	struct guest_request *waiting, **last_waiting; /* behind busy */
+	bool refused; /* closes after the last write; no more is read */
+	struct guest_request *live; /* requests started and not answered */
+	struct guest_request *busy; /* the started request without an id */
+	struct guest_request *waiting, **last_waiting; /* served after `busy` */
 	int n_waiting;
 	struct peer *next, **place;
 };
@@ -38,42 +38,44 @@ struct guest_request {
 	struct peer *peer;
 	struct packet packet;
 	struct arena arena;
-	const void *body; /* the type's struct */
-	void *owner; /* of who serves it */
-	int64_t asked; /* number of the request to the host that it became */
-	void (*gone)(struct guest_request *q); /* must end it by guest_request_free() */
+	const void *body; /* the decoded message: the struct of its type */
+	void *owner; /* data of the service */
+	int64_t asked; /* number under which the host was asked */
+	void (*gone)(struct guest_request *q); /* must call guest_request_free(q) */
 	struct guest_request *next, **place;
 };
 
-/* These functions end the request and free it.  An answer that fits no frame is sent as a
- * fault.  `answer` is the struct of the type, or NULL for a type without fields. */
+/* These functions end the request and free it. If an answer is too large for a frame, a fault
+ * is sent instead. `answer` is the struct of the type, or NULL for a type without fields. */
 void guest_request_answer(struct guest_request *q, const char *type, const void *answer);
 void guest_request_fail(struct guest_request *q, const struct fault *why);
-/* Sends the fault and closes the connection behind it; no more is read from the peer. */
+/* Sends the fault and then closes the connection. No more is read from the peer. */
 void guest_request_refuse(struct guest_request *q, const struct fault *why);
 /* Frees the request without an answer. */
 void guest_request_free(struct guest_request *q);
 
-/* Ends the request with a message that is an answer already, borrowed. */
+/* Ends the request with `answer`, which is already a complete message; borrowed. */
 void guest_request_pass(struct guest_request *q, const json_t *answer);
 
-/* Sends a message as it is, whatever the peer reads; a fault if no frame holds it. */
+/* Sends a message unchanged, even if the peer does not read. Returns a fault if the message is
+ * too large for a frame. */
 int peer_pass(struct peer *peer, const json_t *message, struct fault *f);
-/* Sends a message that is no answer, unless the peer does not read. */
+/* Sends a message that is not an answer. If the peer does not read, nothing is sent. */
 void peer_send(struct peer *peer, const char *type, const void *message);
 
-/* Closes the connection: its requests end by `gone`, without an answer. */
+/* Closes the connection: for each of its requests `gone` is called, and no answer is sent. */
 void peer_close(struct peer *peer);
 
-/* Listens for the peers of a port (a WIRE_ bit, or WIRE_DOOR); 0 or a fault. */
+/* Listens for the peers of a port (a WIRE_ bit, or WIRE_DOOR); returns 0 or a fault. */
 int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
 		     const struct link_address *at, struct fault *f);
 void peer_listen_close(struct listener *l);
 
-/* Closes strangers who have not said who they are for too long. */
+/* Closes the connections of strangers who have sent no valid Hello within GREET_MS. */
 void peers_tick(struct guest *g);
 
-/* guest_serve.c: serves a request whose id may be echoed. */
+/* guest_serve.c: serves a request. If the id may not be repeated in an answer, refuses the
+ * request. */
 void guest_request_serve(struct guest_request *q);
 
 #endif

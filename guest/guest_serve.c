@@ -23,15 +23,16 @@
 /* --- commands of a guest that died ------------------------------------------- */
 
 /*
- * Commands outlive a killed guest.  The host takes such commands for interrupted, so they
- * must not go on: a new guest kills them before it takes work, and a guest that ends in order
- * kills its commands first.  Processes that a command has left behind are halted together with
- * running commands.  A process belongs to a
- * command when its environment names the spool's workspace and this guest's folder, also
- * in a session of its own; a process of a turn names the turn, too.
+ * Commands may outlive a guest that was killed. The host counts such commands as interrupted,
+ * so these commands must not go on. A new guest kills them before it takes work, and a guest
+ * that ends in order kills its commands first. Processes that a command has left behind are
+ * halted together with running commands. A process belongs to a command if its environment
+ * names the spool's workspace and this guest's folder, even if the process has its own session.
+ * A process of a turn names the turn, too.
  *
- * A killed process has not ended yet: until the kernel has closed its files, it holds locks
- * and ports.  Its descriptor tells its end, since its number may be another's by then.
+ * SIGKILL does not end a process at once: until the kernel has closed its files, the process
+ * holds locks and ports. The guest waits for the end by a process descriptor (pidfd), because
+ * the process number may soon belong to another process.
  */
 
 struct groups {
@@ -76,7 +77,8 @@ static const char *orphan_find(const char *environment, size_t len, const char *
 	return NULL;
 }
 
-/* Whether a process of this environment is of a command, or with `turn` of that turn's. */
+/* Whether a process with this environment belongs to a command of this workspace. If `turn` is
+ * not 0, the process must belong to that turn. */
 static bool orphan_is_ours(const struct guest *g, const char *environment, size_t len,
 			   int64_t turn)
 {
@@ -89,7 +91,7 @@ static bool orphan_is_ours(const struct guest *g, const char *environment, size_
 	       (!turn || (number && strtoll(number, NULL, 10) == turn));
 }
 
-/* Whether a command of that group has not ended yet. */
+/* Whether a command of this process group is still running. */
 static bool runs(const struct guest *g, pid_t group)
 {
 	for (const struct proc *run = g->runs; run; run = run->next)
@@ -114,8 +116,9 @@ static void orphan_add_group(struct groups *to, pid_t group)
 	to->all[to->n++] = group;
 }
 
-/* Sends the group of a process a signal if it is another one of ours; a group of a command that
- * still runs gets SIGKILL only. */
+/* Sends a signal to the group of a process, if the process belongs to a command of this
+ * workspace. The guest's own group gets no signal. The group of a command that still runs gets
+ * only SIGKILL. */
 static void orphan_look_at(const struct guest *g, const char *pid, int signal,
 			   int64_t turn, struct groups *told)
 {
@@ -133,7 +136,7 @@ static void orphan_look_at(const struct guest *g, const char *pid, int signal,
 	free(environment);
 }
 
-/* Sends a signal to the orphans.  False: some processes were not looked at. */
+/* Sends a signal to the orphans. Returns false if some processes could not be checked. */
 static bool tell_orphans(const struct guest *g, int signal, int64_t turn,
 			 struct groups *told)
 {
@@ -156,8 +159,8 @@ static void keep_process(struct guest *g, pid_t process)
 	g->dying[g->n_dying++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
-/* Keeps the processes of these groups.  The environment cannot tell them: a dying process has
- * none any more. */
+/* Keeps the processes of these groups in g->dying. They are found by their group, because a
+ * dying process has no environment any more. */
 static void keep_dying(struct guest *g, const struct groups *of)
 {
 	DIR *proc = opendir("/proc");
@@ -185,7 +188,7 @@ void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group)
 	free(killed.all);
 }
 
-/* Forgets those that have ended, of which poll() has told. */
+/* Forgets the killed processes that have ended, which poll() has reported. */
 static void forget_ended(struct guest *g)
 {
 	size_t n = 0;
@@ -212,8 +215,8 @@ bool guest_orphans_ended(struct guest *g, int64_t ms)
 	return !g->n_dying;
 }
 
-/* Stops processes that commands have left behind, or put into groups of their own, or lets these
- * processes go on.  If no command can have left a process, /proc is not read. */
+/* Stops (`on`) or continues processes that commands have left behind or have put into other
+ * groups. If no command can have left a process, /proc is not read. */
 static void guest_halt_orphans(struct guest *g, bool on)
 {
 	struct groups told = { 0 };
@@ -226,7 +229,7 @@ static void guest_halt_orphans(struct guest *g, bool on)
 
 enum { ID_MAX = 128 };
 
-/* Compares what the tokens hash to, in constant time. */
+/* Whether the tokens are equal. Compares the hashes of the tokens in constant time. */
 static bool proves(const char *given, const char *token)
 {
 	uint8_t a[TOKEN_HASH], b[TOKEN_HASH];
@@ -238,8 +241,9 @@ static bool proves(const char *given, const char *token)
 	return token_equal(a, b, sizeof(a));
 }
 
-/* Whether the host speaks of another spool, or of a later time of this one.  Of a later
- * time it can only be when the guest begins: then the host has heard of all that began. */
+/* Whether the host's Hello names another spool, or a later time of this spool than this copy
+ * has. The time is compared only when the guest begins: at that time the host knows of all
+ * assignments that began. */
 static bool is_other_spool(const struct guest *g, const struct wire_hello *hello)
 {
 	if (!hello->spool)
@@ -250,10 +254,10 @@ static bool is_other_spool(const struct guest *g, const struct wire_hello *hello
 	       hello->spool_seq > spool_seq(g->spool);
 }
 
-/* The host knows which spool accepted.  Another spool, or an old copy of that spool,
- * may hold assignments that have run since, or that the host has ended.  So such a spool is
- * emptied, and running commands are called off.  When the guest begins, this comes before
- * anything else. */
+/* Checks that this guest's spool is the spool that the host knows. Another spool, or an old
+ * copy of the right spool, may hold assignments that have been run, or ended by the host, since
+ * then. So such a spool is emptied, and running commands are called off. After the start of the
+ * guest, this is done before any other work. */
 static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 			struct fault *f)
 {
@@ -262,7 +266,7 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 	if (strcmp(hello->role, "host") != 0)
 		return 0;
 	if (g->spool_settled && peer->port != WIRE_CONTROL)
-		return 0; /* else both lines would renew the spool */
+		return 0; /* only one line may renew the spool */
 	if (is_other_spool(g, hello)) {
 		if (spool_renew(g->spool, f))
 			return f->code;
@@ -290,7 +294,7 @@ static int answer_halt(struct guest_request *q, struct fault *f)
 
 	(void)f;
 	halt(g, in->on);
-	guest_request_answer(q, "Ok", NULL); /* which frees it */
+	guest_request_answer(q, "Ok", NULL); /* frees `q`, and `in` with it */
 	guest_assignment_work(g);
 	return 0;
 }
@@ -338,7 +342,7 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 	own.spool = spool_identity(g->spool);
 	own.spool_seq = spool_seq(g->spool);
 	door_host_came(q->peer, hello);
-	guest_request_answer(q, "Hello", &own); /* before other messages to the peer */
+	guest_request_answer(q, "Hello", &own); /* must be the first message */
 	guest_assignment_work(g);
 	return 0;
 }
@@ -358,7 +362,7 @@ static int answer_ping(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* A variable for all commands has a name that a shell takes. */
+/* Checks the name of a variable for all commands: a shell must accept the name. */
 static int guest_serve_check_name(const char *name, struct fault *f)
 {
 	bool good = isalpha((unsigned char)*name) || *name == '_';
@@ -391,7 +395,7 @@ static int answer_set_env(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* --- the machine, where the guest has it to itself ---------------------------------- */
+/* --- the machine of a guest in a VM ------------------------------------------------- */
 
 static int check_machine(const struct guest_request *q, struct fault *f)
 {
@@ -434,7 +438,8 @@ static int answer_network(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* A bad name changes no address. */
+/* Sets the address and the name. The name is checked first, so that an invalid name does not
+ * leave a changed address. */
 static int answer_workspace(struct guest_request *q, struct fault *f)
 {
 	const struct wire_configure_workspace *in = q->body;
@@ -496,7 +501,8 @@ static const struct service *find_service(const char *type)
 	return NULL;
 }
 
-/* An id that could not be echoed is refused, and is not echoed. */
+/* Checks the id of a request. An id that is too long for the answer is refused, and the answer
+ * is sent without an id. */
 static int guest_serve_check_id(struct packet *p, struct fault *f)
 {
 	const json_t *id = p->id;
@@ -509,8 +515,9 @@ static int guest_serve_check_id(struct packet *p, struct fault *f)
 			 "an id is a number or a text of at most %d bytes", ID_MAX);
 }
 
-/* A host of the older dialect knows nothing of spools: what waits may begin.  A host that
- * knows Hello may ask with a Ping whether this guest does, and nothing else before it. */
+/* A host of the older dialect sends no Hello and has no spools, so waiting assignments may
+ * begin after its first request. A Ping does not count: a host of the newer dialect may send a
+ * Ping before its Hello, to learn whether this guest supports Hello. */
 static void note_old_host(struct guest_request *q,
 			  int (*asked)(struct guest_request *, struct fault *))
 {
@@ -538,7 +545,8 @@ static int guest_serve_loop(struct guest_request *q, struct fault *f)
 	if (!s)
 		return fault_set(f, FAULT_INVALID, "/type",
 				 "this guest does not serve %s", q->packet.type);
-	/* A TeamMessage from the host is a push, though the type has both. */
+	/* For example, a TeamMessage from the host is a push and belongs to one port, although
+	 * the type is allowed on both ports. */
 	if (!(s->ports & q->peer->port))
 		return fault_set(f, FAULT_INVALID, "/type",
 				 "from the host %s belongs on port %s", q->packet.type,

@@ -1,9 +1,9 @@
 /*
- * guest_serve - which message of the host is whose, as a table.
+ * guest_serve - the table of the host's messages and the functions that serve them.
  *
- * A service answers the request (guest_request_answer) or returns a negative fault
- * code with `f` filled, and is answered for.  A service that needs time returns 0,
- * answers later and has set q->gone.
+ * A service answers the request by guest_request_answer(). Or it returns a negative fault code
+ * with `f` filled, and its caller answers with the fault. A service that needs time sets
+ * q->gone, returns 0 and answers later.
  */
 #ifndef GUEST_GUEST_SERVE_H
 #define GUEST_GUEST_SERVE_H
@@ -24,13 +24,14 @@ guest_service answer_list;
 
 /* guest_daemon.c */
 guest_service answer_message, answer_push, answer_results;
-/* Starts what waits while fewer than four run, and tells the hosts what runs and what is there. */
+/* Starts waiting assignments while fewer than four run, and sends the hosts a heartbeat. */
 void guest_assignment_work(struct guest *g);
-void guest_assignment_beat(struct guest *g); /* tells it without starting anything */
-void guest_assignment_call_off(struct guest *g); /* all that runs */
+void guest_assignment_beat(struct guest *g); /* only sends the heartbeat */
+void guest_assignment_call_off(struct guest *g); /* ends all running assignments */
 
 /*
- * upload - a file that comes in parts, in any order, and is there when all are.
+ * upload - a file that is sent in parts, in any order, and put in its place when all parts have
+ * arrived.
  */
 
 enum { UPLOADS = 64 };
@@ -38,14 +39,14 @@ enum { UPLOADS = 64 };
 struct upload;
 
 struct upload_part {
-	const char *id; /* the same for all parts; upload_take() needs one */
+	const char *id; /* id of the upload, the same for all parts */
 	const char *path, *where;
 	int64_t offset;
-	bool has_size, has_mode; /* has_size: this part is the last one */
+	bool has_size, has_mode; /* has_size: this is the last part */
 	int64_t size, mode;
 };
 
-/* Drop uploads: those without a part for too long, or all of them. */
+/* Drop uploads. tick: the uploads that have got no part for too long; free: all uploads. */
 void file_uploads_tick(struct guest *g);
 void file_uploads_free(struct guest *g);
 

@@ -27,8 +27,8 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 	return (ssize_t)got;
 }
 
-/* A folder that is there already may have been made by a writer who was killed before
- * the entry was synced. */
+/* Makes a folder and syncs its entry. An existing folder is synced, too: its maker may have
+ * been killed before the sync. */
 static int guest_target_make_folder(int above, const char *name)
 {
 	if (mkdirat(above, name, 0777) == 0)
@@ -38,7 +38,7 @@ static int guest_target_make_folder(int above, const char *name)
 	return dir_sync(above) && errno != EACCES ? -1 : 0;
 }
 
-/* Opens the folder of a path, making what is missing of it. */
+/* Opens the folder of a path, and makes the missing folders on the way. */
 static int guest_target_open_folder(struct file_target *t, struct arena *a,
 				    struct fault *f)
 {
@@ -143,7 +143,8 @@ static bool make_name(struct file_target *t)
 	return true;
 }
 
-/* A file without a name gets one by way of /proc, which a sandbox may not have. */
+/* Makes the temporary file, without a name if possible. Such a file gets its name later through
+ * /proc, so it is made only if /proc exists: a sandbox may have no /proc. */
 static bool make_temporary(struct file_target *t)
 {
 	t->temporary[0] = '\0';
@@ -165,8 +166,9 @@ static bool link_as(const struct file_target *t, const char *name)
 	return linkat(AT_FDCWD, self, t->folder, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* A file that is new gets its name at once; to replace one takes a name beside it,
- * for an instant. */
+/* Puts the new file in its place. If there is no old file, the new file gets its final name at
+ * once. To replace an old file, the new file first gets a temporary name in the same folder,
+ * and is then renamed. */
 static bool guest_target_put_in_place(struct file_target *t)
 {
 	if (!*t->temporary) {

@@ -39,7 +39,7 @@ static void outbuf_release(struct outbuf *o)
 
 /* --- keeping ------------------------------------------------------------------ */
 
-/* Moves the output to a file; if none can be made, it stays in memory. */
+/* Moves the output to a file; if no file can be made, the output stays in memory. */
 static void move_to_file(struct outbuf *o)
 {
 	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -79,7 +79,8 @@ static void outbuf_keep(struct outbuf *o, const char *data, size_t len)
 		move_to_file(o);
 	if (o->fd) {
 		if (fd_write_all(o->fd, data, len)) {
-			/* Half a character may be there: not counted. */
+			/* Part of the data may be in the file. This part is not counted: the
+			 * next write replaces it. */
 			lseek(o->fd, (off_t)o->len, SEEK_SET);
 			o->cut = true;
 			return;
@@ -95,7 +96,8 @@ static void outbuf_keep(struct outbuf *o, const char *data, size_t len)
 
 static size_t most(const struct outbuf *o)
 {
-	/* Output that is not in a file is in memory. */
+	/* The higher limit `most` holds only for output that is in a file. If no file could be
+	 * made, the output stays in memory, with the limit OUTBUF_MAX. */
 	return o->most && (o->fd || o->len <= IN_MEMORY) ? o->most : OUTBUF_MAX;
 }
 
@@ -105,7 +107,8 @@ static void outbuf_cut(struct outbuf *o)
 	outbuf_keep(o, marker, sizeof(marker) - 1);
 }
 
-/* Keeps a whole character: the output may be cut between any two calls. */
+/* Keeps a whole character. The output may be cut before or after this character, but not
+ * inside. */
 static void keep_character(struct outbuf *o, const char *data, size_t len)
 {
 	o->all += len;
@@ -131,7 +134,8 @@ static void keep_plain(struct outbuf *o, const char *data, size_t len)
 
 /* --- characters ------------------------------------------------------------------ */
 
-/* Bounds of the second byte of a sequence, and its length; 0: no such start. */
+/* Returns the length of the UTF-8 sequence that begins with `first`, and sets the bounds of its
+ * second byte. Returns 0 if no sequence begins so. */
 static size_t sequence(unsigned char first, unsigned char *lo, unsigned char *hi)
 {
 	*lo = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -151,7 +155,7 @@ static bool outbuf_continues(const struct outbuf *o, unsigned char c)
 	return o->n_part == 1 ? c >= lo && c <= hi : (c & 0xc0) == 0x80;
 }
 
-/* Called when nothing more will come: half a character at the end becomes U+FFFD. */
+/* Called at the end of the output, or of a sequence: an incomplete character becomes U+FFFD. */
 static void outbuf_end(struct outbuf *o)
 {
 	if (o->n_part) {
@@ -203,7 +207,7 @@ static void outbuf_add(struct outbuf *o, const char *data, size_t len)
 	}
 }
 
-/* The bytes before `offset` will not be read again: a file gives up their place. */
+/* Called when the bytes before `offset` will not be read again: frees their space in the file. */
 static void outbuf_seen(struct outbuf *o, size_t offset)
 {
 	if (o->fd && offset <= o->len)
@@ -302,7 +306,7 @@ void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct 
 	size_t half = left / 2, first = half, out, err;
 
 	text_json_fit(p->text[0], p->len[0], &first);
-	left -= half - first; /* what stdout surely gets */
+	left -= half - first; /* part of its half that stdout needs */
 	err = text_json_fit(p->text[1], p->len[1], &left);
 	left += half - first;
 	out = text_json_fit(p->text[0], p->len[0], &left);
@@ -313,10 +317,10 @@ void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct 
 
 enum {
 	GRACE_MS = 2000,
-	LOOK_MS = 20, /* between looks at a group that is ending */
+	LOOK_MS = 20, /* time between checks of a group that is ending */
 	CHUNK = 16 << 10,
-	LAST_READS = 32, /* after the exit: more than a pipe holds */
-	WINDOW = 1 << 20, /* unread bytes of output, then a run with `waits` is held up */
+	LAST_READS = 32, /* reads after the exit: more than a pipe holds */
+	WINDOW = 1 << 20, /* unread bytes at which a run with `waits` must wait */
 };
 
 /* --- the child's side ----------------------------------------------------------- */
@@ -331,9 +335,9 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Closes all of the guest's descriptors in a child that waits at its gate: the listening
- * sockets would seem alive after the guest's death, and it must not hold the other end of
- * its own or another gate. */
+/* Closes all of the guest's descriptors in a child that waits at its gate: otherwise the
+ * listening sockets would seem alive after the guest's death. Also, the child must not hold the
+ * guest's end of any gate. */
 static void keep_only(int *gate, int *dir)
 {
 	int high[2] = { fcntl(*gate, F_DUPFD, 10), fcntl(*dir, F_DUPFD, 10) };
@@ -370,7 +374,8 @@ static pid_t make_child(const struct proc_spec *spec, int fd[3][2])
 	sigset_t all, old;
 	pid_t pid;
 
-	/* A signal in the child before reset_signals() would be the loop's. */
+	/* All signals are blocked: before reset_signals(), a signal in the child would run the
+	 * handlers of the guest's loop. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = fork();
@@ -391,7 +396,7 @@ static void proc_let_go(struct proc *run)
 	free(run);
 }
 
-/* The timer is closed by proc_free() only: a run cannot go before that. */
+/* Only proc_free() closes the timer, so a run is never freed before proc_free(). */
 static void proc_timer_closed(uv_handle_t *handle)
 {
 	proc_let_go(handle->data);
@@ -429,7 +434,7 @@ static void proc_watch(struct proc *run, int i, int fd, const char *folder)
 	outbuf_init(&s->kept, folder);
 	if (run->waits)
 		s->kept.most = SIZE_MAX;
-	uv_poll_init(run->loop, &s->poll, fd); /* makes it non-blocking */
+	uv_poll_init(run->loop, &s->poll, fd); /* makes `fd` non-blocking */
 	s->poll.data = s;
 	uv_poll_start(&s->poll, UV_READABLE, readable);
 	run->handles++;
@@ -460,7 +465,7 @@ int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 		free(run);
 		return f->code;
 	}
-	setpgid(pid, pid); /* here too: whoever is first */
+	setpgid(pid, pid); /* the child does the same; the first one wins */
 	for (int i = 0; i < 3; i++)
 		close(fd[i][1]);
 	run->loop = loop;
@@ -484,14 +489,15 @@ static void stop_stream(struct proc_stream *s)
 {
 	if (s->fd < 0)
 		return;
-	/* In this order: libuv forgets the number before it is used again. */
+	/* The order matters: libuv must forget the descriptor's number before the number is
+	 * used again. */
 	uv_close((uv_handle_t *)&s->poll, stream_closed);
 	close(s->fd);
 	s->fd = -1;
 	outbuf_end(&s->kept);
 }
 
-/* Reads once; false when nothing more can be read now. */
+/* Reads once. Returns false if nothing more can be read now. */
 static bool read_some(struct proc_stream *s)
 {
 	char buf[CHUNK];
@@ -540,8 +546,9 @@ void proc_seen(struct proc *run, int stream, size_t offset)
 		uv_poll_start(&s->poll, UV_READABLE, readable);
 }
 
-/* Reads what a command printed before its end, which is in the pipe by now; a process
- * that it left behind may keep the pipe open and is not waited for. */
+/* Reads the output that a command printed before its end; all of it is in the pipe by now. A
+ * process that the command left behind may keep the pipe open, but the function does not wait
+ * for this process. */
 static void read_the_rest(struct proc *run)
 {
 	for (int i = 0; i < 2; i++) {
@@ -569,7 +576,7 @@ static bool group_lives(const struct proc *run)
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
 
-/* Looks every LOOK_MS at a command that is ending; kills its group after GRACE_MS. */
+/* Checks a command that is ending, every LOOK_MS; kills its group after GRACE_MS. */
 static void proc_look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
@@ -590,7 +597,7 @@ void proc_end(struct proc *run)
 		return;
 	run->killed_at = (int64_t)uv_now(run->loop);
 	kill(-run->group, SIGTERM);
-	kill(-run->group, SIGCONT); /* a stopped one could not end */
+	kill(-run->group, SIGCONT); /* a stopped process could not end */
 	uv_timer_start(&run->timer, proc_look, LOOK_MS, LOOK_MS);
 }
 
@@ -630,7 +637,8 @@ bool proc_reap(struct proc **list)
 	int status;
 	pid_t pid;
 
-	/* Waits for any child, also for strangers: in a VM the guest is init. */
+	/* Waits for any child, also for children that the guest did not start: in a VM the
+	 * guest may be their parent. */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct proc *run = *list;
 
@@ -653,12 +661,13 @@ void proc_go(struct proc *run)
 	run->started = uv_now(run->loop);
 	if (ms)
 		uv_timer_start(&run->timer, proc_time_is_up, ms, 0);
-	/* Killed at the gate: its exit will tell. */
+	/* If the process was killed before the gate opened, send() fails, and its exit will be
+	 * noticed later. */
 	if (send(run->gate, "g", 1, MSG_NOSIGNAL) < 0)
 		errno = 0;
 }
 
-/* A command that is ending is left alone. */
+/* Does nothing if the command is ending already. */
 void proc_halt(struct proc *run, bool on)
 {
 	if (run->halted == on || run->exited || run->killed_at)

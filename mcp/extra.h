@@ -1,8 +1,9 @@
 /*
- * extra - tools, prompts and resources beside those of the schema.
+ * extra - tools, prompts and resources that are not in the schema.
  *
- * The program has none.  The official test suite wants a server with tools that draw, ask and
- * fail: a test program links a table of its own in the place of no_extra.c.
+ * The program itself has no extras. The official test suite needs a server with tools that
+ * draw, ask and fail. For that suite, a test program links a table of its own in place of
+ * no_extra.c.
  */
 #ifndef MCP_EXTRA_H
 #define MCP_EXTRA_H
@@ -10,8 +11,8 @@
 #include "mcp/mcp_peer.h"
 
 struct extra {
-	const char *name; /* a resource's is its URI, a template's how its URIs begin */
-	const char *listed; /* as lists have it: JSON */
+	const char *name; /* resource: its URI; template: the start of its URIs */
+	const char *listed; /* its entry in lists, as JSON */
 	method_run *run; /* answers tools/call, prompts/get or resources/read */
 };
 
@@ -25,7 +26,8 @@ struct extras {
 extern const struct extras extras;
 
 const struct extra *extra_find(const struct extra *table, const char *name);
-/* The resource of that URI, or the template whose URIs begin so; NULL: neither. */
+/* The resource with this URI, or the template whose URIs begin like `uri`. NULL if there is
+ * neither. */
 const struct extra *extra_resource(const char *uri);
 /* Appends a table to a JSON list that is being written. */
 void extra_list(const struct extra *table, struct text *out);

@@ -12,7 +12,7 @@
 /* --- without sessions -------------------------------------------------------- */
 
 /*
- * modern - revision 2026-07-28: the _meta of a request replaces a session.
+ * modern - revision 2026-07-28: each request has a _meta, which replaces a session.
  */
 
 #define VERSION "2026-07-28"
@@ -99,7 +99,8 @@ static bool modern_check(struct request *r, json_t *params)
 
 /* --- headers of HTTP ------------------------------------------------------------------ */
 
-/* Methods whose object a header names, and the parameter that is it. */
+/* Methods whose object is also named in the header Mcp-Name, and the parameter that names this
+ * object. */
 static const struct {
 	const char *method, *param;
 } named[] = {
@@ -108,7 +109,7 @@ static const struct {
 	{ "resources/read", "uri" },
 };
 
-/* Whether a header has this value, as it is or as =?base64?...?=. */
+/* Whether a header has this value, plain or encoded as =?base64?...?=. */
 static bool header_is(const char *header, const char *value)
 {
 	static const char begin[] = "=?base64?", end[] = "?=";
@@ -128,7 +129,7 @@ static bool header_is(const char *header, const char *value)
 	return same;
 }
 
-/* Whether the headers name the method and its object as the message does; if not, it is
+/* Whether the headers name the same method and object as the message. If not, the request is
  * answered with an error. */
 static bool modern_match(struct request *r, const char *method, json_t *params)
 {
@@ -153,7 +154,7 @@ static bool modern_match(struct request *r, const char *method, json_t *params)
 
 static void modern_discover(struct request *r, json_t *params)
 {
-	struct text *out = answer_begin(r, CACHE_MINE); /* instructions name the caller */
+	struct text *out = answer_begin(r, CACHE_MINE); /* the answer names the caller */
 
 	(void)params;
 	text_adds(out, "\"supportedVersions\":[\"" VERSION "\"],");
@@ -172,7 +173,8 @@ static void modern_listen(struct request *r, json_t *params)
 			     "notifications is missing or malformed");
 		return;
 	}
-	/* Tools and prompts never change, and what names nothing is not honoured. */
+	/* Tools and prompts never change, so a request to watch them is ignored. A URI that
+	 * names no resource is ignored, too. */
 	r->listening = true;
 	if (json_is_true(json_object_get(filter, "resourcesListChanged")))
 		subscription_add_list(r);
@@ -188,8 +190,8 @@ static void modern_listen(struct request *r, json_t *params)
  * legacy - revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
  */
 
-/* Protocol versions, newest first: the first is offered to a client that asks for one we
- * do not know. */
+/* Protocol versions, newest first. The first version is offered to a client that asks for an
+ * unknown version. */
 static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26",
 					"2024-11-05" };
 
@@ -204,7 +206,7 @@ const struct era era_legacy = {
 	.begin = legacy_begin,
 };
 
-/* The legacy version of that name, or NULL. */
+/* The legacy version with this name, or NULL. */
 static const char *legacy_version(const char *name)
 {
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
@@ -270,7 +272,7 @@ static void legacy_subscribe(struct request *r, json_t *params)
 	if (!uri) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
 	} else if (extra_resource(uri)) {
-		legacy_ping(r, params); /* it never changes */
+		legacy_ping(r, params); /* a resource of extras never changes */
 	} else if (!subscription_add(r, uri)) {
 		answer_no_resource(r, uri, "no such resource");
 	} else {
@@ -340,8 +342,8 @@ bool mcp_begins(const json_t *message)
 
 enum {
 	FULL_AT = 64, /* calls under way before reading stops */
-	REQUESTS_MAX = 1000, /* waits and subscriptions included */
-	GRACE_MS = 1000, /* at the end: for waits whose write is on its way */
+	REQUESTS_MAX = 1000, /* with waits and subscriptions */
+	GRACE_MS = 1000, /* extra time at the end for calls that write */
 };
 
 bool cursor_none(struct request *r, json_t *params)
@@ -352,7 +354,7 @@ bool cursor_none(struct request *r, json_t *params)
 	return false;
 }
 
-/* --- what we are ----------------------------------------------------------- */
+/* --- the server's description ---------------------------------------------- */
 
 void mcp_write_server(struct text *out)
 {
@@ -366,7 +368,7 @@ static const char *standing(const struct identity *who)
 	return who->nobody ? "are nobody yet" : "act as the operator";
 }
 
-/* Tells a second session in the folder of an agent that it is one. */
+/* Tells a session that another session in the same folder is already the folder's agent. */
 static void write_beside(const struct mcp *m, struct text *t)
 {
 	if (!m->options.identity && m->options.home->beside)
@@ -452,8 +454,9 @@ static const struct method *method_find(const char *name, unsigned era)
 	return NULL;
 }
 
-/* A peer that has said nothing yet is legacy when it says what only legacy
- * ones say; anything else without a version in _meta is a modern mistake. */
+/* The era of a request. If the first request of a peer is one that only legacy peers send, the
+ * peer is legacy. Any other first request without a version in _meta counts as a faulty modern
+ * request. */
 static const struct era *era_of(const struct mcp *m, const struct rpc *rpc)
 {
 	if (m->options.eras)
@@ -499,7 +502,8 @@ static void take_cancel(struct mcp *m, json_t *params)
 	struct text want = { 0 };
 	struct request *r;
 
-	/* Another client may have used the id; over HTTP one of today closes its stream. */
+	/* Over modern HTTP, another client may use the same id, so the message is ignored: a
+	 * modern client closes its stream to cancel a request. */
 	if (!rpc_is_id(id) || m->options.eras == ERA_MODERN)
 		return;
 	rpc_add_id(&want, id);
@@ -512,7 +516,7 @@ static void take_cancel(struct mcp *m, json_t *params)
 	text_release(&want);
 }
 
-/* Takes a message: whether it is answered. */
+/* Takes a message. Returns whether the message gets an answer. */
 static bool mcp_take_message(struct mcp *m, json_t *message, void *stream,
 			     struct answers *with)
 {
@@ -561,8 +565,8 @@ static bool take_batch(struct mcp *m, json_t *messages, void *stream)
 	return any;
 }
 
-/* Refuses what is no JSON; a request whose id can be told is answered, so that its client
- * does not wait for ever. */
+/* Refuses a line that is not JSON. If the id of a request can be found in the line, the answer
+ * has this id, so that the client does not wait for ever. */
 static void refuse_line(struct mcp *m, const char *line, size_t len, void *stream,
 			const char *why)
 {
@@ -589,7 +593,8 @@ bool mcp_take(struct mcp *m, json_t *message, const struct mcp_headers *headers,
 void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 {
 	json_error_t error;
-	/* U+0000 is told where it stands, by the checks of its argument. */
+	/* U+0000 is accepted here. The checks of the arguments refuse it later, and name the
+	 * argument. */
 	json_t *message = json_take(
 		text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
 		&error);
@@ -617,7 +622,7 @@ void mcp_refuse_long(struct mcp *m, void *stream)
 	mcp_refuse(m, stream, NULL, NULL, RPC_INVALID_REQUEST, "the message is too long");
 }
 
-/* --- life -------------------------------------------------------------------- */
+/* --- opening and closing ----------------------------------------------------- */
 
 struct client *mcp_client(struct mcp *m, struct fault *f)
 {
@@ -650,7 +655,8 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 	m->level = LEVEL_WARNING;
 	m->renews = true;
 	m->identity = o->identity ? *o->identity : o->home->identity;
-	/* In a workspace its door says who calls. */
+	/* In a workspace the caller is known by the workspace's door, so the session is not
+	 * nobody. */
 	m->identity.nobody = !o->identity && !o->acts_as_operator && !m->identity.agent &&
 			     (o->home->dir[0] || o->home->refused.code);
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
@@ -682,8 +688,9 @@ void mcp_close(struct mcp *m)
 	free(m);
 }
 
-/* A wait whose write may still be on its way gets a moment for it.  A wait that only reads, or
- * takes messages or a claim, is dropped: the client could not use them. */
+/* Whether a waiting request may be dropped when the input has ended. A wait that only reads, or
+ * takes messages or a claim, is dropped, since the client could not use the answer. A wait that
+ * may still write gets some time for the write. */
 static bool may_drop(const struct request *r)
 {
 	return r->wait_s && (!(r->op->flags & OP_WRITE) || r->op->flags & OP_REQUEST ||
@@ -703,7 +710,7 @@ void mcp_cut(struct mcp *m, void *stream)
 
 static void end_listening(struct request *r)
 {
-	answer_begin(r, CACHE_NONE); /* whose _meta says all */
+	answer_begin(r, CACHE_NONE); /* the _meta is all the answer needs */
 	answer_end(r);
 }
 
@@ -742,7 +749,7 @@ bool mcp_watches(const struct mcp *m)
 	return m->n_watches > 0;
 }
 
-static int64_t sooner(int64_t a, int64_t b) /* 0: never */
+static int64_t sooner(int64_t a, int64_t b) /* an argument of 0 means never */
 {
 	return !a || (b && b < a) ? b : a;
 }

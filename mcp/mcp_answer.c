@@ -1,5 +1,5 @@
 /*
- * mcp_answer - a request from its message to its one answer.
+ * mcp_answer - requests, from the message to the one answer.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,35 +13,36 @@
 /* --- answers that arrive ----------------------------------------------------- */
 
 /*
- * arrive - answers that gave something, until they are known to have arrived.
+ * arrive - answers that gave messages or a claim, until they are known to have arrived.
  *
- * An answer counts as arrived once it is written and the client has sent a request
- * behind it; a request that was sent before says nothing.  A receive names the answers
- * of its inbox that have arrived and were not cancelled: only their messages are
- * acknowledged.  Messages that are taken for good are taken with the first request, but
- * a ping, that the client sends behind the answer.
+ * An answer counts as arrived when it is written and the client has sent a request after it. A
+ * request that was sent before the answer proves nothing. A receive names the earlier answers
+ * from the same inbox that have arrived and were not cancelled. Only the messages of these
+ * answers are acknowledged. Messages of a receive with `lease_seconds` 0 are taken for good.
+ * This is done as soon as the client sends a request after the answer; a ping does not count.
  *
- * An answer that could not be written is settled as lost with the client.  A client that
- * cancels a request may not have read its answer, though that is written: its messages
- * are handed out again, and its claim is given back unless the work began or a later
- * request named the task.  But where the answer was seen to be read before the cancel was
- * sent, the cancel means nothing: clients on a common library send one for each request
- * of a turn when the turn ends, long after they have shown its answer to a model.
+ * An answer that could not be written is settled with the client as lost. A client that cancels
+ * a request may not have read the answer, even if the answer is written. Then the answer's
+ * messages are handed out again, and its claim is given back unless the work began or a later
+ * request named the task. If, however, the client was seen to have read the answer before it
+ * sent the cancel, the cancel has no effect. The reason: clients that use a common library
+ * cancel every request of a turn at the end of the turn, long after they have shown the answers
+ * to a model.
  */
 
 enum { ARRIVALS_MAX = 64 };
 
 struct arrival {
 	struct arrival *next;
-	char *id; /* of the request, as JSON text */
-	int64_t number; /* of the call */
-	char *name; /* of the hand-out; NULL: it is a claim */
+	char *id; /* id of the request, as JSON text */
+	int64_t number; /* number of the call */
+	char *name; /* name of the hand-out; NULL: the answer gave a claim */
 	json_t *lost; /* arguments to take the answer back; NULL: nothing was claimed */
-	const struct answers *with; /* it goes out with these */
-	const struct request *named_by; /* a receive that is under way */
+	const struct answers *with; /* the batch that the answer belongs to, or NULL */
+	const struct request *named_by; /* a running receive that names this answer */
 	bool written;
-	uint64_t sent; /* bytes that the client had sent before it was written */
-	bool seen_read; /* the client has read it, and it had sent so many bytes until then */
+	uint64_t sent; /* bytes sent by the client before the write */
+	bool seen_read; /* the client has read it, after sending `read_by` bytes */
 	uint64_t read_by;
 	bool takes; /* settled by mcp_arrive_read() */
 };
@@ -54,7 +55,7 @@ static void arrival_free(struct arrival *a)
 	free(a);
 }
 
-/* Whether the message in hand was sent behind the answer. */
+/* Whether the client sent the present message after the answer was written. */
 static bool arrive_is_read(const struct mcp *m, const struct arrival *a)
 {
 	return a->written && m->at >= a->sent;
@@ -71,7 +72,7 @@ static struct arrival *arrive_take(struct arrival **at)
 
 /* --- before the call ------------------------------------------------------------ */
 
-/* The value of an operation's field, under whichever of its names it was given. */
+/* The value of an operation's field in `args`, given under the field's name or an alias. */
 static json_t *argument(const struct op *op, json_t *args, const char *name)
 {
 	const struct field *field = field_find(op->in, name);
@@ -79,14 +80,16 @@ static json_t *argument(const struct op *op, json_t *args, const char *name)
 	return field ? json_object_get(args, field_spelling(field, args)) : NULL;
 }
 
-/* The arguments of the message.seen that takes an answer back: whose it was. */
+/* The first arguments of the call of message.seen that takes an answer back: the agent and the
+ * team of the answer. */
 static json_t *lost_of(const struct op *op, json_t *args)
 {
 	return json_pack("{s:O*, s:O*}", "agent", argument(op, args, "agent"), "team",
 			 argument(op, args, "team"));
 }
 
-/* Ids of tasks are numbers, written with `#` and any zeros before them. */
+/* Whether both ids name the same task. Ids of tasks are numbers, which may be written with `#`
+ * and with zeros before them. */
 static bool names_task(json_t *one, json_t *other)
 {
 	const char *a = json_string_value(one), *b = json_string_value(other);
@@ -94,8 +97,8 @@ static bool names_task(json_t *one, json_t *other)
 	return a && b && strcmp(a + strspn(a, "#0"), b + strspn(b, "#0")) == 0;
 }
 
-/* A client that names the task of a claim has read its answer: the claim stays its own.
- * A team that only one of them names may be the other's. */
+/* Keeps the claim of a task that the call names: a client that names the task has read the
+ * answer with the claim. If the claim or the call names no team, their teams count as equal. */
 static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
 {
 	json_t *task = argument(op, args, "task"), *team = argument(op, args, "team");
@@ -147,7 +150,8 @@ static bool is_zero(const json_t *value)
 	return json_is_integer(value) && !json_integer_value(value);
 }
 
-/* Names what the call will hand out, and says which earlier answers arrived. */
+/* Gives the call a key that names its hand-out, and adds the names of earlier answers that have
+ * arrived. */
 static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 {
 	const char *key = op_key(op);
@@ -171,9 +175,9 @@ static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 	}
 }
 
-/* --- behind it -------------------------------------------------------------------- */
+/* --- after the call --------------------------------------------------------------- */
 
-/* The claim in a result: task, epoch, agent and team; NULL where nothing was claimed. */
+/* The claim in a result: task, epoch, agent and team; NULL if nothing was claimed. */
 static json_t *read_claim(json_t *whose, const char *result)
 {
 	json_t *answer = json_loads(result, 0, NULL), *claim = NULL;
@@ -200,8 +204,9 @@ static void drop_named(struct request *r)
 			at = &(*at)->next;
 }
 
-/* If there are too many, drops the oldest claim; without claims, the oldest hand-out.  A
- * hand-out that was read and is forgotten would be handed out again. */
+/* If there are too many answers, forgets the oldest claim, or, if there is no claim, the oldest
+ * hand-out. Claims are forgotten first, because a hand-out that was read and then forgotten
+ * would be handed out again. */
 static void arrive_drop_oldest(struct mcp *m)
 {
 	struct arrival **oldest = NULL, **claim = NULL;
@@ -218,7 +223,7 @@ static void arrive_drop_oldest(struct mcp *m)
 		arrival_free(arrive_take(claim ? claim : oldest));
 }
 
-/* Takes note of the end of the call; `result` NULL: it ended with a fault. */
+/* Takes note of the end of the call; `result` NULL: the call failed. */
 static void arrive_answered(struct request *r, const char *result)
 {
 	struct mcp *m = r->mcp;
@@ -335,7 +340,7 @@ void mcp_was_read(struct mcp *m, uint64_t sent)
 
 static void back_done(void *arg, const char *result, const struct fault *f)
 {
-	(void)arg, (void)result, (void)f; /* the outcome changes nothing any more */
+	(void)arg, (void)result, (void)f; /* the result does not matter */
 }
 
 void mcp_arrive_cancel(struct mcp *m, const char *id)
@@ -362,7 +367,7 @@ void mcp_arrivals_release(struct mcp *m)
 
 enum { PROGRESS_MS = 5000 };
 
-/* --- answers that go back together ---------------------------------------- */
+/* --- answers that are sent together --------------------------------------- */
 
 struct answers {
 	struct mcp *mcp;
@@ -416,7 +421,7 @@ void answers_add(struct answers *b, struct request *r)
 	b->held++;
 }
 
-/* Sends what stands in m->out, or keeps it for the batch it belongs to. */
+/* Sends the message in m->out, or, if `b` is not NULL, adds it to the batch `b`. */
 static void send_out(struct mcp *m, struct answers *b, struct mcp_message message)
 {
 	if (b) {
@@ -567,7 +572,7 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 	}
 	client_form(c, r->form);
 	client_act_as(c, r->as);
-	/* If client_start() returns 0, the call is over and r is gone. */
+	/* If client_start() returns 0, the call is over and `r` is freed. */
 	number = client_start(c, op, args, call_done, r);
 	client_form(c, (struct form){ 0 });
 	client_act_as(c, NULL);
@@ -623,7 +628,7 @@ struct text *answer_begin(struct request *r, enum cache cache)
 	return out;
 }
 
-/* Closes the object of members, with or without a comma behind the last. */
+/* Closes the object of members. The last member may have a comma after it. */
 static void end_members(struct mcp *m)
 {
 	if (m->out.data[m->out.len - 1] == ',')
@@ -729,12 +734,12 @@ void request_log(struct request *r, enum level level, const char *fmt, ...)
 /*
  * mcp_wait - how long a tool call may wait.
  *
- * Clients give a call about a minute, so a wait ends by itself before that
- * (mcp.max_wait_seconds), and its answer says how to go on.  A client that asks for progress
- * sees that the call goes on, and is given as long as it asks for.
+ * Clients give a call about a minute. So a wait ends by itself earlier (mcp.max_wait_seconds),
+ * and its answer says how to go on waiting. A client that asks for progress sees that the call
+ * goes on, so such a client may wait as long as it asks for.
  */
 
-/* A wait that ends so close to its time has ended with it. */
+/* A wait that ends less than this time before its limit counts as ended by the limit. */
 enum { NEAR_MS = 250 };
 
 void wait_cut(struct request *r, const struct op *op, json_t *args)
@@ -750,9 +755,9 @@ void wait_cut(struct request *r, const struct op *op, json_t *args)
 	name = field_spelling(op->wait, args);
 	value = json_object_get(args, name);
 	if (value && !json_is_integer(value))
-		return; /* the checks will say so */
+		return; /* the checks of arguments refuse it */
 	r->wait_s = value ? json_integer_value(value) : op->wait->def_int;
-	/* A value out of range is left for the checks, too. */
+	/* A value out of range is refused by the checks of arguments, too. */
 	if (r->wait_s > most && r->wait_s <= op->wait->type->max) {
 		r->wait_s = most;
 		request_log(r, LEVEL_INFO, "%s is cut to %lld", name, (long long)most);
@@ -765,7 +770,8 @@ void wait_hint(const struct request *r, const char *json, struct text *hint)
 {
 	bool ended = r->wait_s > 0 && clock_steady_ms() >= r->wait_ends - NEAR_MS;
 
-	/* A call that sends would send once more. */
+	/* For a call that sends a message, the hint must not advise to call again: the message
+	 * would be sent twice. */
 	if (ended && r->op->flags & OP_WRITE && !(r->op->flags & OP_REQUEST) &&
 	    r->op->gives == GIVES_MESSAGES)
 		text_addf(hint, "No answer came in %lld s. It will be in your inbox.",

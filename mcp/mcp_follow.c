@@ -1,9 +1,9 @@
 /*
- * mcp_follow - how to go on where an answer is not whole.
+ * mcp_follow - hints how to read the rest of an answer that was cut.
  *
- * The hint has calls that can be made as they stand, `task action=part task="001"`: by the
- * words of the schema for what reads on (op.c, `reads`, `rest`), and with the values that
- * the call and its answer hold.
+ * The hint contains calls that can be made unchanged, such as `task action=part task="001"`.
+ * The schema names the operation that reads the rest (op.c, `reads`, `rest`). The arguments are
+ * the values in the call and in its answer.
  */
 #include "core/call/space.h"
 #include "mcp/mcp_peer.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 340 }; /* bytes of JSON that the hint may take; tools.c keeps them free */
+enum { ROOM = 340 }; /* bytes of JSON for the hint, kept free by tools.c */
 
 /* A cut text: its field, and the objects around it. */
 struct place {
 	const struct record *record;
-	const json_t *item; /* the record's object */
-	const json_t *whose; /* the object around the item; NULL: it is the answer */
+	const json_t *item; /* the object of the record */
+	const json_t *whose; /* the object around `item`; NULL: `item` is the answer */
 	const struct field *field;
 };
 
@@ -26,8 +26,8 @@ struct follow {
 	const struct request *r;
 	const json_t *answer;
 	struct text *hint;
-	size_t calls; /* that the hint names until now */
-	bool left; /* there are more, without room */
+	size_t calls; /* calls in the hint so far */
+	bool left; /* the hint had no room for further calls */
 };
 
 static const json_t *asked(const struct follow *w, const struct field *fd)
@@ -44,7 +44,7 @@ static int64_t offset_asked(const struct follow *w, const char *name)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
-/* Whether a text can be told from a number and from what stands around it. */
+/* Whether a text needs no quotes: it cannot be taken for a number, and its end is clear. */
 static bool mcp_follow_is_plain(const char *s)
 {
 	static const char letters[] =
@@ -79,7 +79,7 @@ static void add_tool(struct text *call, const struct op *op)
 		text_addf(call, " action=%s", op->action);
 }
 
-/* Puts a call behind those that the hint has, as far as there is room. */
+/* Appends a call to the hint if there is room. */
 static void add_call(struct follow *w, const char *before, struct text *call)
 {
 	size_t room = text_json_size(w->hint->data ? w->hint->data : "") +
@@ -103,8 +103,8 @@ static bool mcp_follow_has_choice(const struct type *t, const char *name)
 	return false;
 }
 
-/* The word for the text among a reader's parts: its own name, or that of the record of
- * which it is the text. */
+/* The name under which a reading operation offers this text as a part: the name of the field,
+ * or the name of its record. NULL if there is no such part. */
 static const char *part_name(const struct place *p, const struct type *parts)
 {
 	if (mcp_follow_has_choice(parts, p->field->name))
@@ -112,8 +112,8 @@ static const char *part_name(const struct place *p, const struct type *parts)
 	return mcp_follow_has_choice(parts, p->record->name) ? p->record->name : NULL;
 }
 
-/* The argument by which the call itself reads this text of its answer by range; NULL where
- * it does not. */
+/* The argument with which the same operation can read this text of its answer from an offset.
+ * NULL if the operation cannot. */
 static const struct field *mcp_follow_own_part(const struct follow *w,
 					       const struct place *p)
 {
@@ -125,7 +125,7 @@ static const struct field *mcp_follow_own_part(const struct follow *w,
 	return NULL;
 }
 
-/* Whether the call asked for one part alone, and for another one than this text. */
+/* Whether the call asked for a single part, and this part is not this text. */
 static bool asked_another(const struct follow *w, const struct place *p,
 			  const struct field *part)
 {
@@ -134,7 +134,8 @@ static bool asked_another(const struct follow *w, const struct place *p,
 	return one && strcmp(one, p->field->name) != 0;
 }
 
-/* The operation that reads RECORD.FIELD on, or any field where that is NULL; NULL: none. */
+/* The operation that reads the rest of RECORD.FIELD; if `fd` is NULL, the operation that reads
+ * any field of the record. NULL if there is no such operation. */
 static const struct op *reader_of(const struct record *r, const struct field *fd)
 {
 	size_t n = strlen(r->name);
@@ -156,8 +157,9 @@ static const json_t *item_value(const struct place *p, const struct field *arg)
 	return value;
 }
 
-/* The value of an argument: as the item has it, or the id of the item or of what it stands
- * in, or as the call said it; NULL where it may be absent. */
+/* The value of an argument for the next call: the value in the item; else the id of the item or
+ * of the object around it; else the value in the present call. NULL if the argument may be
+ * absent. */
 static const json_t *mcp_follow_value_of(const struct follow *w, const struct place *p,
 					 const struct field *arg)
 {
@@ -173,7 +175,8 @@ static const json_t *mcp_follow_value_of(const struct follow *w, const struct pl
 	return value ? value : asked(w, arg);
 }
 
-/* An agent has one team: its tools take none. */
+/* Whether the argument `team` is left out: an agent has one team, so its tools have no such
+ * argument. */
 static bool is_own_team(const struct follow *w, const char *name)
 {
 	return w->r->mcp->identity.agent && strcmp(name, "team") == 0;
@@ -215,8 +218,8 @@ static void follow_text(struct follow *w, const struct place *p)
 	add_call(w, "Texts are cut. Read on: ", &call);
 }
 
-/* Names the parts of a record with `more` that are not texts: lists, and parts that had no
- * room at all. */
+/* For a record with `more`, adds calls for the parts that are not texts: lists, and parts that
+ * had no room at all. */
 static void follow_lists(struct follow *w, const struct place *p)
 {
 	const struct op *op = reader_of(p->record, NULL);
@@ -262,7 +265,7 @@ static void visit(struct follow *w, const struct record *r, const json_t *item,
 
 /* --- pages, bytes and streams ---------------------------------------------------------------- */
 
-/* Writes the offsets behind what came of streams: X_offset for each text X. */
+/* Writes the offsets after the received bytes of streams: X_offset for each text X. */
 static void add_offsets(const struct follow *w, const struct record *in,
 			struct text *call)
 {
@@ -280,7 +283,7 @@ static void add_offsets(const struct follow *w, const struct record *in,
 	}
 }
 
-/* The rest of a command's output, where the guest keeps it. */
+/* Adds the call that reads the rest of a command's output, if the guest keeps the rest. */
 static void follow_rest(struct follow *w, const struct op *rest)
 {
 	const struct place p = { w->r->op->out, w->answer, NULL, NULL };
@@ -316,7 +319,8 @@ static void add_next(const struct follow *w, struct text *next)
 		add_offsets(w, op->in, next);
 }
 
-/* The tool that reads what a resource shows, with the arguments of this page and `next`. */
+/* Adds the call of the tool that reads the same data as the resource, with the arguments of
+ * this page and then `next`. */
 static void follow_resource(struct follow *w, const struct text *next)
 {
 	struct text call = { 0 };

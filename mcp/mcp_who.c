@@ -1,10 +1,10 @@
 /*
  * mcp_who - a session without an agent, until it joins a team.
  *
- * With one configuration for many agents nothing tells a session who it is.  It may look,
- * and register: from then on the session is that agent, and so is every `cadre` in its
- * worktree, without a token that a model would have to repeat.  A session that was an
- * agent already stays who it was.
+ * With one configuration for many agents, nothing tells a session which agent it is. Such a
+ * session may look, and register. From then on the session is that agent, and so is every
+ * `cadre` in its worktree. A model need not repeat any token. A session that is already an
+ * agent stays that agent.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "mcp/mcp_peer.h"
 #include "ops.gen.h"
 
-/* Keeps the identity for the worktree and the client's session.  Returns the text about this
- * for the answer. */
+/* Stores the identity for the worktree and for the client's session. Returns the text that
+ * reports this in the answer. */
 static json_t *keep_here(struct mcp *m, const char *team, const char *name,
 			 const char *token)
 {
@@ -67,16 +67,16 @@ static struct identity nobody_of(const struct mcp *m)
 	return who;
 }
 
-/* Whether the caller of a call is nobody. */
+/* Whether the call of a request is made as nobody. */
 static bool calls_as_nobody(const struct request *r)
 {
 	return r->as || r->mcp->identity.nobody;
 }
 
-/* A session that becomes an agent has a key that outlives its process: if the process is
- * killed before its place is kept, the next session there gets the agent by the same call; another
- * session that lives at the same time does not.  A key of the client's own counts for nothing
- * then: it could be somebody else's. */
+/* Sets the key of a call by which a session becomes an agent. This key outlives the process. If
+ * the process is killed before the identity is stored for its place, the next session in this
+ * place gets the agent by the same call. Another session that runs at the same time does not
+ * get this agent. A key from the client itself is dropped, because somebody else could know it. */
 static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args)
 {
 	struct mcp *m = r->mcp;
@@ -96,8 +96,8 @@ static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args
 	free(words);
 }
 
-/* Another session is the agent of this place already.  This session asks as nobody to
- * become another agent; its other calls go on as before. */
+/* For a session in a place where another session is already the agent. If this session asks to
+ * become another agent, this call is made as nobody. Its other calls are made as before. */
 static void step_aside(struct request *r, json_t *args)
 {
 	struct mcp *m = r->mcp;
@@ -119,7 +119,7 @@ void who_joins(struct request *r, const struct op *op, json_t *args)
 	mcp_who_set_key(r, op, args);
 }
 
-/* Faults about the caller are at no argument of the call. */
+/* A fault about the caller names no argument of the call, except perhaps /from. */
 bool who_begins_anew(struct request *r, const struct fault *f)
 {
 	struct mcp *m = r->mcp;
@@ -157,7 +157,7 @@ static bool has_secrets(const struct record *r)
 
 static void take_secrets(const struct record *r, json_t *value);
 
-/* A field's value is a record, or a list of them. */
+/* Removes the secrets from a field's value, which is a record or a list of records. */
 static void take_inner(const struct type *t, json_t *value)
 {
 	json_t *item;
@@ -208,26 +208,26 @@ char *who_result(struct request *r, const char *result)
 	return text;
 }
 
-/* --- claims of a living process ---------------------------------------------- */
+/* --- claims of a running process --------------------------------------------- */
 
 /*
  * keep - an agent that thinks for an hour keeps its claims.
  *
- * As long as its `cadre mcp` lives, the process looks after the tasks that its
- * agent holds and renews those that have little left.  When the process ends,
- * so does this, and the lease says the rest.
+ * As long as its `cadre mcp` runs, the process checks the tasks that its agent holds, and
+ * renews the leases that end soon. When the process ends, the renewals end, too, and each claim
+ * ends with its lease.
  */
 
 enum {
-	FIRST_MS = 10000, /* claims from before this process began */
+	FIRST_MS = 10000, /* first check, for claims of an earlier process */
 	SOON_MS = 1000,
 	LATER_MS = 30000,
 	RENEW_MS = 450000, /* half of the usual lease */
 	FAIL_MS = 10000,
 };
 
-/* Plans the next look at the agent's claims: soon after a call that may have claimed
- * a task. */
+/* Plans the next check of the agent's claims, for a time soon after a call that may have
+ * claimed a task. */
 void mcp_keep_soon(struct mcp *m, const struct op *done)
 {
 	int64_t at;
@@ -241,7 +241,7 @@ void mcp_keep_soon(struct mcp *m, const struct op *done)
 
 static void renew_done(void *arg, const char *result, const struct fault *f)
 {
-	(void)arg, (void)result, (void)f; /* a claim that is lost is lost */
+	(void)arg, (void)result, (void)f; /* a lost claim cannot be regained */
 }
 
 static void keep_renew(struct mcp *m, json_t *task)

@@ -1,5 +1,5 @@
 /*
- * prompts - ways to begin that a person picks in the client.
+ * prompts - texts with which a work begins; a person chooses a prompt in the client.
  */
 #include <string.h>
 
@@ -175,7 +175,7 @@ static const struct argument *argument_find(const struct prompt *p, const char *
 	return NULL;
 }
 
-/* Whether a prompt of that name (or NULL) takes the argument. */
+/* Whether the prompt with this name takes the argument; `prompt` may be NULL. */
 static bool prompt_has(const char *prompt, const char *argument)
 {
 	const struct prompt *p = prompt_find(prompt);
@@ -184,8 +184,8 @@ static bool prompt_has(const char *prompt, const char *argument)
 		 : prompt && extra_find(extras.prompts, prompt);
 }
 
-/* Arguments are texts that the prompt knows, and none that it needs is missing;
- * else the request is answered. */
+/* Whether the arguments are right: each is a text that the prompt takes, and no required
+ * argument is missing. If not, the request is answered with an error. */
 static bool prompts_check_arguments(struct request *r, const struct prompt *p,
 				    json_t *args)
 {
@@ -246,15 +246,15 @@ void prompts_get(struct request *r, json_t *params)
 /* --- completion -------------------------------------------------------------- */
 
 /*
- * complete - words that a person may have begun to type: names of teams and agents,
- * ids of tasks.
+ * complete - completes words that a person has begun to type: names of teams and agents, ids of
+ * tasks.
  */
 
 enum { VALUES_MAX = 100 };
 
 /* --- answers --------------------------------------------------------------------- */
 
-/* The values of a list's field that begin with `prefix`. */
+/* Writes the values of a field in the rows of a list, but only values that begin with `prefix`. */
 static void write_values(json_t *list, const char *field, const char *prefix,
 			 struct text *out)
 {
@@ -281,7 +281,7 @@ static void answer_values(struct request *r, json_t *list, const char *field)
 	answer_end(r);
 }
 
-/* A team that is not there has nothing to offer; that is no error. */
+/* Answers with the values. A team that does not exist has no values; this is not an error. */
 static void complete_end(struct request *r, const char *result, const struct fault *f)
 {
 	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
@@ -291,10 +291,10 @@ static void complete_end(struct request *r, const char *result, const struct fau
 	json_decref(answer);
 }
 
-/* --- what is asked for --------------------------------------------------------------- */
+/* --- the noun that is completed ------------------------------------------------------ */
 
-/* Finds the noun that a template's variable stands for: a team, or what its operation's
- * argument names.  False if no template of ours has it. */
+/* Finds the noun that a template's variable stands for: a team, or the noun that the
+ * operation's argument names. Returns false if no template of this server has the variable. */
 static bool template_noun(const char *uri, const char *variable, const char **noun)
 {
 	for (int i = 0; uri && i < URI_KINDS; i++) {
@@ -313,7 +313,8 @@ static bool template_noun(const char *uri, const char *variable, const char **no
 	return false;
 }
 
-/* An argument of a prompt is called as what it names. */
+/* Finds the noun that an argument stands for. An argument of a prompt has the same name as its
+ * noun. */
 static bool complete_find_noun(json_t *ref, const char *argument,
 			       const struct noun **noun)
 {
@@ -330,8 +331,8 @@ static bool complete_find_noun(json_t *ref, const char *argument,
 	return true;
 }
 
-/* The arguments of the call that lists the values: as many as an answer holds, of the
- * team that is meant. */
+/* The arguments of the call that lists the values: the team from the request, or else the
+ * caller's team, and the highest limit. */
 static json_t *make_args(struct request *r, json_t *params, const struct op *op)
 {
 	json_t *context = json_object_get(params, "context");

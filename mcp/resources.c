@@ -1,5 +1,5 @@
 /*
- * resources - teams, boards, inboxes and tasks as things to read.
+ * resources - teams, boards, inboxes and tasks that a client can read.
  */
 #include "mcp/extra.h"
 #include "mcp/mcp_peer.h"
@@ -44,8 +44,9 @@ void resources_templates(struct request *r, json_t *params)
 
 /* --- resources/list -------------------------------------------------------------- */
 
-/* A cursor is the name of the last team on the page, which stays right when
- * teams come and go; base64 keeps clients from reading it. */
+/* Writes the cursor of the next page. A cursor contains the name of the last team on the page,
+ * so it stays valid when teams are added or removed. It is encoded in base64, so that clients
+ * do not rely on its content. */
 static void resources_write_cursor(const char *team, struct text *out)
 {
 	char code[128], name[80];
@@ -55,7 +56,8 @@ static void resources_write_cursor(const char *team, struct text *out)
 	text_addf(out, ",\"nextCursor\":\"%s\"", code);
 }
 
-/* The team that a cursor names, to be freed; NULL when it is none of ours. */
+/* The team that a cursor names; the caller frees the text. NULL if the cursor is not from this
+ * server. */
 static char *resources_read_cursor(const char *code)
 {
 	char name[100];
@@ -82,7 +84,7 @@ static void write_resource(enum uri_kind kind, const char *team, const char *res
 		  k->doc);
 }
 
-/* Links that a caller of the team is likely to want: the team, its board, and the
+/* Writes the resources of a team that a caller is likely to want: the team, its board, and the
  * caller's own inbox. */
 static void write_team(const struct mcp *m, const char *team, struct text *out)
 {
@@ -102,7 +104,7 @@ static int resources_compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of the teams in `list`, sorted: borrowed texts in an array to be freed. */
+/* The sorted names of the teams in `list`. The caller frees the array; the texts are borrowed. */
 static const char **sort_teams(json_t *list, size_t *n)
 {
 	const char **names = xcalloc(json_array_size(list) + 1, sizeof(*names));

@@ -13,7 +13,8 @@ void text_adds(struct text *t, const char *s)
 	text_add(t, s, strlen(s));
 }
 
-/* Some clients write each number with a point: 1.0 is 1. */
+/* Whether a real number is whole. Some clients write each number with a decimal point: 1.0
+ * means 1. */
 static bool rpc_is_whole(const json_t *v)
 {
 	const double x = json_real_value(v);
@@ -43,7 +44,8 @@ static void read_id(struct rpc *rpc, json_t *id)
 			   "id is neither a string nor an integer");
 }
 
-/* A notification is never answered, not even when it is malformed. */
+/* Reads the params. Invalid params are an error only in a request: a notification is never
+ * answered, even if it is malformed. */
 static void read_params(struct rpc *rpc, json_t *params)
 {
 	if (json_is_object(params))
@@ -55,7 +57,7 @@ static void read_params(struct rpc *rpc, json_t *params)
 void rpc_read(struct rpc *rpc, json_t *message)
 {
 	json_t *id = json_object_get(message, "id");
-	/* Clients write null for what is not there. */
+	/* Some clients write null for absent params. */
 	json_t *said = json_object_get(message, "params"),
 	       *params = json_is_null(said) ? NULL : said;
 	const char *version = json_find_text(message, "jsonrpc");
@@ -88,7 +90,7 @@ void rpc_add_id(struct text *out, const json_t *id)
 		text_add_json(out, json_string_value(id));
 }
 
-/* The place behind the closing quote of the JSON string at `at`, or `end`. */
+/* The place after the closing quote of the JSON string at `at`, or `end`. */
 static const char *rpc_string_end(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -103,8 +105,8 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* Start of the value of the outermost object's member "id", or NULL.  Only strings and
- * brackets are looked at. */
+/* The start of the value of the member "id" in the outermost object, or NULL. The search reads
+ * only strings, brackets and commas. */
 static const char *id_begins(const char *at, const char *end)
 {
 	const char *next;
@@ -136,7 +138,7 @@ void rpc_find_id(struct text *out, const char *line, size_t len)
 	while (behind < end && !strchr(",} \t", *behind))
 		behind++;
 	if (behind == end)
-		return; /* it may go on */
+		return; /* the id may be incomplete */
 	id = json_loadb(at, (size_t)(behind - at), JSON_DECODE_ANY, NULL);
 	if (rpc_is_id(id))
 		rpc_add_id(out, id);
@@ -158,7 +160,7 @@ void rpc_add_error(struct text *out, const char *id, int code, const char *why,
 
 /* --- lines --------------------------------------------------------------- */
 
-/* Room for one more read and a NUL behind it. */
+/* Makes room for one more read and for a NUL after the bytes. */
 static bool rpc_make_room(struct lines *l)
 {
 	size_t room = l->room ? l->room : 64 << 10;
@@ -199,7 +201,7 @@ bool lines_read(struct lines *l, int fd)
 	return true;
 }
 
-/* Finds the next newline, or at the end of input the place where one should be. */
+/* Finds the next newline. At the end of the input, the end of the data counts as a newline. */
 static char *rpc_find_end(const struct lines *l)
 {
 	char *from = l->data + l->from + l->seen;

@@ -1,5 +1,5 @@
 /*
- * stdio - MCP over a pair of pipes: a message a line, nothing else on stdout.
+ * stdio - MCP over a pair of pipes: one message per line, nothing else on stdout.
  */
 #include "mcp/mcp.h"
 
@@ -23,9 +23,7 @@ static const char usage[] =
 	"many tokens the list of tools takes of each set, a token being 4 bytes, and of all.\n";
 
 enum {
-	OUT_MOST =
-		1
-		<< 20, /* answers of one round: once their sum is larger they are written */
+	OUT_MOST = 1 << 20, /* answers of one round are written at this size */
 	UNREAD_MOST_MS = 1000,
 };
 
@@ -33,12 +31,12 @@ struct stdio {
 	struct mcp *mcp;
 	struct lines in;
 	struct text out;
-	uint64_t sent; /* bytes of input before the last answers were written */
+	uint64_t sent; /* bytes of input sent before the last write */
 	bool broken; /* stdout has no reader any more */
-	int unread_ms; /* until it is looked whether the client has read; 0: no need */
+	int unread_ms; /* time to the next check of unread output; 0: no check */
 };
 
-/* How many bytes of input the client has sent until now, read or not. */
+/* The number of bytes of input that the client has sent until now, including unread bytes. */
 static uint64_t sent_by_now(const struct stdio *s)
 {
 	int waiting = 0;
@@ -48,7 +46,7 @@ static uint64_t sent_by_now(const struct stdio *s)
 	return s->in.total + (uint64_t)waiting;
 }
 
-/* Writes all output.  While the client does not read, nothing else is done, so its input
+/* Writes all output. While the client does not read, the function blocks, so the client's input
  * is not read either. */
 static void stdio_write_out(struct stdio *s)
 {
@@ -72,7 +70,7 @@ static void stdio_write_out(struct stdio *s)
 	s->out.len = 0;
 }
 
-/* Answers of one round are written together, as long as they are small in sum. */
+/* Keeps a message. The answers of one round are written together, unless they become too large. */
 static void keep_message(void *arg, const struct mcp_message *message)
 {
 	struct stdio *s = arg;
@@ -82,8 +80,8 @@ static void keep_message(void *arg, const struct mcp_message *message)
 		stdio_write_out(s);
 }
 
-/* Bytes of output that the client has not read; -1: a file, a terminal, or a connection to
- * elsewhere, does not tell. */
+/* The number of bytes of output that the client has not read. -1: not known, for a file, a
+ * terminal, or a connection to another machine. */
 static int count_unread(void)
 {
 	int domain = 0, n = -1;
@@ -93,13 +91,15 @@ static int count_unread(void)
 	if (getsockopt(STDOUT_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0)
 		return domain == AF_UNIX && ioctl(STDOUT_FILENO, SIOCOUTQ, &n) == 0 ? n
 										    : -1;
-	/* FIONREAD of a terminal tells what this process may read from it. */
+	/* For a terminal, FIONREAD would return the bytes that this process can read, so only a
+	 * pipe is asked. */
 	if (fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode))
 		return -1;
 	return ioctl(STDOUT_FILENO, FIONREAD, &n) == 0 ? n : -1;
 }
 
-/* Looks whether the client has read, soon behind an answer and then ever more seldom. */
+/* Checks whether the client has read all output. The first check is soon after an answer; later
+ * checks have longer and longer pauses. */
 static void check_unread(struct stdio *s)
 {
 	int unread = mcp_has_unread(s->mcp) ? count_unread() : -1;
@@ -128,7 +128,7 @@ static int until_due(const struct stdio *s)
 	return s->unread_ms && (due < 0 || s->unread_ms < due) ? s->unread_ms : due;
 }
 
-/* Hands out the lines that are there; stops when enough is under way. */
+/* Handles the lines received so far; stops when enough calls are under way. */
 static void take_lines(struct stdio *s)
 {
 	enum line got;
@@ -162,7 +162,8 @@ static int wait_input(struct stdio *s)
 	return 0;
 }
 
-/* Ends when all that was read is answered, or nobody listens. */
+/* Serves until the input has ended and all requests are answered, or until stdout has no
+ * reader. */
 static void stdio_serve(struct stdio *s)
 {
 	bool told = false;
@@ -187,7 +188,7 @@ static int bad_usage(const char *word)
 	return fault_info(FAULT_INVALID)->exit_status;
 }
 
-/* The value of `--name=value` or `--name value`; NULL when it is not `name`. */
+/* The value of `--name=value` or `--name value`; NULL if argv[*i] is not `--name`. */
 static const char *option(const char *name, char **argv, int *i)
 {
 	size_t n = strlen(name);
@@ -218,7 +219,8 @@ static int print_cost(struct mcp_options o, const char *sets, bool *told, struct
 	return 0;
 }
 
-/* Says what the lists of tools cost: of the sets that are asked for, else of each and of all. */
+/* Prints the size of the lists of tools: for the sets that were asked for, or else for each set
+ * and for all sets together. */
 static int print_costs(const struct mcp_options *o, struct fault *f)
 {
 	const char *set = "";

@@ -1,12 +1,11 @@
 /*
- * subscription - tells a peer when what it watches has changed.
+ * subscription - notifies a peer of changes in the resources that the peer watches.
  *
- * A watch is of one URI, or of the list of resources, for a request (modern) or
- * for the peer (legacy).  A watch needs the right to read the resource:
- * a watch begins by reading.  A subscription is acknowledged once all its feeds
- * are open, so nothing that happens later is missed.  Calls are started from
- * subscriptions_run() only, never from the end of another one, which notes what came
- * of it.
+ * A watch is for one URI, or for the list of resources. The watch belongs to a request (modern)
+ * or to the peer (legacy). A watch needs the right to read the resource, so each watch begins
+ * with a read. A subscription is acknowledged once all its feeds are open, so nothing that
+ * happens later is missed. Calls are started only by subscriptions_run(), never at the end of
+ * another call. The end of a call only stores its result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +17,17 @@
 #include "ops.gen.h"
 
 /*
- * feed - the event log of one team, read by a call that waits; all watches of
- * the team share it.
+ * feed - the event log of one team, read by a call that waits; all watches of the team share
+ * it.
  *
- * A feed opens by asking where the log ends.  Then one call after another waits
- * for what comes and gives it to the watches.
+ * A feed first asks for the end of the log. Then one call after another waits for new events
+ * and passes them to the watches.
  */
 
 enum feed_state {
-	FEED_OPENING, /* nobody knows yet where the log ends */
+	FEED_OPENING, /* the end of the log is not yet known */
 	FEED_LIVE,
-	FEED_BROKEN, /* the team is not there, or not for this caller, or it
-			could not be opened */
+	FEED_BROKEN, /* no such team, no right to read it, or opening failed */
 };
 
 struct mcp_feed {
@@ -38,22 +36,23 @@ struct mcp_feed {
 	enum feed_state state;
 	char team[65]; /* "": events of all teams that the caller sees */
 	int64_t after;
-	int64_t number; /* of the call under way */
+	int64_t number; /* number of the call under way */
 	bool busy;
-	int64_t due; /* when to call next */
-	struct fault fault; /* why it is broken */
+	int64_t due; /* time of the next call */
+	struct fault fault; /* the reason why the feed is broken */
 };
 
-/* No event has this number: there is nothing to look through, and `next` tells the last one's. */
+/* A number that no event has. After this number there are no events to search, and `next` in
+ * the answer is the number of the last event. */
 #define BEYOND ((json_int_t)1 << 53)
 
 enum {
-	RETRY_MS = 1000, /* after a feed's call failed */
+	RETRY_MS = 1000, /* pause after a failed call of a feed */
 	FEED_WAIT_S = 300,
 };
 
-/* The feed of a team that is not broken, made if there is none; it goes by
- * itself when no watch uses it. */
+/* The working feed of a team, which is made if there is none. A feed that no watch uses is
+ * freed by feeds_run(). */
 static struct mcp_feed *feed_get(struct mcp *m, const char *team)
 {
 	struct mcp_feed *feed;
@@ -79,8 +78,8 @@ static void feed_failed(struct mcp_feed *feed, const struct fault *f)
 		    f->code == FAULT_INVALID;
 
 	if (feed->state == FEED_LIVE && strcmp(f->where, "/after") == 0) {
-		/* Events that were not read yet have been deleted: subscribers are
-		 * told that anything may have changed. */
+		/* Events that were not read yet have been deleted: subscribers are notified
+		 * that anything may have changed. */
 		subscriptions_tell(feed, NULL);
 		feed->state = FEED_OPENING;
 		return;
@@ -148,8 +147,8 @@ static void feed_free(struct mcp_feed *feed)
 	free(feed);
 }
 
-/* Whether a feed may call: a peer without a stream for notifications reads no events, and has
- * them later. */
+/* Whether a feed may call: while a peer has no stream for notifications, its feeds read no
+ * events. The feeds read these events later. */
 static bool may_call(const struct mcp_feed *feed)
 {
 	return !feed->busy && feed->state != FEED_BROKEN &&
@@ -185,8 +184,8 @@ void mcp_place(const struct mcp *m, struct text *out)
 	}
 }
 
-/* Texts are "TEAM=SEQ,TEAM=SEQ".  A number that no event has yet fails at the next call, which
- * then tells that anything may have changed. */
+/* The text of a place is "TEAM=SEQ,TEAM=SEQ". If no event has the number SEQ yet, the next call
+ * fails, and the peer is then notified that anything may have changed. */
 void mcp_go_back(struct mcp *m, const char *place)
 {
 	while (*place) {
@@ -217,7 +216,7 @@ int64_t feeds_due(const struct mcp *m)
 	return due;
 }
 
-/* starts the calls that are due */
+/* Starts the calls that are due, and frees the feeds that no watch uses. */
 static void feeds_run(struct mcp *m, int64_t now)
 {
 	struct mcp_feed **at = &m->feeds, *feed;
@@ -248,7 +247,7 @@ enum { WATCHES_MAX = 1000 };
 
 enum watch_state {
 	WATCH_NEW,
-	WATCH_READING, /* whether the caller may */
+	WATCH_READING, /* checks the caller's right by a read */
 	WATCH_FINE,
 	WATCH_REFUSED,
 };
@@ -256,12 +255,12 @@ enum watch_state {
 struct subscription {
 	struct subscription *next;
 	struct mcp_feed *feed;
-	struct request *owner; /* NULL: the legacy peer, once acknowledged */
+	struct request *owner; /* NULL: the legacy peer, after the acknowledgement */
 	enum watch_state state;
-	int64_t number; /* of the call that reads */
-	struct fault fault; /* why it is refused */
+	int64_t number; /* number of the call that reads */
+	struct fault fault; /* the reason why the watch is refused */
 	struct uri uri;
-	char *text; /* NULL: the list of resources */
+	char *text; /* the watched URI; NULL: the list of resources */
 };
 
 /* --- watches ---------------------------------------------------------------------- */
@@ -402,8 +401,8 @@ static void write_subscription(const struct request *r, struct text *out)
 	text_addf(out, "\"_meta\":{\"" META "subscriptionId\":%s},", r->id);
 }
 
-/* Watches that were refused are dropped first, so the answer lists only those that
- * will be served. */
+/* Answers a modern subscription. Refused watches are dropped first, so that the answer lists
+ * only the watches that will be served. */
 static void listen_ready(struct request *r)
 {
 	struct text *out;
@@ -415,7 +414,8 @@ static void listen_ready(struct request *r)
 	note_end(r->mcp, r->stream);
 }
 
-/* The peer keeps the watch; once is enough, however often it asks. */
+/* Answers a legacy subscription. The watch now belongs to the peer and replaces an older watch
+ * of the same URI. */
 static void subscribe_ready(struct request *r)
 {
 	struct subscription *mine = r->mcp->watches;
@@ -501,7 +501,7 @@ static void watch_read(struct mcp *m, struct subscription *w)
 
 /* --- changes ------------------------------------------------------------------------- */
 
-/* Kinds of resources that an event changes, by the beginning of its name; the first
+/* The kinds of resources that an event changes, by the beginning of the event's name. The first
  * match counts. */
 static const struct {
 	const char *prefix;
@@ -526,8 +526,8 @@ static unsigned changed_kinds(const char *event)
 	return changes[i].kinds;
 }
 
-/* An event names its task or recipient; an event without a name may be about any of
- * them. */
+/* Whether an event is about the resource of a watch. An event names its task or recipient; an
+ * event without such a name may be about any task or recipient. */
 static bool subscription_is_about(const struct subscription *w, json_t *event)
 {
 	const char *kind = json_find_text(event, "event");
@@ -553,7 +553,7 @@ static bool is_about_one(const struct subscription *w, json_t *events)
 	return false;
 }
 
-/* Tells a watch's owner; `last`: of those that a batch of events was told to. */
+/* Notifies the owner of a watch. `last`: this is the last notification about a batch of events. */
 static void subscription_tell(struct mcp *m, const struct subscription *w, bool last)
 {
 	struct text *out =
@@ -572,10 +572,9 @@ static void subscription_tell(struct mcp *m, const struct subscription *w, bool 
 		note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
-/* Gives events, borrowed, to the watches of a feed.  NULL: events were missed, so that
- * anything may have changed.  A resource is told once, however many events it has had; a
- * watch that is not acknowledged yet is told nothing: the client has not read the
- * resource yet. */
+/* Passes events, borrowed, to the watches of a feed. `events` NULL: some events were missed, so
+ * that anything may have changed. A resource is notified once for all its events. A watch that
+ * is not acknowledged yet is not notified, because the client has not read the resource yet. */
 static void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
 	const struct subscription *before = NULL;
@@ -593,7 +592,7 @@ static void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 		subscription_tell(feed->mcp, before, true);
 }
 
-/* --- life ---------------------------------------------------------------------------- */
+/* --- start and end ------------------------------------------------------------------- */
 
 /* Whether a watch uses the feed. */
 static bool subscriptions_use(const struct mcp_feed *feed)
@@ -656,7 +655,7 @@ static void restore_one(struct mcp *m, const char *text, int64_t after)
 		w->feed->state = FEED_LIVE;
 		w->feed->after = after;
 	}
-	w->state = WATCH_FINE; /* it was read when it was asked for */
+	w->state = WATCH_FINE; /* read when the peer subscribed */
 	if (!*text)
 		return;
 	w->uri = uri;

@@ -1,5 +1,6 @@
 /*
- * tools - the operations as MCP tools, one by one or bundled by `action`.
+ * tools - the operations as MCP tools: an operation is a tool of its own, or an `action` of a
+ * tool.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +13,21 @@
  * result - the answer to a tool call, or of a resource: one text, no longer than the client
  * shows.
  *
- * Of four common clients two show a model only `structuredContent` where there is one, and
- * two only the text; and each cuts a long answer in its own way, one of them in the middle
- * and without a word.  So the text says all, within a budget that the state keeps to
- * (struct form), and the structured form is only for a client that asks for it.
+ * Of four common clients, two show a model only `structuredContent` if the answer has it, and
+ * two show only the text. Each client cuts a long answer in its own way; one of them cuts in
+ * the middle without a notice. So the text contains the whole answer, within a limit that the
+ * state observes (struct form). The structured form is only for a client that asks for it.
  */
 
 enum {
-	TOKEN = 4, /* bytes, as clients reckon */
+	TOKEN = 4, /* bytes of a token, as clients count */
 	TOKENS_LEAST = 750,
 	TOKENS_MOST = 250000,
-	HINT = 400, /* bytes kept for what is added to the state's answer */
+	HINT = 400, /* bytes kept for the hint after the state's answer */
 };
 
-/* Clients that show more of an answer than others, by the name they give themselves. */
+/* Clients that show more of an answer than other clients do, by the name that the client gives
+ * itself. */
 static const struct {
 	const char *name;
 	int64_t tokens;
@@ -46,7 +48,8 @@ int64_t result_tokens(const struct mcp *m, const char *client)
 	return most;
 }
 
-/* Bytes of an answer of so many tokens, without those of the hint. */
+/* The number of bytes that an answer of this many tokens may take, without the bytes of the
+ * hint. */
 static size_t result_most_of(int64_t tokens)
 {
 	return (size_t)(tokens * TOKEN) - HINT;
@@ -58,8 +61,8 @@ void result_form_read(struct request *r)
 	r->form = (struct form){ .most = result_most_of(r->tokens) };
 }
 
-/* Takes max_result_tokens out of the arguments of a tool, and notes how the request is to be
- * answered: 0, or a fault. */
+/* Takes max_result_tokens out of the arguments of a tool, and sets the form of the answer.
+ * Returns 0 or a fault. */
 static int result_form(struct request *r, json_t *args, struct fault *f)
 {
 	json_t *asked = json_object_get(args, "max_result_tokens");
@@ -79,7 +82,7 @@ static int result_form(struct request *r, json_t *args, struct fault *f)
 	return 0;
 }
 
-/* How to go on, where the answer is not whole. */
+/* If the answer was cut, appends to `hint` how to read the rest. */
 static void find_hint(struct text *hint, const struct request *r, const char *json)
 {
 	json_t *answer;
@@ -117,7 +120,7 @@ void result_text(struct request *r, const char *json, struct text *out)
 	text_release(&hint);
 }
 
-/* `hints`: how to go on is added. */
+/* Writes the parts of a tool's answer. `hints`: adds a hint how to go on. */
 static void write_parts(struct request *r, const char *json, bool is_error, bool hints)
 {
 	struct text hint = { 0 }, *out = answer_begin(r, CACHE_NONE);
@@ -148,8 +151,8 @@ static void result_fault(struct request *r, const struct fault *f)
 	text_release(&t);
 }
 
-/* Refuses an answer that was given before, to a call that comes again, and is longer than
- * this caller is shown. */
+/* Refuses an answer that is longer than this caller can see. Such an answer is the stored
+ * answer of a call that is now repeated. */
 static void refuse_long(struct request *r, size_t len)
 {
 	struct fault f = { 0 };
@@ -178,9 +181,9 @@ enum { NEAR_MOST = 3 };
 
 #define DEFAULT_SETS "core"
 
-/* --- which ------------------------------------------------------------------- */
+/* --- which tools ------------------------------------------------------------- */
 
-/* Whether `word` is one of the words between commas. */
+/* Whether `word` is one of the words in `list`, which have commas between them. */
 static bool tools_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -209,8 +212,8 @@ static const struct tool *tool_find(const struct mcp *m, const char *name)
 	return NULL;
 }
 
-/* A tool by its name with an action behind it, as earlier systems call team_create;
- * `*action` is that. */
+/* Finds a tool by its name with an action after it, such as team_create in earlier systems.
+ * Sets `*action` to the action. */
 static const struct tool *tool_spelled(const struct mcp *m, const char *name,
 				       const char **action)
 {
@@ -228,7 +231,7 @@ static const struct tool *tool_spelled(const struct mcp *m, const char *name,
 	return NULL;
 }
 
-/* The name without the server's, which some clients write before it. */
+/* The name of a tool without the server's name, which some clients write before it. */
 static const char *bare_name(const char *name)
 {
 	static const char *const before[] = { "mcp__cadre__", "cadre__", "cadre_",
@@ -240,7 +243,7 @@ static const char *bare_name(const char *name)
 	return name;
 }
 
-/* Refuses a name that no tool has, and names the one that may be meant. */
+/* Refuses a name that no tool has, and names the tool that may be meant. */
 static void no_tool(struct request *r, const char *name)
 {
 	size_t best = NEAR_MOST + 1;
@@ -264,7 +267,7 @@ static void no_tool(struct request *r, const char *name)
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "no tool %.100s", name);
 }
 
-/* The next operation of a tool from `i` on; NULL behind the last one. */
+/* The next operation of a tool from `i` on; NULL after the last operation. */
 static const struct op *next_op(const struct tool *tool, size_t *i)
 {
 	while (*i < op_count) {
@@ -290,10 +293,11 @@ static const struct face *face_of(const struct tool *tool)
 	return face_tool(tool->name, NULL);
 }
 
-/* --- how they are described ---------------------------------------------------- */
+/* --- how tools are described --------------------------------------------------- */
 
-/* The hints of a tool, only where they differ from what a client assumes: not read-only,
- * destructive, not idempotent.  There are no titles: they would say the names again. */
+/* The hints of a tool. A client assumes that a tool is not read-only, destructive and not
+ * idempotent; only hints that differ from this are written. There are no titles, because a
+ * title would only repeat the name. */
 static json_t *make_annotations(const struct tool *tool)
 {
 	json_t *a = json_pack("{s:b}", "openWorldHint", false);
@@ -316,7 +320,8 @@ static json_t *make_annotations(const struct tool *tool)
 	return a;
 }
 
-/* Writes the schema of what a face answers; a fault has other members, and `code`. */
+/* Makes the schema of a face's answer. No member is required, because a fault has other
+ * members, such as `code`. */
 static json_t *output_of(const struct face *face)
 {
 	json_t *s = face_schema(face);
@@ -325,8 +330,9 @@ static json_t *output_of(const struct face *face)
 	return s;
 }
 
-/* Writes the schema of a tool's output: the fields that any of its operations may give,
- * and those of a fault.  It is long enough without their meaning. */
+/* Makes the schema of a tool's output: the fields that any of its operations may give, and the
+ * fields of a fault. The schema does not describe the fields, because without descriptions it
+ * is already long. */
 static json_t *make_output(const struct tool *tool)
 {
 	json_t *defs = json_object(), *root;
@@ -351,7 +357,8 @@ static json_t *make_output(const struct tool *tool)
 	return root;
 }
 
-/* An agent leads its team at most, and never sees what only the operator may do. */
+/* The highest level for which tools are listed. An agent is at most the lead of its team, so it
+ * does not see the actions that only the operator may use. */
 static enum who tools_level_of(const struct mcp *m)
 {
 	return m->identity.agent || m->identity.nobody ? WHO_LEAD : WHO_OPERATOR;
@@ -381,7 +388,7 @@ static bool tools_is_set(const char *name, size_t n)
 	return false;
 }
 
-/* Names of all sets, in the order of the schema. */
+/* Writes the names of all sets, in the order of the schema. */
 static void list_sets(char *out, size_t room)
 {
 	const char *last = "";
@@ -422,8 +429,9 @@ static bool was_said(const json_t *of_name, const json_t *property)
 	return false;
 }
 
-/* A model reads the list whole: an argument that an earlier tool has in the
- * same words is not described again.  `said` has, by name, what was told. */
+/* Removes repeated descriptions of arguments. A model reads the whole list, so an argument that
+ * an earlier tool describes in the same words is not described again. `said` holds the earlier
+ * descriptions by the argument's name. */
 static void leave_out_said(json_t *said, json_t *tool)
 {
 	json_t *props =
@@ -456,7 +464,7 @@ static void build_list(struct mcp *m)
 		    (!next_op(&tool_table[i], &none) && !face_of(&tool_table[i])))
 			continue;
 		tool = make_tool(m, &tool_table[i]);
-		/* An agent has one team, which need not be named. */
+		/* An agent has one team, so the argument `team` is not needed. */
 		if (m->identity.agent)
 			json_object_del(
 				json_object_get(json_object_get(tool, "inputSchema"),
@@ -574,7 +582,8 @@ static const struct op *pick_action(struct request *r, const struct tool *tool,
 	return NULL;
 }
 
-/* Calls without an action are told so; the key is not one of the operation's. */
+/* The operation of a call; a call without an action gets a fault. The key `action` is removed,
+ * because it is not an argument of the operation. */
 static const struct op *pick_op(struct request *r, const struct tool *tool,
 				const char *action, json_t *args, struct fault *f)
 {
@@ -590,7 +599,7 @@ static const struct op *pick_op(struct request *r, const struct tool *tool,
 	return op;
 }
 
-/* Whether the configuration offers the face to nobody. */
+/* Whether the configuration switches the face off. */
 static bool is_off(const struct mcp *m, const struct face *face)
 {
 	const struct field *key = face->only ? field_find(&record_config, face->only)
@@ -600,8 +609,9 @@ static bool is_off(const struct mcp *m, const struct face *face)
 				       key->at);
 }
 
-/* The arguments of the operation for those of the face that is called; those are kept for
- * the answer.  `args` is stolen; NULL where they are not the face's. */
+/* Turns the arguments of the called face into the arguments of its operation. The face's
+ * arguments are kept for the answer. The function takes over `args`. Returns NULL if the
+ * arguments are invalid for the face; the request is then answered. */
 static json_t *tools_unface(struct request *r, json_t *args)
 {
 	struct fault f = { 0 };
@@ -619,7 +629,7 @@ static json_t *tools_unface(struct request *r, json_t *args)
 	return args;
 }
 
-/* Whether a value of JSON is of a field's type. */
+/* Whether a JSON value has the type of the field. */
 static bool is_of(const struct field *field, const json_t *v)
 {
 	const enum kind kind = field->type->kind;
@@ -631,8 +641,8 @@ static bool is_of(const struct field *field, const json_t *v)
 				   : json_is_object(v);
 }
 
-/* Models write lists, objects, numbers and flags as JSON within a string: it is taken as that, and
- * `null` as an argument that is not there. */
+/* Models write lists, objects, numbers and flags as JSON within a string. Such a string is
+ * replaced by the value that it contains. `null` in a string counts as an absent argument. */
 static void take_strings(const struct op *op, json_t *args)
 {
 	const char *name;

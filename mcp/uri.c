@@ -45,7 +45,7 @@ const struct uri_kind_text uri_kinds[URI_KINDS] = {
 	},
 };
 
-/* Reads a part of a path: the characters of names, which need no escapes. */
+/* Reads a part of a path: the characters allowed in names, which need no escapes. */
 static size_t uri_read_part(char out[65], const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"

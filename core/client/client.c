@@ -17,7 +17,7 @@
 #include "core/team/estop.h"
 #include "ops.gen.h"
 
-/* Whether this process runs the operation on the files by itself, though there is a host. */
+/* Whether this process runs the operation on the files by itself, even if a host is running. */
 static bool client_reads_itself(const struct client *c, const struct op *op)
 {
 	return c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
@@ -34,8 +34,8 @@ enum { MIRROR_MS = 50 };
 
 /* --- the store ------------------------------------------------------------------ */
 
-/* Opens the state that is in the folder now, which may be another one than when this
- * process started. */
+/* Opens the state that is in the folder now. Since the start of this process, another state may
+ * have replaced the first one. */
 static int open_store(struct client *c, struct store **out, unsigned flags,
 		      struct fault *f)
 {
@@ -49,7 +49,7 @@ static int open_store(struct client *c, struct store **out, unsigned flags,
 	return store_open(out, c->o.home->dir, flags, NULL, f);
 }
 
-/* A client that only reads beside a host opens no connection that could write. */
+/* A client that only reads, while a host runs, opens no connection that could write. */
 static struct store *store_for(struct client *c, const struct op *op, struct fault *f)
 {
 	bool reads = client_reads_itself(c, op);
@@ -69,8 +69,9 @@ static struct store *store_for(struct client *c, const struct op *op, struct fau
 	return c->store;
 }
 
-/* Shows this process's writes in the vault, for at most 50 ms.  A failure is left to the
- * next mirror: the rows are safe.  A state that was removed is not made again. */
+/* Writes this process's changes into the vault, for at most 50 ms. After a failure the next
+ * mirror run repeats the work: the rows are safe in the database. A state that was removed is
+ * not created again. */
 static void mirror_owed(struct client *c)
 {
 	struct fault f = { 0 };
@@ -106,7 +107,8 @@ static bool has_parked(const struct client *c)
 	return false;
 }
 
-/* Calls that are parked on a lost store end with its fault first. */
+/* Closes the files of a lost store, but only after all calls parked on this store have ended
+ * with a fault. */
 static void leave_lost(struct client *c)
 {
 	if (has_parked(c))
@@ -122,9 +124,9 @@ static struct store *any_store(const struct client *c)
 	return c->reader ? c->reader : c->store;
 }
 
-/* Watches the bell, from before the first look of a call that may wait, so that commits
- * in between are noticed.  Without inotify the data's version is read four times a
- * second. */
+/* Watches the bell. The watch begins before the first look of a call that may wait, so that no
+ * commit after this look is missed. Without inotify the version of the data is read four times
+ * a second. */
 static void watch_bell(struct client *c)
 {
 	char path[4200];
@@ -143,7 +145,7 @@ static void watch_bell(struct client *c)
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->bell, &event);
 }
 
-/* frees its struct call */
+/* Frees the struct call of the ticket. */
 static void direct_forget(struct ticket *t)
 {
 	if (!t->call)
@@ -159,8 +161,8 @@ static void wake_all(struct client *c)
 		t->due |= t->call != NULL;
 }
 
-/* A file that is lost stays open for the next call, which is told.
- * Closes the files if no call is parked and they are in their place. */
+/* Closes the files if no call is parked and the files are still in their place. A lost file
+ * stays open: the next call reports the loss. */
 static void direct_rest(struct client *c)
 {
 	struct store *s = any_store(c);
@@ -172,8 +174,9 @@ static void direct_rest(struct client *c)
 		direct_close(c);
 }
 
-/* Parked calls begin anew, under the keys that they have: each opens the state, and that
- * waits until it is migrated. */
+/* Closes the files, so that another process can migrate the state. Parked calls begin anew
+ * under their old keys: each call opens the state, and the opening waits until the state is
+ * migrated. */
 static void make_way(struct client *c)
 {
 	for (struct ticket *t = c->calls; t; t = t->next) {
@@ -183,8 +186,8 @@ static void make_way(struct client *c)
 	direct_close(c);
 }
 
-/* Notes when the next lease or life ends: without a host nobody writes that down at its
- * instant, so the waiting process looks again by itself. */
+/* Notes when the next lease, or the next life of a message, ends. Without a host no process
+ * writes that end into the state at its instant, so the waiting process looks again by itself. */
 static void note_lapse(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -198,7 +201,7 @@ static void note_lapse(struct client *c, const struct call *call)
 	arena_release(&look.arena);
 }
 
-/* clock_steady_ms() when a parked call has to look at the latest. */
+/* The latest time (clock_steady_ms()) at which a parked call has to look again. */
 static int64_t direct_next_look(const struct client *c)
 {
 	int64_t next = c->looked_at + LOOK_MS, left = c->lapse_at - clock_wall_ms();
@@ -209,8 +212,8 @@ static int64_t direct_next_look(const struct client *c)
 	return left < next ? left : next;
 }
 
-/* Looks whether somebody committed, or a lease or a life has ended; marks the parked
- * calls then. */
+/* Checks whether another process committed, or a lease or a message's life has ended. If so,
+ * marks the parked calls as due. */
 static void direct_look(struct client *c, bool rung)
 {
 	char data[4096];
@@ -266,7 +269,8 @@ static int client_direct_prepare(struct client *c, struct ticket *t, struct faul
 	return call->store ? 0 : (int)f->code;
 }
 
-/* Renews the leases of a reading owner: any call renews them, but a read cannot write. */
+/* Renews the leases of an agent whose call only reads. Every call renews the leases of its
+ * agent, but a read cannot write. So a separate call does the renewal. */
 static void client_direct_renew(struct client *c, const struct call *read)
 {
 	struct call call = { .settings = &c->o.home->settings,
@@ -311,8 +315,8 @@ static void direct_take(struct client *c, const struct given *given)
 			      (json_int_t)given->request));
 }
 
-/* Without a host nobody sees that the clock was put back.  So the next caller does the
- * work of a host that starts: a grant with a time in the future counts as granted now. */
+/* Without a host no process notices that the clock was put back. So the next caller does what a
+ * host does at its start: a grant with a time in the future counts as granted now. */
 static void settle_clock(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -324,7 +328,7 @@ static void settle_clock(struct client *c, const struct call *call)
 		.latest = look.now + PAIR_DELAY_MOST_MS);
 	store_rollback(look.store);
 	arena_release(&look.arena);
-	if (back.so && !call_finds_host(call)) /* a stopped host will see the change */
+	if (back.so && !call_finds_host(call)) /* a stopped host notices it later */
 		run_as_host(c, op_clock_tick, json_pack("{sb}", "start", true));
 }
 
@@ -357,7 +361,7 @@ static void client_direct_run(struct client *c, struct ticket *t)
 		ticket_end(c, t, NULL, &f);
 		return;
 	}
-	/* Our own commits do not change the version that we see. */
+	/* A commit of this process does not change the data version that this process reads. */
 	if (writes && !was_made)
 		wake_all(c);
 	t->due = false;
@@ -372,7 +376,7 @@ static void client_direct_run(struct client *c, struct ticket *t)
 	client_direct_answer(c, t);
 }
 
-/* Runs a call, which is made first where it is not parked. */
+/* Runs a call. If the call is not parked, its struct call is made first. */
 static void direct_run(struct client *c, struct ticket *t)
 {
 	struct fault f = { 0 };
@@ -446,7 +450,8 @@ bool client_hosted(const struct client *c)
 	return c->hosted;
 }
 
-/* A host takes a connection for whom its first frame named. */
+/* For a host, the caller of a connection is the identity in the connection's first frame. So a
+ * new caller needs a new connection. */
 void client_become(struct client *c, const struct identity *who)
 {
 	for (struct ticket *t = c->calls; t; t = t->next)
@@ -470,8 +475,8 @@ int client_fd(const struct client *c)
 
 /* --- calls ------------------------------------------------------------------- */
 
-/* Keys are UUIDv7, in order of time, so that keys made at one time are neighbours in
- * their index. */
+/* Keys are UUIDv7, which sort by time, so that keys made at about the same time are neighbours
+ * in the index of keys. */
 void client_key(char out[37])
 {
 	uint64_t a = home_random(), b = home_random();
@@ -495,7 +500,7 @@ static void client_add_key(const struct op *op, json_t *args)
 	json_object_set_new(args, name, json_string(key));
 }
 
-/* The value of a number among the arguments, its default when absent. */
+/* The value of a number argument; if the argument is absent, its default. */
 static int64_t int_arg(const json_t *args, const struct field *field)
 {
 	const json_t *value;
@@ -514,8 +519,8 @@ static int64_t client_wait_of(const struct op *op, const json_t *args)
 	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
 }
 
-/* Whether an operation's answer hands out messages or claims, which nobody would hold if
- * it were lost. */
+/* Whether an operation's answer hands out messages or claims. If such an answer were lost,
+ * nobody would hold these messages or claims. */
 static bool gives(const struct op *op, const json_t *args)
 {
 	return op->gives && (op->flags & OP_REQUEST || op_waits(op, args));
@@ -547,7 +552,8 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 	ticket_end(c, t, NULL, &f);
 }
 
-/* Reads may run beside the host, except those that tell about the host itself. */
+/* Whether a call runs in this process. Reads may run here although a host is running, except
+ * reads that report about the host itself. */
 static bool is_local(const struct client *c, const struct op *op)
 {
 	return c->o.direct || (client_reads_itself(c, op) &&
@@ -593,17 +599,17 @@ void client_answer(struct client *c, int64_t number, const char *result,
 
 /*~ Is there a host?  Station 3 of 12.
  *
- * A host is the process that `cadre up` starts.  It is a convenience, never a condition:
+ * A host is the process that `cadre up` starts. A host is a convenience, never a condition:
  * socket_start() takes the call to its socket if one listens, and otherwise direct_start()
- * opens the file in this process and runs the very same code.  Both give the same
- * guarantees, because what guards the state is in the file and in its locks and not in a
- * process that may be killed.
+ * opens the file in this process and runs the very same code. Both ways give the same
+ * guarantees, because the guards of the state are the file and its locks, not a process that
+ * may be killed.
  *
- * Note client_add_key().  Every write gets an idempotency key, a random number that is stored
- * together with what the call did.  If the host dies while we wait, nobody can tell whether
- * it had done its work.  We need not know: the same call under the same key is sent again,
- * and is either done now or answered with what was done before.  That is how a call is
- * done exactly once over a connection that can break at any byte.
+ * Note client_add_key(). Every write gets an idempotency key, a random number that is stored
+ * together with the result of the call. If the host dies while we wait, nobody can tell whether
+ * the host had done the work. We need not know. The same call under the same key is sent again,
+ * and is either done now or answered with the stored result. In this way a call is done exactly
+ * once over a connection that can break at any byte.
  *
  * We follow the socket into the host.
  *
@@ -645,7 +651,8 @@ void client_cancel(struct client *c, int64_t number)
 		*at = t->next;
 		if (c->o.way)
 			c->o.way->cancel(c->o.way_arg, t->number);
-		/* A wait has a connection of its own: the host sees it go. */
+		/* A call that waits has a connection of its own: the host sees the end of the
+		 * connection. */
 		if (t->link && t->confirms && !t->wait_ms)
 			socket_settle(c, t->link, t->number, false);
 		else if (t->link)
@@ -737,8 +744,8 @@ static struct ticket *due_ticket(struct client *c)
 	return t;
 }
 
-/* Ends calls that took too long: parked calls answer with what there is, silent
- * connections are closed. */
+/* Ends calls that took too long. Parked calls answer with the present data; silent connections
+ * are closed. */
 static void step_late(struct client *c)
 {
 	int64_t now = clock_steady_ms();
@@ -767,7 +774,7 @@ void client_step(struct client *c)
 			continue;
 		}
 		socket_step(c, events[i].data.ptr, events[i].events);
-		/* An owner's answer may have closed another link of this batch. */
+		/* The owner of an ended call may have closed another link in `events`. */
 		break;
 	}
 	if (c->looked_at)

@@ -1,20 +1,21 @@
 /*
- * client - how a process reaches the state: through the host's socket where
- * one runs, else by opening the file itself.
+ * client - how a process reaches the state: through the socket of a running host, or, without a
+ * host, by opening the file itself.
  *
- * Both ways run the same operations with the same guarantees.  A client keys every
- * write, tries the socket, and on a broken or silent (10 s) connection repeats once
- * directly with the same key.  Reads need no host: a client with `local_reads` runs
- * them on a read connection of its own in any case. Calls may be under way side by
- * side; a direct wait watches the bell. A state that was moved or replaced under a
- * direct client is a fault once; the next call opens the state that is there then.  If
- * another process waits to migrate the state, the client lets the state's file go, and calls
- * that wait begin anew after that. One thread; the owner polls client_fd() and calls client_step().
+ * Both ways run the same operations with the same guarantees. A client gives every write a key
+ * and tries the socket. If the connection breaks or is silent for 10 s, the client repeats the
+ * call once directly with the same key. Reads need no host: a client with `local_reads` always
+ * runs reads on a read connection of its own. Calls may be under way side by side. A call that
+ * waits without a host watches the bell. If the state was moved or replaced under a direct
+ * client, one call fails. The next call opens the state that is in the folder at that time. If
+ * another process waits to migrate the state, the client closes the state's file, and waiting
+ * calls begin anew after the migration. A client runs on one thread; the owner polls
+ * client_fd() and calls client_step().
  *
- * Messages and claims of an answer that did not arrive are taken back: an owner that
- * `confirms` says of every answer whether it arrived at its reader, and the client
- * tells the host, or takes them back here.  An answer that is cancelled, or not yet
- * confirmed when the client is closed, counts as lost.
+ * Messages and claims of an answer that did not arrive are taken back. An owner that `confirms`
+ * reports for every answer whether the answer arrived at its reader. The client then reports to
+ * the host; without a host the client takes them back itself. An answer that is cancelled, or
+ * not yet confirmed when the client is closed, counts as lost.
  */
 #ifndef CORE_CLIENT_CLIENT_H
 #define CORE_CLIENT_CLIENT_H
@@ -26,10 +27,12 @@
 
 struct client;
 
-/* How the client of a door inside the host passes its calls on; `arg` is way_arg. */
+/* How the client of a door inside the host passes its calls on. `arg` is
+ * client_options.way_arg. */
 struct client_way {
-	/* Starts a call, whose answer client_answer() is told, later; `args` is borrowed until
-	 * it returns.  `confirms`: the answer is settled once it arrived.  0 or a fault. */
+	/* Starts a call; the answer is given later to client_answer(). `args` is borrowed until
+	 * start() returns. `confirms`: the answer is settled only after it arrived. Returns 0
+	 * or a fault. */
 	int (*start)(void *arg, struct client *c, int64_t number, const struct op *op,
 		     json_t *args, struct form form, bool confirms, struct fault *f);
 	void (*cancel)(void *arg, int64_t number);
@@ -37,71 +40,70 @@ struct client_way {
 };
 
 struct client_options {
-	struct home *home; /* borrowed for the client's life */
-	const struct client_way
-		*way; /* used in place of the socket and the files, or NULL */
+	struct home *home; /* borrowed until client_close() */
+	const struct client_way *way; /* replaces the socket and the files; or NULL */
 	void *way_arg;
 	bool direct; /* never use the socket */
 	bool local_reads;
-	int64_t hurry_ms; /* for which a silent host is waited for, once; 0: 10 s, at each call */
-	bool rests; /* the file is let go 3 s after a call: others may migrate it */
-	bool confirms; /* the owner says client_settle() or client_settle_all() */
-	const sigset_t *waiting; /* blocked while client_call() waits; NULL: as ever */
+	int64_t hurry_ms; /* wait for a silent host, only once; 0: 10 s at each call */
+	bool rests; /* the file is closed 3 s after a call: others may migrate it */
+	bool confirms; /* the owner calls client_settle() or client_settle_all() */
+	const sigset_t *waiting; /* mask while client_call() waits; NULL: no change */
 	struct identity identity;
 };
 
-/* Called once when a call ends, from client_step() or client_start(): `result`
- * is JSON text (borrowed) or NULL when `fault` is filled. */
+/* Called once when a call ends, from client_step() or client_start(): `result` is JSON text
+ * (borrowed) or NULL when `fault` is filled. */
 typedef void client_done(void *arg, const char *result, const struct fault *fault);
 
-/* Makes a client: 0 or a fault code.  client_close() frees it and
- * drops calls under way; NULL is fine. */
+/* Makes a client; returns 0 or a fault code. client_close() frees the client and drops calls
+ * under way; client_close(NULL) does nothing. */
 int client_open(struct client **out, const struct client_options *o, struct fault *f);
 void client_close(struct client *c);
-bool client_hosted(const struct client *c); /* a host answered */
+bool client_hosted(const struct client *c); /* a host has answered */
 
-/* Makes `who` the caller of all calls from now on, and borrows the texts of `who` for the
- * client's life.  Calls under way keep the caller that they began with. */
+/* Makes `who` the caller of all calls from now on, and borrows the texts of `who` until
+ * client_close(). Calls under way keep the caller that they began with. */
 void client_become(struct client *c, const struct identity *who);
 
-/* Names the caller of the calls that start from here on; NULL: the client's own.  The
+/* Names the caller of the calls that start from here on; NULL: the client's own identity. The
  * client borrows the caller until those calls end. */
 void client_act_as(struct client *c, const struct identity *who);
 
-/* How the answers of the calls that are started from here on are to be written. */
+/* Sets the form in which the answers of all later calls are written. */
 void client_form(struct client *c, struct form form);
 
-/* Starts a call; `args` is borrowed until it returns.  Returns its number, or
- * 0 when `done` was called already. */
+/* Starts a call; `args` is borrowed until client_start() returns. Returns the number of the
+ * call, or 0 when `done` was called already. */
 int64_t client_start(struct client *c, const struct op *op, json_t *args,
 		     client_done *done, void *arg);
-/* Ends a call without an answer; only a wait is really stopped, and messages and claims
- * of any other answer are taken back. */
+/* Ends a call without an answer. Only a call that waits is really stopped. Any other call still
+ * runs, and the messages and claims of its answer are taken back. */
 void client_cancel(struct client *c, int64_t number);
 
-/* Ends a call of a client with a way of its own; `given` NULL: nothing is to be settled.  A call
- * that was cancelled is passed over. */
+/* Ends a call of a client with a way of its own; `given` NULL: the answer needs no settling.
+ * For a call that was cancelled, the function does nothing. */
 void client_answer(struct client *c, int64_t number, const char *result,
 		   const struct fault *f, const struct given *given);
 
-/* The number of the call that ends, asked in a client_done. */
+/* The number of the call that ends; to be used inside a client_done callback. */
 int64_t client_telling(const struct client *c);
-/* Says whether the answer of a call arrived at its reader, or was lost.  May be called
- * for answers that gave nothing as well. */
+/* Reports that the answer of a call arrived at its reader, or that it was lost. May also be
+ * called for answers that gave no messages and no claim. */
 void client_settle(struct client *c, int64_t number, bool arrived);
 void client_settle_all(struct client *c, bool arrived);
 
-/* A key as clients make them: a UUIDv7. */
+/* Writes a new key for a call, a UUIDv7, into `out`. */
 void client_key(char out[37]);
 
-/* Starts a call and steps until it ends: 0 with the result appended to `out`,
- * or a fault code. */
+/* Starts a call and steps until the call ends. Returns 0 with the result appended to `out`, or
+ * a fault code. */
 int client_call(struct client *c, const struct op *op, json_t *args, struct text *out,
 		struct fault *f);
 
-int client_fd(const struct client *c); /* poll for input; an epoll fd */
-int client_timeout(const struct client *c); /* ms until step is due; -1 */
-/* Reads what has come, without waiting, and ends calls that are answered. */
+int client_fd(const struct client *c); /* an epoll descriptor, to be polled for input */
+int client_timeout(const struct client *c); /* ms until client_step(); -1: never */
+/* Reads the bytes that have arrived, without waiting, and ends calls that are answered. */
 void client_step(struct client *c);
 
 #endif

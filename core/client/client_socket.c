@@ -1,9 +1,9 @@
 /*
- * client_socket - calls through the host: frames over a Unix socket.
+ * client_socket - calls through the host, as frames over a Unix socket.
  *
- * One connection carries all calls side by side.  A call that waits, or that has another
- * caller, gets a connection of its own.  To give up such a call, the client closes the
- * connection: the host then hands nothing out.
+ * One connection carries all calls side by side. A call that waits, or that has another caller,
+ * gets a connection of its own. To give up such a call, the client closes the connection: the
+ * host then hands out no message and no claim.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +23,11 @@
 
 struct client_conn {
 	int fd;
-	struct text out; /* not sent yet */
+	struct text out; /* bytes to send */
 	size_t sent;
 	struct frame_reader in;
-	bool closing; /* its tickets are being taken off */
-	bool busy; /* a caller in client_socket_take_bytes() uses the link, and frees it */
+	bool closing; /* tickets are being removed from the link */
+	bool busy; /* client_socket_take_bytes() uses the link, and frees it */
 };
 
 /* --- a connection ----------------------------------------------------------------- */
@@ -50,14 +50,13 @@ static int socket_connect(const char *path, int64_t ms)
 		return -1;
 	memcpy(name.sun_path, path, strnlen(path, sizeof(name.sun_path) - 1));
 	rc = connect(fd, (struct sockaddr *)&name, sizeof(name));
-	if (rc && errno == EAGAIN) { /* the host's queue is full: wait for a place, but
-					not for ever */
+	if (rc && errno == EAGAIN) { /* the host's queue is full: wait a while */
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 		fcntl(fd, F_SETFL, 0);
 		rc = connect(fd, (struct sockaddr *)&name, sizeof(name));
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 	}
-	/* A socket of another user must not be told our token. */
+	/* Our token must not be sent to a socket of another user. */
 	if (!rc && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
 	    (peer.uid == geteuid() || !peer.uid))
 		return fd;
@@ -122,7 +121,8 @@ static struct client_conn *link_open(struct client *c, const struct identity *wh
 	return l;
 }
 
-/* A closed link settles its answers: the host takes back what they gave. */
+/* Frees the debts of a closed link. The host itself takes back the messages and claims of
+ * unsettled answers when the link closes. */
 static void forget_debts(struct client *c, const struct client_conn *l)
 {
 	struct debt **at = &c->debts, *d;
@@ -152,7 +152,7 @@ void socket_close(struct client *c, struct client_conn *l)
 	free(l);
 }
 
-/* Sends what the kernel takes now; the rest is sent when it has room. */
+/* Sends the bytes that the kernel takes now; the rest is sent when the kernel has room. */
 static bool link_flush(struct client *c, struct client_conn *l)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
@@ -197,8 +197,8 @@ void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool
 
 /* --- calls --------------------------------------------------------------------------- */
 
-/* A call that fits no frame, such as a long note, runs here instead: false.  If the call
- * cannot run here, fails the call and returns true. */
+/* Handles a call that is too large for a frame, such as a long note. Returns false if the call
+ * can run in this process instead. Otherwise fails the call and returns true. */
 static bool refuse_frame(struct client *c, struct ticket *t)
 {
 	if (c->o.home->dir[0] && !(t->op->flags & OP_NEEDS_HOST))
@@ -244,8 +244,8 @@ bool socket_start(struct client *c, struct ticket *t)
 	return true;
 }
 
-/* Fails a call that only a host can do.  The text for a silent host differs from the text
- * for a host that is gone. */
+/* Fails a call that this process cannot run without a host. The text for a silent host differs
+ * from the text for a host that is gone. */
 static void fail_silent(struct client *c, struct ticket *t)
 {
 	const struct home *h = c->o.home;
@@ -260,8 +260,8 @@ static void fail_silent(struct client *c, struct ticket *t)
 				: NULL);
 }
 
-/* Repeats a call of a broken connection here, with the same key; only operations that
- * need the host cannot be repeated. */
+/* Repeats a call of a broken connection in this process, with the same key. A call whose
+ * operation needs the host fails instead, and so does a call without a state's folder. */
 static void client_socket_repeat(struct client *c, struct ticket *t)
 {
 	t->link = NULL;
@@ -310,8 +310,8 @@ void socket_drop(struct client *c, struct client_conn *l)
 	if (c->link == l)
 		c->link = NULL;
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, l->fd, NULL);
-	/* Answers that the host gave stay held: the repeat under the same key gets
-	 * them. */
+	/* Tells the host that its answers arrived, so that the host does not take back their
+	 * messages and claims. The repeated call under the same key gets the same answer. */
 	for (t = c->calls; t; t = t->next)
 		if (t->link == l && t->confirms)
 			say_settled(c, l, t->number, true);
@@ -330,7 +330,7 @@ static struct ticket *ticket_numbered(struct client *c, const struct client_conn
 	return t;
 }
 
-/* Ends a call with its CallResult, which must be an object. */
+/* Ends a call with the `result` of its CallResult frame, which must be an object. */
 static void end_with_result(struct client *c, struct ticket *t, const json_t *json)
 {
 	const json_t *result = json_object_get(json, "result");
@@ -349,8 +349,8 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 	free(text);
 }
 
-/* Takes a frame.  An error without a call's number is about the Hello: it ends the first
- * call, and the host closes. */
+/* Takes a frame. An error without a call's number is an answer to the Hello. Such an error ends
+ * the first call, and the host closes the connection. */
 static void client_socket_take_frame(struct client *c, struct client_conn *l,
 				     const json_t *json)
 {
@@ -375,7 +375,8 @@ static void client_socket_take_frame(struct client *c, struct client_conn *l,
 	}
 }
 
-/* Takes the frames of what came; an owner's answer may close the link. */
+/* Takes the frames in the received bytes. The owner of a call may close the link when its call
+ * is answered. */
 static void client_socket_take_bytes(struct client *c, struct client_conn *l,
 				     const char *data, size_t len)
 {

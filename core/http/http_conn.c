@@ -1,5 +1,6 @@
 /*
- * Connections: admission, the time for each step, the next exchange.
+ * The connections of the HTTP server: admission, time limits, and the way from one exchange to
+ * the next.
  */
 #include <arpa/inet.h>
 #include <malloc.h>
@@ -20,8 +21,8 @@ enum {
 	TICK_MS = 250,
 	BACKLOG = 128,
 	LINGER_MS = 2000,
-	BODY_STEP = 64 << 10, /* bytes of a body that buy more time */
-	CROWD = 500, /* connections whose memory is worth giving back */
+	BODY_STEP = 64 << 10, /* bytes of a body that extend its deadline */
+	CROWD = 500, /* least peak of handles for a return of memory */
 };
 
 /* The one place that sets c->state. */
@@ -42,8 +43,8 @@ static void http_conn_step(struct http_conn *c, enum http_state to)
 
 /* --- the end ---------------------------------------------------------------------- */
 
-/* Lets go of one of the door's handles; the last one takes the door along.  Memory of a
- * crowd that has gone goes back to the system. */
+/* Drops one of the server's handles; with the last handle the server is freed. When most of a
+ * large number of connections have closed, their free memory is returned to the system. */
 static void http_server_unref(struct http_server *s)
 {
 	if (--s->handles == 0) {
@@ -71,7 +72,7 @@ static void on_conn_closed(uv_handle_t *handle)
 	http_server_unref(s);
 }
 
-/* Forgets the exchange; the service is told if it has it still. */
+/* Forgets the exchange. `tell`: calls gone() if the service still has the exchange. */
 static void http_conn_forget(struct http_conn *c, bool tell)
 {
 	void (*gone)(struct http * x) = c->x.gone;
@@ -168,7 +169,8 @@ static bool wants_bytes(const struct http_conn *c)
 	return !c->closing && (c->state == CONN_HEAD || c->state == CONN_BODY);
 }
 
-/* Whether bytes are read to be kept, for only so it is seen that the peer is gone. */
+/* Whether the connection reads bytes only to keep them. Without reading, the server could not
+ * see that the peer is gone. */
 static bool watches(const struct http_conn *c)
 {
 	return ((c->state == CONN_ASKED && c->x.watched) ||
@@ -186,7 +188,7 @@ static void http_conn_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 
 static void http_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 
-/* Keeps the bytes that cannot be parsed yet; no more are read meanwhile. */
+/* Keeps the bytes that cannot be parsed yet. No more bytes are read until these are parsed. */
 static void keep_rest(struct http_conn *c)
 {
 	char *kept = c->left ? xmalloc(c->left) : NULL;
@@ -197,7 +199,7 @@ static void keep_rest(struct http_conn *c)
 	c->in = c->rest = kept;
 }
 
-/* Adds bytes to those that are not parsed yet. */
+/* Adds bytes to the kept bytes that are not parsed yet. */
 static void keep_more(struct http_conn *c, const char *data, size_t n)
 {
 	char *kept = xmalloc(c->left + n);
@@ -231,7 +233,7 @@ void http_watch(struct http *x)
 	set_reading((struct http_conn *)x);
 }
 
-/* Parses what is there and reads on, as far as the state allows. */
+/* Parses the received bytes and reads more, if the state allows reading. */
 static void http_conn_advance(struct http_conn *c)
 {
 	if (c->busy || c->closing)
@@ -276,8 +278,8 @@ static void on_shut(uv_shutdown_t *shutdown, int status)
 	(void)shutdown, (void)status;
 }
 
-/* Closes the connection slowly: if it were closed at once and the peer had sent more than
- * was read, the system would drop the answer. */
+/* Closes the connection slowly. If the connection were closed at once while sent bytes of the
+ * peer are still unread, the system would drop the answer. */
 static void linger(struct http_conn *c)
 {
 	http_conn_step(c, CONN_LINGERING);
@@ -289,7 +291,7 @@ static void linger(struct http_conn *c)
 		http_conn_advance(c);
 }
 
-/* An answer is out: on to the next request, or to the end. */
+/* Called when an answer is written: goes on to the next request, or ends the connection. */
 static void http_conn_answered(struct http_conn *c)
 {
 	const struct http_limits *limits = &c->server->service.limits;
@@ -324,9 +326,10 @@ int http_count(const struct http *x, http_like *like)
 	return n;
 }
 
-/* --- who comes ----------------------------------------------------------------------- */
+/* --- new connections ----------------------------------------------------------------- */
 
-/* Closes the connection that has waited longest without a whole head, if there is one. */
+/* If all places are taken, closes the connection that has waited longest without a whole head,
+ * if there is such a connection. */
 static void http_conn_make_room(struct http_server *s)
 {
 	struct http_conn *oldest = NULL;
@@ -485,7 +488,7 @@ void http_close(struct http_server *s)
 	uv_close((uv_handle_t *)&s->timer, http_conn_on_closed);
 }
 
-enum { BODY_COUNTS = 4 << 10 }; /* bytes; to refuse smaller ones makes no room */
+enum { BODY_COUNTS = 4 << 10 }; /* bytes; to refuse a smaller body makes no room */
 
 const char *http_header(const struct http *x, const char *name)
 {
@@ -547,7 +550,7 @@ void http_read(struct http *x, http_piece *piece, http_whole *end)
 
 	if (c->closing)
 		return;
-	if (c->state == CONN_ASKED) { /* there is none */
+	if (c->state == CONN_ASKED) { /* the request has no body */
 		end(x);
 		return;
 	}
@@ -580,8 +583,8 @@ static struct http_conn *slowest(struct http_server *s)
 	return found;
 }
 
-/* When bodies take more memory than there is for all, the body that has taken longest is
- * refused: quick bodies get through, whatever slow bodies hold back. */
+/* When all bodies together exceed the memory limit, the body that has been arriving for the
+ * longest time is refused. So quick bodies get through, even if many peers send slowly. */
 static void http_request_make_room(struct http_server *s)
 {
 	struct http_conn *c;
@@ -648,7 +651,8 @@ void http_collect(struct http *x, size_t most, http_whole *end)
 /* --- answers ----------------------------------------------------------------- */
 
 /*
- * Answers: a head, and a body that is there or is read while it is written.
+ * Answers: a head, and a body that is complete from the start or is read piece by piece while
+ * it is written.
  */
 
 static const struct {
@@ -725,8 +729,8 @@ static void write_step(struct http_conn *c)
 	http_answer_write_out(c, c->step, got);
 }
 
-/* Writes the waiting bytes; these bytes complete an answer that has ended.  An answer
- * that goes on has no deadline. */
+/* Writes the waiting bytes. If none wait and the answer has ended, the answer is complete. An
+ * answer that goes on has no deadline. */
 static void flow_on(struct http_conn *c)
 {
 	struct text sent = c->out;
@@ -778,15 +782,15 @@ static void add_date(struct text *out)
 	text_addf(out, "Date: %s\r\n", text);
 }
 
-/* The service may not be asked twice, nor again before its answer is out.  A length below 0 is
- * not known. */
+/* Writes the head of an answer into c->out. Changes the state to CONN_ANSWERING, so that the
+ * request gets no second answer. A `length` below 0 means an unknown length. */
 static void begin_answer(struct http_conn *c, int status, const char *type,
 			 int64_t length)
 {
 	struct text *out = &c->out;
 
 	if (!c->whole || c->x.last)
-		c->last = true; /* the rest of the request is in the way */
+		c->last = true; /* the rest of the request is unread */
 	http_conn_step(c, CONN_ANSWERING);
 	out->len = 0;
 	text_addf(out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
@@ -795,7 +799,7 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 		text_addf(out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n",
 			  type);
 	if (length < 0 && c->parser.http_minor == 0)
-		c->last = true; /* it ends with the connection */
+		c->last = true; /* the end of the connection ends the body */
 	else if (length < 0)
 		text_addf(out, "Transfer-Encoding: chunked\r\n");
 	else if (status != 204 && status != 304)
@@ -902,7 +906,7 @@ void http_flow(struct http *x, int status, const char *type)
 	c->ended = c->head_only;
 	http_answer_write_out(c, c->out.data, c->out.len);
 	if (!c->closing)
-		http_conn_advance(c); /* to see when the peer is gone */
+		http_conn_advance(c); /* reads on, to see when the peer is gone */
 }
 
 void http_send(struct http *x, const char *data, size_t len)
@@ -949,8 +953,8 @@ void http_continue(struct http_conn *c)
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	uv_buf_t buf = uv_buf_init(line, sizeof(line) - 1);
 
-	/* The socket's buffer is empty, so this fits; if not, the peer goes on by
-	 * itself. */
+	/* The socket's buffer is empty, so the line fits. Without the line, the peer sends the
+	 * body anyway after a while. */
 	if (c->parser.http_minor > 0 && http_header(&c->x, "expect"))
 		uv_try_write((uv_stream_t *)&c->tcp, &buf, 1);
 }

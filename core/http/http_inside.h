@@ -30,18 +30,18 @@ enum {
  *	                                                    v
  *	                                                LINGERING
  *
- * Any state may lead to the end of the connection; `closing` says so.  Bytes are read in
- * HEAD and BODY, and read to be dropped in LINGERING; the service has the exchange in
- * HELD, BODY, ASKED and, for a stream, in ANSWERING.  http_conn_step() knows the same
- * steps.
+ * In any state the connection may end; `closing` is then set. Bytes are read in HEAD and BODY;
+ * in LINGERING they are read and dropped. The service has the exchange in HELD, BODY, ASKED
+ * and, for a stream, in ANSWERING. http_conn_step() checks every change of state against this
+ * diagram.
  */
 enum http_state {
-	CONN_HEAD, /* reads a head, or waits for one */
+	CONN_HEAD, /* reads a head, or waits for its first byte */
 	CONN_HELD, /* the service has the head; no body is read */
 	CONN_BODY, /* a body is being read */
-	CONN_ASKED, /* all is read; the service is to answer */
+	CONN_ASKED, /* the request is read; the service has to answer */
 	CONN_ANSWERING, /* an answer is being written */
-	CONN_LINGERING, /* all is said; what still comes is dropped */
+	CONN_LINGERING, /* all answers are written; received bytes are dropped */
 };
 
 struct http_server {
@@ -51,56 +51,56 @@ struct http_server {
 	struct http_service service;
 	struct http_conn *conns, **last; /* oldest first */
 	int n_conns;
-	int handles; /* that are not closed yet */
-	int crowd; /* the most that they were since memory was given back */
+	int handles; /* open handles; the last one frees the server */
+	int crowd; /* most handles since memory was returned last */
 	size_t collected; /* bytes of all bodies of http_collect() */
 	bool listens, closing;
 	char buffer[HTTP_READ];
 };
 
 struct http_conn {
-	struct http x; /* first: the service's view */
+	struct http x; /* the service's view; must be the first member */
 	struct http_server *server;
 	struct http_conn *next, **at;
 	uv_tcp_t tcp;
 	llhttp_t parser;
 	enum http_state state;
-	bool closing, reading, busy; /* busy: parsing, further up the stack */
-	bool started, headed; /* a request's first byte, its whole head is there */
-	bool begun; /* the service has been asked */
+	bool closing, reading, busy; /* busy: a caller of this function parses */
+	bool started, headed; /* first byte read; whole head read */
+	bool begun; /* begin() has been called */
 	bool whole; /* the request has been read */
 	bool line_ended; /* the last byte of the head ended a line */
 	bool last; /* this answer is the last */
-	bool streams; /* the service has it until it is out */
-	bool flows; /* ... and says itself when that is: http_flow() */
-	bool ended; /* it has said so */
-	bool writing; /* a write is under way */
-	uint64_t deadline, since; /* loop time; since: waits for a head, reads a body */
+	bool streams; /* the service keeps the exchange until the answer is out */
+	bool flows; /* ... and ends the answer itself: http_flow() */
+	bool ended; /* the service has ended the answer */
+	bool writing; /* a write to the socket is under way */
+	uint64_t deadline, since; /* loop time; since: start of the wait or of the body */
 	int64_t progress; /* body bytes since the deadline was set */
 
-	const char *in; /* bytes that are not parsed yet: `left` of them, ... */
+	const char *in; /* `left` bytes that are not parsed yet, ... */
 	size_t left;
-	char *rest; /* ... which are kept here between reads */
-	const char *trouble; /* why a callback of the parser stopped it ... */
-	int trouble_status; /* ... and what that is */
+	char *rest; /* ... and the buffer that keeps them between reads */
+	const char *trouble; /* why a callback stopped the parser ... */
+	int trouble_status; /* ... and the HTTP status for that reason */
 
-	/* The head as it comes; offsets, for it moves. */
+	/* The bytes of the head. The parts are kept as offsets, since the buffer may move. */
 	struct text head;
-	size_t n_head; /* bytes of it, trailers included */
+	size_t n_head; /* bytes of the head, trailers included */
 	size_t at_name[HTTP_HEADERS], at_value[HTTP_HEADERS];
 	size_t n_headers;
-	size_t n_extensions; /* bytes that its chunks said of themselves */
+	size_t n_extensions; /* bytes of chunk extensions */
 
 	http_piece *piece;
 	http_whole *end;
-	size_t most; /* of http_collect() */
+	size_t most; /* limit of http_collect(), in bytes */
 
-	/* answers */
+	/* Members for the answer. */
 	uv_write_t write;
 	uv_shutdown_t shutdown;
 	bool head_only;
 	struct text out;
-	struct text extra; /* headers of the service */
+	struct text extra; /* headers that the service added */
 	struct text waits; /* bytes that http_send() added while `out` is being written */
 	char *step; /* HTTP_STEP bytes while a stream is written */
 	http_more *more;
@@ -114,16 +114,17 @@ void http_conn_due(struct http_conn *c, int ms);
 /* --- http_parse.c --------------------------------------------------------------------- */
 
 void http_parse_open(struct http_conn *c);
-/* Feeds `c->in` to the parser; the outcome is in c->state, c->whole and the callbacks. */
+/* Passes the bytes at c->in to the parser. The result is in c->state, c->whole and the changes
+ * by the callbacks. */
 void http_parse(struct http_conn *c);
-/* Ready for the next request. */
+/* Makes the connection ready for the next request. */
 void http_parse_reset(struct http_conn *c);
 
 /* --- answers ------------------------------------------------------------------------- */
 
 void http_continue(struct http_conn *c);
-/* Answers with why the request is refused, and closes behind that; the service
- * is told if it has it. */
+/* Answers with the reason of the refusal, and then closes the connection. If the service has
+ * the exchange, its gone() is called. */
 void http_refuse(struct http_conn *c, int status, enum fault_code code, const char *why);
 
 #endif

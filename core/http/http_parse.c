@@ -1,5 +1,5 @@
 /*
- * From bytes to a head and the pieces of a body.
+ * Parses received bytes into a head and the pieces of a body.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,8 @@ static int on_value_end(llhttp_t *parser)
 	return end_part(c, &c->at_name[c->n_headers]);
 }
 
-/* A proxy's form of a target names the host once more: `n` bytes at `host`, NULL for none. */
+/* The host in a request target of the proxy form (`http://HOST/...`): `n` bytes at `host`.
+ * NULL: the target names no host. */
 struct target {
 	const char *host;
 	size_t n;
@@ -116,7 +117,8 @@ static struct target take_target(struct http_conn *c)
 	return t;
 }
 
-/* Blanks behind a value are none of it (RFC 9110, 5.5); llhttp leaves them. */
+/* Removes blanks after a header's value. They do not belong to the value (RFC 9110, 5.5), but
+ * llhttp leaves them. */
 static void trim_end(char *value)
 {
 	size_t n = strlen(value);
@@ -152,8 +154,8 @@ static size_t http_parse_count(const struct http *x, const char *name)
 	return n;
 }
 
-/* The parser lets a blank pass in a name, and with it what others would read as
- * another header. */
+/* Whether the bytes of a header's name and value are allowed. The parser accepts a blank in a
+ * name, and other programs would read such a header as another one. */
 static bool is_clean(const struct http_header *h)
 {
 	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
@@ -166,7 +168,8 @@ static bool is_clean(const struct http_header *h)
 	return true;
 }
 
-/* A name or an address, that of IPv6 in brackets, and perhaps a port. */
+/* Whether the text is the name or the address of a host, perhaps with a port. An IPv6 address
+ * must be in brackets. */
 static bool is_host(const char *host)
 {
 	const char *end = host + strcspn(host, ":");
@@ -294,8 +297,8 @@ void http_parse_reset(struct http_conn *c)
 	c->head.len = c->n_head = c->n_headers = c->n_extensions = 0;
 }
 
-/* Whether a line of the head goes on in the next one, which the parser lets pass and others read
- * as another header (RFC 9112, 5.2). */
+/* Whether a line of the head is continued in the next line (RFC 9112, 5.2). The parser accepts
+ * such a line, but other programs read it as another header. */
 static bool is_folded(struct http_conn *c, const char *from, const char *to)
 {
 	for (; from < to; from++) {

@@ -17,8 +17,8 @@
 
 enum {
 	PATIENCE_MS = 10000,
-	BREATH_MS = 100, /* without descriptors */
-	AT_ONCE = 64, /* callers taken before others have their turn */
+	BREATH_MS = 100, /* pause when no descriptor is free */
+	AT_ONCE = 64, /* callers taken in one turn of the loop */
 };
 
 static const struct transport *const transports[LINK_KINDS] = {
@@ -67,14 +67,14 @@ static void stop_polling(struct link_dial *d)
 	d->poll = NULL;
 }
 
-/* Lets go of all but d->fd; d is freed when its handles are closed. */
+/* Frees all resources of the dial except d->fd. The dial is freed when its handles are closed. */
 static void link_end(struct link_dial *d)
 {
 	if (d->state == DIAL_OVER)
 		return;
 	dial_step(d, DIAL_OVER);
 	stop_polling(d);
-	if (d->ask) { /* TCP frees it */
+	if (d->ask) { /* tcp_on_found() frees d->ask */
 		d->ask->data = NULL;
 		uv_cancel((uv_req_t *)d->ask);
 	}
@@ -133,13 +133,13 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 {
 	struct link_dial *d = poll->data;
 
-	(void)status; /* the step will see the error */
+	(void)status; /* d->step() finds the error */
 	(void)events;
 	uv_poll_stop(poll);
 	d->step(d);
 }
 
-/* Calls `step` once d->fd is ready for UV_READABLE or UV_WRITABLE. */
+/* Calls `step` when d->fd is ready for `events`, which is UV_READABLE or UV_WRITABLE. */
 static void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d))
 {
 	dial_step(d, DIAL_WAITING);
@@ -168,8 +168,8 @@ void dial_release(struct link_dial *d)
 	d->fd = -1;
 }
 
-/* Connects d->fd to an address and goes on with `step`; negative when that
- * failed at once, d->fault is filled then. */
+/* Connects d->fd to an address and goes on with `step`. Returns a negative number, with
+ * d->fault filled, if the connect fails at once. */
 static int dial_connect(struct link_dial *d, const void *address, socklen_t size,
 			void (*step)(struct link_dial *d))
 {
@@ -239,7 +239,7 @@ static void on_breath(uv_timer_t *timer)
 	uv_poll_start(&ear->poll, UV_READABLE, link_on_caller);
 }
 
-/* Takes an incoming connection.  True when there may be another one. */
+/* Takes an incoming connection. Returns true if another connection may be waiting. */
 static bool link_take_caller(struct link_ear *ear)
 {
 	const struct transport *t = transports[ear->at.kind];
@@ -339,8 +339,8 @@ void link_deafen(struct link_ear *ear)
  */
 
 /*
- * TCP, to a guest on another machine.  The transport proves nobody: a peer is a stranger
- * until its Hello has the token.
+ * TCP, to a guest on another machine. The transport does not prove who the peer is: a peer is a
+ * stranger until its Hello has the token.
  */
 
 static void set(int fd, int level, int option, int value)
@@ -348,7 +348,8 @@ static void set(int fd, int level, int option, int value)
 	setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* A machine that went away without a word is noticed within 15 s. */
+/* Sets the options of a TCP socket. A machine that disappears without closing the connection is
+ * noticed within 15 s. */
 static void tcp_prepare(int fd)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -369,7 +370,8 @@ static void name_port(const struct link_address *a, unsigned port, char out[8])
 
 static void tcp_on_connected(struct link_dial *d);
 
-/* A name may have several addresses: each is tried. */
+/* Tries the next address of the name. A name may have several addresses, which are tried in
+ * turn. */
 static void try_next(struct link_dial *d)
 {
 	while (d->next) {
@@ -398,7 +400,7 @@ static void tcp_on_found(uv_getaddrinfo_t *ask, int status, struct addrinfo *fou
 	struct link_dial *d = ask->data;
 
 	free(ask);
-	if (!d) { /* cancelled meanwhile */
+	if (!d) { /* the dial was cancelled */
 		uv_freeaddrinfo(found);
 		return;
 	}
@@ -466,12 +468,12 @@ static bool tcp_admit(int fd, struct link_caller *who)
 const struct transport link_tcp = { tcp_dial, tcp_listen, tcp_admit };
 
 /*
- * Sockets of this machine.  Only their own user and root may use them.
+ * Sockets of this machine. Only the user who owns a socket, and root, may use it.
  */
 
-/* A socket's file in a folder, whatever the length of its path: `fd` of the folder is to
- * be closed when the socket has its name.  -1 with errno.  A folder with a long name is
- * reached through its descriptor. */
+/* Makes the address of a socket's file in a folder, whatever the length of the folder's path:
+ * the address leads through a descriptor of the folder. Returns this descriptor, which the
+ * caller closes after bind() or connect(); or -1 with errno. */
 static int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
 		     socklen_t *size)
 {
@@ -502,7 +504,8 @@ static bool unix_admit(int fd, struct link_caller *who)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* A socket that listens at a path below a folder, for its user only. */
+/* Makes a socket with a file in a folder, which only this user may use; the caller then
+ * listens. Returns the descriptor or -1. */
 static int unix_bind(const char *folder, const char *name, struct fault *f)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -512,8 +515,8 @@ static int unix_bind(const char *folder, const char *name, struct fault *f)
 
 	if (dir >= 0 && fd >= 0) {
 		unlinkat(dir, name, 0);
-		/* No umask: a umask would hold for all threads.  Until the socket listens
-		 * nobody can connect to it, and its folder is ours and 0700. */
+		/* umask() is not used, since it would change all threads. Before listen()
+		 * nobody can connect to the socket, and its folder is ours with mode 0700. */
 		rc = bind(fd, (struct sockaddr *)&at, size);
 		if (rc == 0)
 			rc = fchmodat(dir, name, 0600, 0);
@@ -571,7 +574,7 @@ static bool unix_look_at(const struct link_ear *ear, struct stat *st)
 	return lstat(path, st) == 0;
 }
 
-/* Whether the socket's file is there. */
+/* Whether the socket's own file is still in its folder. */
 static bool socket_heard(const struct link_ear *ear)
 {
 	struct stat st;
@@ -591,7 +594,7 @@ static int unix_listen(struct link_ear *ear, struct fault *f)
 	ear->fd = unix_bind(ear->at.path, unix_name_of(ear->port), f);
 	if (ear->fd < 0 || !unix_look_at(ear, &st))
 		return ear->fd < 0 ? f->code
-				   : 0; /* it is gone again: see socket_heard() */
+				   : 0; /* file is gone again: see socket_heard() */
 	ear->dev = st.st_dev;
 	ear->ino = st.st_ino;
 	return 0;
@@ -600,9 +603,9 @@ static int unix_listen(struct link_ear *ear, struct fault *f)
 const struct transport link_unix = { unix_dial, unix_listen, unix_admit };
 
 /*
- * The vsock of Firecracker and Cloud Hypervisor, which is a Unix socket here.
+ * The vsock of Firecracker and Cloud Hypervisor, which on the host is a Unix socket.
  *
- *	host to guest    connect to PATH, say `CONNECT 5000\n`, be told `OK n\n`
+ *	host to guest    connect to PATH, send `CONNECT 5000\n`, read `OK n\n`
  *	guest to host    the guest dials CID 2; the VMM connects to PATH_5000
  *
  * The guest itself listens at vsock:any.
@@ -618,8 +621,8 @@ static const char *hybrid_split(const struct link_address *a, char folder[512])
 	return slash + 1;
 }
 
-/* Takes bytes of the line that the VMM answers with, and not one behind it: what
- * follows is the guest's.  Whether the line, or what there may be of it, is whole. */
+/* Reads the VMM's line of answer byte by byte, and no byte after the line: later bytes come
+ * from the guest. Returns true when the line is complete, or when the buffer is full. */
 static bool hybrid_take_line(struct link_dial *d)
 {
 	char *at = d->line + d->n_line;
@@ -678,7 +681,7 @@ static void hybrid_dial(struct link_dial *d)
 	dial_at(d, folder, name, hybrid_on_connected);
 }
 
-/* Listens where the VMM passes on what the guest dials. */
+/* Listens at the path to which the VMM connects when the guest dials. */
 static int hybrid_listen(struct link_ear *ear, struct fault *f)
 {
 	char folder[512], name[300];
@@ -692,7 +695,7 @@ static int hybrid_listen(struct link_ear *ear, struct fault *f)
 const struct transport link_hybrid = { hybrid_dial, hybrid_listen, unix_admit };
 
 /*
- * Sockets between a VM and its host.  The kernel says which VM a caller is.
+ * Sockets between a VM and its host. The kernel names the VM of a caller.
  */
 
 static struct sockaddr_vm address(const struct link_address *a, unsigned port)

@@ -1,9 +1,9 @@
 /*
- * link - sockets that carry the wire, whatever lies in between.
+ * link - the sockets between host and guest, of every kind of transport.
  *
- * A host dials a port of a guest, a guest (and for some kinds a host) listens;
- * both get the descriptor of a connected stream, which is non-blocking, theirs,
- * and has nothing on it but frames.  One file per kind of address.
+ * A host dials a port of a guest; a guest (and for some kinds a host) listens. Both get the
+ * descriptor of a connected, non-blocking stream. Each side owns its descriptor, and the stream
+ * carries only frames. Each kind of address has a transport of its own.
  */
 #ifndef CORE_LINK_LINK_H
 #define CORE_LINK_LINK_H
@@ -20,37 +20,39 @@
 struct link_dial;
 struct link_ear;
 
-/* Has a guest look whether its sockets are there.  A process that has just begun does not end by
- * it. */
+/* The signal that makes a guest check whether its socket files still exist. By default the
+ * signal is ignored, so it does not end a process that has just begun. */
 enum { LINK_LOOK = SIGURG };
 
-/* `fd` is the connected socket, the callee's to close, and `why` NULL; or -1, and `why`
- * says why the address could not be reached. */
+/* Gets the result of a dial. On success `fd` is the connected socket, which the callee closes,
+ * and `why` is NULL. On failure `fd` is -1, and `why` is the reason. */
 typedef void link_dialled(void *arg, int fd, const struct fault *why);
 
-/* Dials once, for 10 s at most.  `done` is called once, always later, unless the dial is
- * cancelled before; after either the dial is gone.  `to` is copied. */
+/* Dials once, for 10 s at most. `done` is called once, never before link_dial() returns. If the
+ * dial is cancelled before, `done` is not called. After `done` or link_dial_cancel() the dial
+ * must not be used. `to` is copied. */
 struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsigned port,
 			    link_dialled *done, void *arg);
 void link_dial_cancel(struct link_dial *d); /* NULL is fine */
 
 /* The peer of an incoming connection. */
 struct link_caller {
-	bool stranger; /* nothing says who it is: a token has to */
-	uint32_t cid; /* of a VM; 0 elsewhere */
+	bool stranger; /* the peer is not known, and has to prove itself by a token */
+	uint32_t cid; /* context id of a VM; 0 for other links */
 };
 
-/* `fd` is a caller's socket, the callee's to close. */
+/* Gets an incoming connection: `fd` is the caller's socket, which the callee closes. */
 typedef void link_called(void *arg, int fd, const struct link_caller *who);
 
-/* Listens at an address, which is copied, until link_deafen(); NULL and a fault when it
- * cannot.  Unix sockets, of VMMs too, let in only this user and root; a TCP caller is a
+/* Listens at an address, which is copied, until link_deafen(). Returns NULL and a fault on
+ * failure. Unix sockets, also those of VMMs, accept only this user and root. A TCP caller is a
  * stranger. */
 struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 			     unsigned port, link_called *called, void *arg,
 			     struct fault *f);
 void link_deafen(struct link_ear *ear); /* NULL is fine */
-/* Whether callers still find it: false for NULL, and where the file of a Unix socket is gone. */
+/* Whether callers can still find the listener: false for NULL, and false if the file of its
+ * Unix socket is gone. */
 bool link_heard(const struct link_ear *ear);
 
 #endif

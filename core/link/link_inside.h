@@ -10,10 +10,9 @@
 
 struct transport {
 	void (*dial)(struct link_dial *d);
-	/* Fills ear->fd with a listening socket, or serves by itself. */
+	/* Sets ear->fd to a listening socket, or takes the callers by itself. */
 	int (*listen)(struct link_ear *ear, struct fault *f);
-	/* Whether the caller is let in, and fills in who it is; NULL: everybody is let
-	 * in. */
+	/* Whether the caller may connect; also fills `who`. NULL: every caller may connect. */
 	bool (*admit)(int fd, struct link_caller *who);
 };
 
@@ -22,7 +21,8 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
 /* --- dialling ------------------------------------------------------------------ */
 
 /*
- * A dial, which ends once and soon; d->step is what comes when the socket is ready:
+ * The states of a dial. A dial ends once, within the time limit. d->step is called when the
+ * socket is ready:
  *
  *	       a name is asked for        its addresses, one by one
  *	BEGUN ---------------------> NAMING ----+
@@ -39,9 +39,10 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
  *	                   |   the next turn of the loop              |
  *	                   +------------------------------------------+
  *
- * From all but OVER the timer and link_dial_cancel() lead to OVER.  From all but OVER and
- * FAILED dial_failed() leads to FAILED: the caller is always told later.  A dial that is
- * OVER has told its caller, or never will, and is freed when its handles are closed.
+ * From every state except OVER, the timer and link_dial_cancel() lead to OVER. From every state
+ * except OVER and FAILED, dial_failed() leads to FAILED, so that the caller is never told
+ * before link_dial() returns. A dial in OVER has told its caller, or was cancelled and will not
+ * tell. The dial is freed when its handles are closed.
  */
 enum dial_state {
 	DIAL_BEGUN,
@@ -59,31 +60,31 @@ struct link_dial {
 	unsigned port;
 	link_dialled *done;
 	void *arg;
-	uv_timer_t timer; /* the end of all patience, or a failure to be told */
-	uv_poll_t *poll; /* of `fd`; each address that is tried has one of its own, since
-			    libuv closes a handle later. NULL: none */
-	int fd; /* -1: none */
-	int handles; /* that are not closed yet */
+	uv_timer_t timer; /* the time limit, or the call of `done` after a failure */
+	uv_poll_t *poll; /* of `fd`, a new one for each address; NULL: not polled */
+	int fd; /* descriptor of the socket; -1: no socket */
+	int handles; /* handles that are not closed yet */
 	struct fault fault;
 	void (*step)(struct link_dial *d); /* called when fd is ready */
-	/* of TCP: the name's addresses, the next one to try */
+	/* For TCP: the query of the name, its addresses, and the next address to try. */
 	uv_getaddrinfo_t *ask;
 	struct addrinfo *found, *next;
 	struct pump *pump; /* serial.c */
-	char line[64]; /* the hybrid's: the VMM's answer so far */
+	char line[64]; /* hybrid vsock: the VMM's answer so far */
 	size_t n_line;
 };
 
-/* dial_connect() to a Unix socket in a folder; a failure ends the dial. */
+/* As dial_connect(), to a Unix socket in a folder. A failure ends the dial. */
 void dial_at(struct link_dial *d, const char *folder, const char *name,
 	     void (*step)(struct link_dial *d));
-/* Whether d->fd is connected, in the step of dial_connect(); else fills d->fault. */
+/* Whether d->fd is connected; if not, fills d->fault. To be called in the `step` given to
+ * dial_connect(). */
 bool dial_connected(struct link_dial *d);
-/* Gives d->fd away: its owner is now another. */
+/* Gives d->fd away: the dial no longer owns the descriptor. */
 void dial_release(struct link_dial *d);
-/* Ends a dial: connected, unless d->fault says otherwise. */
+/* Ends a dial: as connected, or as failed if d->fault is filled. */
 void dial_done(struct link_dial *d);
-/* Ends a dial without a connection, as d->fault says; the caller is told later. */
+/* Ends a dial without a connection. The caller gets d->fault later. */
 void dial_failed(struct link_dial *d);
 /* Fills d->fault from an errno. */
 void dial_errno(struct link_dial *d, int error);
@@ -98,10 +99,10 @@ struct link_ear {
 	void *arg;
 	uv_poll_t poll;
 	uv_timer_t timer;
-	int fd; /* -1: none */
+	int fd; /* descriptor that listens; -1: no descriptor */
 	int handles;
 	struct pump *pump; /* serial.c */
-	dev_t dev; /* of the socket's file */
+	dev_t dev; /* `dev` and `ino` of the socket's file */
 	ino_t ino;
 };
 

@@ -1,11 +1,11 @@
 /*
- * A serial port for each channel: of QEMU's virtio-serial, on the host a Unix
- * socket, in the guest a character device.
+ * A serial port for each channel. A port of QEMU's virtio-serial is a Unix socket on the host
+ * and a character device in the guest.
  *
- * The port is there whether a process speaks at its other end or not, and keeps bytes
- * that nobody took.  So each conversation on the port begins with marks (mark.h) and runs
- * through a pump, from the port to a socket pair of which the caller has one end.  The
- * pair ends when the conversation ends, as a connection would.
+ * The port exists even if no process uses its other end, and it keeps bytes that nobody has
+ * read. So each conversation on the port begins with marks (mark.h). A pump copies its bytes
+ * between the port and a socket pair; the caller has one end of the pair. At the end of the
+ * conversation the pair is closed, like a connection.
  *
  *	host                                  guest
  *	dials: '?' nonce        ------->      a new conversation: socket pair
@@ -27,7 +27,7 @@
 
 enum {
 	ROOM = 32 << 10,
-	QUIET_MS = 200, /* between looks at a port without another end */
+	QUIET_MS = 200, /* pause before the next check of a closed port */
 };
 
 /* Bytes on their way in one direction. */
@@ -45,10 +45,10 @@ struct pump {
 	int handles;
 	bool closing, host;
 	struct mark_reader marks;
-	char nonce[MARK_NONCE + 1]; /* of the conversation; "": none yet */
-	struct pipe in, out; /* from and to the port */
-	struct link_dial *dial; /* host: who waits for the conversation */
-	struct link_ear *ear; /* guest: who is told of it */
+	char nonce[MARK_NONCE + 1]; /* nonce of the conversation; "": no nonce yet */
+	struct pipe in, out; /* bytes from the port, bytes to the port */
+	struct link_dial *dial; /* host: the dial that waits for the conversation */
+	struct link_ear *ear; /* guest: the listener that gets the conversation */
 };
 
 static void serial_watch(struct pump *p);
@@ -89,7 +89,8 @@ void pump_close(struct pump *p)
 	close(p->port);
 }
 
-/* The host's port is a socket of its own for each conversation. */
+/* Ends the host's pump after an error; a waiting dial fails. On the host, each conversation has
+ * its own socket to the port. */
 static void serial_fail(struct pump *p, int error)
 {
 	struct link_dial *d = p->dial;
@@ -105,8 +106,8 @@ static void serial_fail(struct pump *p, int error)
 
 /* --- conversations -------------------------------------------------------------- */
 
-/* Bytes still to be sent belong to a conversation that is over: the mark replaces
- * them. */
+/* Sends a mark. The mark replaces all unsent bytes, since these belong to a conversation that
+ * is over. */
 static void serial_say(struct pump *p, enum mark kind)
 {
 	p->out.at = 0;
@@ -114,7 +115,7 @@ static void serial_say(struct pump *p, enum mark kind)
 	mark_write(p->out.data, kind, *p->nonce ? p->nonce : "0000000000000000");
 }
 
-/* Makes the pair and returns the other end of it, or -1. */
+/* Makes the socket pair. Returns the caller's end of the pair, or -1. */
 static int open_pair(struct pump *p)
 {
 	uv_poll_t *poll = calloc(1, sizeof(*poll));
@@ -142,7 +143,7 @@ static void hear_as_host(struct pump *p, enum mark kind, const char *nonce)
 	struct link_dial *d = p->dial;
 
 	if (kind == MARK_NEW && d) {
-		serial_say(p, MARK_ASK); /* the guest began anew and lost the question */
+		serial_say(p, MARK_ASK); /* the guest restarted and lost the MARK_ASK */
 	} else if (kind == MARK_NEW) {
 		pump_close(p);
 	} else if (kind == MARK_OK && d && !strcmp(nonce, p->nonce)) {
@@ -188,7 +189,7 @@ static bool write_some(int fd, struct pipe *pipe)
 	return true;
 }
 
-/* The conversation is over at this side. */
+/* Ends the conversation at this side. */
 static void hang_up(struct pump *p)
 {
 	if (p->host) {
@@ -225,7 +226,8 @@ static void on_quiet(uv_timer_t *timer)
 	serial_watch(timer->data);
 }
 
-/* A device without another end reads as its end, again and again. */
+/* Called when the port's other end is closed. The guest's device then reports end of file at
+ * each read, so the guest waits before the next check. */
 static void serial_rest(struct pump *p)
 {
 	if (p->host) {
@@ -238,7 +240,7 @@ static void serial_rest(struct pump *p)
 	uv_timer_start(&p->quiet, on_quiet, QUIET_MS, 0);
 }
 
-/* Reads from the port.  False when it has no other end. */
+/* Reads from the port. Returns false if the port's other end is closed. */
 static bool read_port(struct pump *p)
 {
 	char data[ROOM - MARK_RUN];
@@ -284,7 +286,8 @@ static void on_pair(uv_poll_t *poll, int status, int events)
 		serial_watch(p);
 }
 
-/* Reads where there is room for it, writes where something is left. */
+/* On each of the two descriptors, polls for input if its buffer is empty, and for output if
+ * bytes are left to write. */
 static void serial_watch(struct pump *p)
 {
 	int port = (p->in.len ? 0 : UV_READABLE) | (p->out.len ? UV_WRITABLE : 0);

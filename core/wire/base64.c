@@ -2,7 +2,8 @@
 
 #include <stdint.h>
 
-/* Files of a gigabyte go through here: no loop below branches on what it reads. */
+/* Files of a gigabyte go through these functions, so, for speed, no loop below branches on the
+ * bytes it reads. */
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			     "abcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -65,7 +66,7 @@ static const unsigned char codes[256] = {
 
 enum { BAD = ~63 };
 
-/* The three bytes of four digits; a character that is no digit shows in `*bad`. */
+/* The three bytes of four digits. A character that is no digit sets bits in `*bad`. */
 static uint32_t decode_four(const unsigned char *p, unsigned *bad)
 {
 	unsigned a = codes[p[0]] - 1u, b = codes[p[1]] - 1u, c = codes[p[2]] - 1u,
@@ -75,7 +76,8 @@ static uint32_t decode_four(const unsigned char *p, unsigned *bad)
 	return a << 18 | b << 12 | c << 6 | d;
 }
 
-/* The last four, of which some may be padding; their bytes, or -1. */
+/* Decodes the last four characters, of which some may be padding. Returns the number of bytes,
+ * or -1. */
 static int decode_last(unsigned char *to, const unsigned char *p)
 {
 	size_t pad = p[3] != '=' ? 0 : p[2] != '=' ? 1 : 2;

@@ -8,21 +8,21 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The number of characters that `n` bytes become, without the NUL. */
+/* The number of characters that encode `n` bytes, without the NUL. */
 size_t base64_size(size_t n);
 
 /* Writes base64_size(n) characters and a NUL. */
 void base64_encode(char *out, const void *data, size_t n);
 
-/* How many bytes a text of `n` characters stands for, by its length and padding; -1 if no
- * base64 text has that length.  The characters are not checked. */
+/* The number of bytes that a text of `n` characters encodes, computed from its length and
+ * padding. Returns -1 if no base64 text has this length. The characters are not checked. */
 ssize_t base64_bytes(const char *s, size_t n);
 
 /* Whether base64_decode() would take the text. */
 bool base64_is(const char *s, size_t n);
 
-/* Decodes the `n` characters of `s` into `out`, which takes n / 4 * 3 bytes and
- * may be `s` itself.  Returns the number of bytes, or -1 when the text is not base64. */
+/* Decodes the `n` characters of `s` into `out`, which has room for n / 4 * 3 bytes and may be
+ * `s` itself. Returns the number of bytes, or -1 when the text is not base64. */
 ssize_t base64_decode(void *out, const char *s, size_t n);
 
 #endif

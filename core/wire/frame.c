@@ -6,7 +6,7 @@
 
 enum {
 	FIRST_ROOM = 4096,
-	KEEP_ROOM = 64 << 10, /* an idle link holds no more than this */
+	KEEP_ROOM = 64 << 10, /* the most that an idle reader keeps */
 };
 
 static size_t head_size(const unsigned char h[FRAME_HEAD])
@@ -38,7 +38,8 @@ static size_t take_head(struct frame_reader *r, const char *data, size_t len)
 	return n;
 }
 
-/* Room grows with the bytes that came, not with the length that was claimed. */
+/* Makes room for `need` bytes of the body. The room grows with the received bytes, not with the
+ * announced length. */
 static int frame_make_room(struct frame_reader *r, size_t need, struct fault *f)
 {
 	size_t room = r->room ? r->room : FIRST_ROOM;

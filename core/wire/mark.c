@@ -17,7 +17,8 @@ static char *pass_run(struct mark_reader *r, char *to)
 	return to;
 }
 
-/* A byte behind the run of a mark; bytes that are no mark after all are dropped. */
+/* Takes a byte after the FF bytes of a mark. If the bytes turn out to be no mark, they are
+ * dropped. */
 static enum mark mark_take(struct mark_reader *r, char c)
 {
 	if (r->n < 0) {
@@ -48,7 +49,8 @@ enum mark mark_read(struct mark_reader *r, const char **data, size_t *len, char 
 		size_t plain = 1;
 
 		if (*at == FF) {
-			/* A mark that was cut short is followed by another. */
+			/* An FF inside a mark means that the mark was cut short and another one
+			 * begins. */
 			r->n = -1;
 			r->run += r->run < MARK_RUN;
 		} else if (r->n >= 0 || r->run == MARK_RUN) {

@@ -1,19 +1,20 @@
 /*
  * receipt - answers that were sent, until their callers say Arrived or Cancel.
  *
- * A caller that promises to confirm and never does costs no more memory than a thousand
- * answers: the oldest counts as lost then.  What an answer gave stands behind its receipt,
- * in memory of the caller's own.
+ * At most a thousand answers are kept, so a caller that promises to confirm and never does
+ * costs only a bounded amount of memory. When there are more, the oldest answer counts as lost.
+ * The messages and claims of an answer are stored after its receipt, in a struct of the user of
+ * this file.
  */
 #ifndef CORE_WIRE_RECEIPT_H
 #define CORE_WIRE_RECEIPT_H
 
 #include <jansson.h>
 
-/* The first member of the caller's struct. */
+/* A sent answer. The user of this file makes it the first member of a larger struct. */
 struct receipt {
 	struct receipt *next;
-	json_t *id; /* of the request */
+	json_t *id; /* id of the request */
 };
 
 struct receipts {
@@ -21,9 +22,11 @@ struct receipts {
 	size_t n;
 };
 
-/* Adds an answer.  Returns the oldest one, taken out, when there are too many, or NULL. */
+/* Adds an answer. If there are now too many, takes out the oldest answer and returns it;
+ * otherwise returns NULL. */
 void *receipt_keep(struct receipts *all, struct receipt *r, const json_t *id);
-/* Takes out the answer of a request, or the newest one for a NULL `id`; NULL: none. */
+/* Takes out the answer to the request `id`, or the newest answer if `id` is NULL. Returns NULL
+ * if there is no such answer. */
 void *receipt_take(struct receipts *all, const char *id);
 
 #endif

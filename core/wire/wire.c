@@ -13,20 +13,21 @@
 /*
  * lift - finds the bytes of a file in a message, without parsing it.
  *
- * The bytes are a long text without escapes at the message's top level, under `content`
- * or `data`.  A message without such a text is no fault: the message is parsed as it is.
+ * The bytes are a long text without escapes at the message's top level, under `content` or
+ * `data`. A message without such a text is no fault: it is parsed as a whole.
  */
 
 enum { LIFT_LEAST = 32 << 10 };
 
 struct lift {
 	const char *key;
-	size_t at, len; /* of the text, without its quotes */
+	size_t at, len; /* place and length of the text, without its quotes */
 };
 
 static const char *const keys[] = { "content", "data" };
 
-/* The end of the text whose first byte is at `at`: its quote, or `size`. */
+/* The end of the text whose first byte is at `at`: the offset of its closing quote, or `size`
+ * if there is no closing quote. */
 static size_t end_of_text(const char *body, size_t at, size_t size)
 {
 	while (at < size) {
@@ -50,14 +51,15 @@ static const char *known_key(const char *text, size_t len)
 	return NULL;
 }
 
-/* Whether a text stands for itself in JSON.  Other bytes that are no base64 are found by
- * its decoder. */
+/* Whether the bytes of a JSON text are the text itself, without escapes. Other bytes that are
+ * not base64 are found later by the base64 decoder. */
 static bool lift_is_plain(const char *s, size_t len)
 {
 	return !memchr(s, '\\', len) && !memchr(s, '\0', len);
 }
 
-/* Finds the text of a file in the `size` bytes of a message; false: parse it whole. */
+/* Finds the text of a file in the `size` bytes of a message. Returns false if the message must
+ * be parsed as a whole. */
 static bool lift_find(struct lift *l, const char *body, size_t size)
 {
 	const char *key = NULL;
@@ -88,7 +90,7 @@ static bool lift_find(struct lift *l, const char *body, size_t size)
 	return false;
 }
 
-/* Appends to `rest` the message with an empty text in its place. */
+/* Appends the message to `rest`, with an empty text in place of the file's text. */
 static void lift_rest(const struct lift *l, const char *body, size_t size,
 		      struct text *rest)
 {
@@ -102,8 +104,8 @@ enum { RETRY_MOST_MS = 3600000 }; /* a longer retry_after_ms is ignored */
 
 /* --- in --------------------------------------------------------------------- */
 
-/* Says why jansson refused a body.  The wire takes I-JSON (RFC 7493) only: nothing is
- * known of a message whose numbers or texts cannot be held. */
+/* Says why jansson refused a body. The wire takes I-JSON (RFC 7493) only. A message with a
+ * number or a text that cannot be represented is refused as a whole. */
 static int not_read(const json_error_t *error, struct fault *f)
 {
 	if (json_error_code(error) == json_error_numeric_overflow)
@@ -112,8 +114,8 @@ static int not_read(const json_error_t *error, struct fault *f)
 	return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error->text);
 }
 
-/* Whether an id is at most WIRE_ID_MAX bytes of JSON.  Most ids are numbers or short
- * texts, which need not be written to be measured. */
+/* Whether an id is at most WIRE_ID_MAX bytes of JSON. Most ids are numbers or short texts; for
+ * these the function need not write the JSON to measure its length. */
 static bool is_short(const json_t *id)
 {
 	if (json_is_string(id) && json_string_length(id) <= WIRE_ID_MAX / 6 - 1)
@@ -129,7 +131,7 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 	const json_t *tag;
 
 	*p = (struct packet){ 0 };
-	/* U+0000 is let in here, so that its refusal can carry the id. */
+	/* U+0000 is accepted here and refused later, so that the refusal can carry the id. */
 	p->json = json_take(body, size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!p->json)
 		return not_read(&error, f);
@@ -168,7 +170,7 @@ int packet_take(struct packet *p, struct frame_reader *r, struct fault *f)
 		return packet_read(p, r->body, r->size, f);
 	}
 	p->body = body = frame_take(r);
-	body[lift.at + lift.len] = '\0'; /* in place of the quote behind it */
+	body[lift.at + lift.len] = '\0'; /* replaces the quote after the text */
 	p->lifted = body + lift.at;
 	p->key = lift.key;
 	return 0;
@@ -275,8 +277,9 @@ int wire_write(struct text *out, const char *type, const void *src, const json_t
 	return frame_close(out, start, f);
 }
 
-/* The older dialect has no words for these codes.  A call that may work later gets
- * Internal, a call that must change first gets InvalidRequest. */
+/* The name of a fault code. The older dialect has no names for the codes below. In that dialect
+ * a call that may succeed later gets Internal, and a call that must be changed first gets
+ * InvalidRequest. */
 static const char *code_name(enum fault_code code, bool old)
 {
 	if (old && (code == FAULT_CONFLICT || code == FAULT_EXHAUSTED))
@@ -300,7 +303,7 @@ void wire_write_fault(struct text *out, const struct fault *why, bool old,
 	};
 	struct fault f = { 0 };
 
-	/* An error fits a frame unless its id is enormous; such an id is left out. */
+	/* An error fits a frame unless the id is very long. A very long id is left out. */
 	if (wire_write(out, "Error", &e, id, &f))
 		wire_write(out, "Error", &e, NULL, &f);
 }
