@@ -1,29 +1,29 @@
 # make            build/cadre
-# make demo       a team at work on a real repository, a killed host included; BACKEND=qemu: in VMs
+# make demo       a team works on a real repository, and a host is killed; BACKEND=qemu: in VMs
 # make check      every kind of test; the last line is `N passed, N failed`
-#                 (ONLY='word …': the tests whose names contain one, op/deps is `op deps`;
-#                 check-vsock: those of AF_VSOCK, also a VM inside a VM, which takes minutes
-#                 without KVM)
-# make check-long everything at full size: see tests/README.md (ONLY= as above)
+#                 (ONLY='word …': only tests with one of these words in their names; write
+#                 op/deps for the test `op deps`.  check-vsock: tests of AF_VSOCK, also with a VM
+#                 inside a VM, which takes minutes without KVM)
+# make check-long all tests at full size: see tests/README.md (ONLY= as above)
 # make lint       format, cppcheck, includes, rooms, doors, sizes, calls, guards, documents, SQL,
 #                 migrations, planted faults, commits
-# make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
-#                 (NAME='word …': some lines; `build/bench --help` lists them)
-# make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
+# make bench      the speed table, as ratios; PEERS=1: compared with Redis and PostgreSQL, too
+#                 (NAME='word …': only these lines; `build/bench --help` lists all lines)
+# make bench-guard  do calls still cost the same number of instructions?  RENEW=1 stores the numbers
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make malformed N=10000, make soak MINUTES=20
-#                 the long forms of what make check samples
-# make clients    four real agent clients with scripted models, each set up, and a day's work: the
-#                 oldest that are supported, and the newest; npm fetches them
-#                 (NAME='word …': some of them; CLIENTS_CACHE= is where they are kept)
-# make mutants    do the tests notice?  Plants the faults of tests/mutants/list
-#                 (NAME='word …': those whose names contain one)
-# make coverage   which lines and branches do tests reach, by room?  RENEW=1 raises the floors
-# make permute    do the transcripts pass with enums and events numbered otherwise?
+#                 the long runs of tests; make check does a short run of each
+# make clients    four real agent clients with scripted models are set up, and do a day's work, in
+#                 the oldest supported and the newest version; npm fetches the clients
+#                 (NAME='word …': only these clients; CLIENTS_CACHE=: the folder that keeps them)
+# make mutants    do the tests notice planted faults?  Plants the faults of tests/mutants/list
+#                 (NAME='word …': only faults with one of these words in their names)
+# make coverage   which lines and branches do tests reach, by room?  RENEW=1 raises the required shares
+# make permute    do the transcripts pass if enums and events have other numbers?
 # make portable   does PostgreSQL take every statement of the state?
 # make docs, make fmt, make sums, make clean
 # make deb        Debian packages, in build/deb; make check-deb installs and upgrades them in a new root
-# make check-bare a newcomer in a new root: the demo, an install, and what the README says to type
+# make check-bare runs in a new root what a newcomer does: the demo, an install, the README's commands
 # make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same words
 #
 # B=asan|tsan|fuzz|quick|cov builds that variant in build/$B: `make B=asan tests`.
@@ -48,8 +48,8 @@ OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
 OPT_ = -O2 -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fstack-protector-strong -D_FORTIFY_SOURCE=2
 OPT_quick = -O0 -g0 -DCADRE_TESTING
 OPT_cov = -O0 --coverage -DCADRE_TESTING $(patsubst %,-Wl$(,)--wrap=%,_exit raise execvpe)
-# Six checks of UBSan take a third of the compiler's time, and AddressSanitizer finds most of their
-# faults; the programs of `make fuzz` have all checks.
+# Six checks of UBSan take a third of the compiler's time, and AddressSanitizer finds most of
+# the faults that these checks find; the programs of `make fuzz` have all checks.
 OPT_asan = -Og -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize=null,object-size,alignment,pointer-overflow,nonnull-attribute,returns-nonnull-attribute \
 	-fno-sanitize-recover=undefined -DCADRE_TESTING
@@ -60,8 +60,8 @@ ifeq ($(B),fuzz)
 CC = $(CLANG)
 endif
 
-# Asked for on first use, not while reading this file: by then tools/setup may
-# just have installed what is asked about.
+# pkg-config is called at the first use of these variables, not when make reads this file: before
+# the first use, tools/setup may have installed the packages.
 PKGS = sqlite3 jansson libuv libmd
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $$(PKGS) 2>/dev/null || echo missing))$(or \
 	$(filter-out missing,$(PKG_CFLAGS)),$(if $(PKG_CFLAGS),$(error $(NO_PACKAGES))))
@@ -73,8 +73,8 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g$(if $(filter asan tsan,$(B)),1) $(OPT) $(WARN)
 , := ,
-# The programs of a build without a variant hold their libraries, where the archives are there:
-# each command is a process, and three tenths of an empty one went to finding them.
+# Without a variant, the programs are linked with static libraries if these are installed. Each
+# command is a process, and shared libraries cost three tenths of the time of an empty process.
 archive = $(or $(wildcard $(shell $(CC) -print-file-name=lib$(1).a)),$(2))
 ARCHIVES = $(eval ARCHIVES := $(call archive,sqlite3,-lsqlite3) $(call archive,jansson,-ljansson) \
 	$(call archive,uv_a,-luv) $(call archive,md,-lmd))$(ARCHIVES)
@@ -90,7 +90,7 @@ SRC = $(filter-out $(MAIN), \
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c tools/cadre/*/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
-# The reader of schema/ serves both programs.
+# The reader of schema/ serves both generators.
 OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c,$(OPGEN)) \
 	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
@@ -105,36 +105,39 @@ DBS = $(if $(SQLGEN),sql spool_sql search_sql)
 GEN = $(if $(OPGEN),build/ops.gen) $(DBS:%=build/%.gen)
 GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
-# A process that counts lines writes its counts, however the process ends.
+# With coverage, a process writes its line counts however the process ends.
 DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
-# ThreadSanitizer watches the rooms in which threads meet; the others come from the release, unless
-# WHOLE=1.
+# ThreadSanitizer watches the rooms in which threads meet; the other rooms are taken from the
+# release build, unless WHOLE=1.
 MEET = $(patsubst %,core/%/\%,base client host link machine mirror op wire) storage/%
 ifeq ($(B)$(WHOLE),tsan)
 OBJ := $(patsubst %.c,$(O)/obj/%.o,$(filter $(MEET),$(SRC))) \
 	$(patsubst %.c,build/obj/%.o,$(filter-out $(MEET),$(SRC))) $(GEN:build/%=build/obj/%.o)
 endif
 
-# tests/NAME.c and tests/fuzz/NAME.c are programs of their own; a program also gets tests/NAME/*.c
-# (and those of with_tests/NAME); all get what they use of tests/lib/ and tools/build/.  One program
-# holds the units, tests/unit/test_NAME.c: it is linked to their names, and main() of each is called
-# unit_NAME there.  Units that define names of the library or libc are programs of their own.
+# tests/NAME.c and tests/fuzz/NAME.c are programs of their own; a program also gets
+# tests/NAME/*.c, and the files of the folder in with_tests/NAME. Every program is linked with
+# the parts of tests/lib/ and tools/build/ that it uses. One program holds all units,
+# tests/unit/test_NAME.c. In this program, main() of each unit is called unit_NAME, and links
+# give the program a name per unit. Units that define names of the library or libc are programs
+# of their own.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
 BENCH_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/bench/*.c))
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
-# The bench's judgement of its figures has units, too.
+# Units also test the part of the bench that judges its figures.
 UNITS_WITH = $(patsubst %,$(O)/obj/tools/bench/%.o,judge others)
 PROGRAMS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 UNIT_TESTS = $(wildcard tests/unit/test_*.c)
 UNIT_ALONE = $(shell grep -lE 'opgen/fixture.h|^const struct statement |^int getaddrinfo' $(UNIT_TESTS))
-# Threads are watched in the units that start some.
+# ThreadSanitizer runs the units that start threads.
 ifeq ($(B),tsan)
 UNIT_TESTS := $(shell grep -lE '(pthread|uv_thread)_create' $(UNIT_TESTS))
 endif
 UNIT_SHARED = $(filter-out $(UNIT_ALONE),$(UNIT_TESTS))
-# Some programs judge the command that people get; the others do so with a sanitizer, too.
+# These programs test only the command as people get it. The other programs are also built with
+# a sanitizer.
 RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard steps)
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
@@ -145,8 +148,8 @@ asan: ; +@$(MAKE) $(JOBS) B=$@ tests
 
 # --- generated: shared by all variants --------------------------------------
 
-# A file that would be the same is left alone: new prose or another WHERE
-# clause compiles one file, not all that include the header.
+# A generated file that would not change is not written. So after new prose or another WHERE
+# clause one file is compiled, not every file that includes the header.
 generate = $(1) > $(2).$$$$ && { cmp -s $(2).$$$$ $(2) && rm $(2).$$$$ || \
 	mv $(2).$$$$ $(2); } || { rm -f $(2).$$$$; exit 1; }
 
@@ -200,18 +203,19 @@ $(LIB) $(O)/libbuild.a $(O)/libtest.a:
 $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
-# The program with what the official MCP suite calls; its table stands before the library's empty one.
+# The program with the operations that the official MCP suite calls. The linker takes the table
+# of fixture.o rather than the empty table of the library.
 $(O)/conformance: $(MAIN:%.c=$(O)/obj/%.o) $(O)/obj/tests/mcp/fixture.o $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
-# No part of the product.  It is linked with every library of the command, since it
-# is also what a process of the command stands beside.
+# The bench is no part of the product. It is linked with every library of the command, since the
+# bench compares a process of the command with a process of its own.
 $(O)/bench: $(BENCH_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
 
 $(O)/tests/run_op: LDFLAGS += -Wl,-Map=$@.map
-# The command whose disk a test sets.
+# The command with a disk (fault_vfs) that a test controls.
 $(O)/tests/cadre: $(patsubst %,$(O)/obj/%.o,$(MAIN:.c=) tests/lib/fault_vfs) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
@@ -222,7 +226,7 @@ $(O)/tests/units: $(O)/obj/tests/unit/units.o $(UNIT_SHARED:%.c=$(O)/obj/%.o) \
 $(UNIT_SHARED:%.c=$(O)/%): $(O)/tests/units
 	@mkdir -p $(@D)
 	@ln -sf ../units $@
-# A test's own code runs for less time than it takes to optimize it.
+# To optimize a test's own code would take longer than to run the code unoptimized.
 $(O)/obj/tests/%.o: CFLAGS += -O0 -U_FORTIFY_SOURCE
 $(UNIT_SHARED:%.c=$(O)/obj/%.o): CPPFLAGS += -Dmain=unit_$(patsubst test_%,%,$(*F))
 $(UNIT_SHARED:%.c=$(O)/obj/%.o): CFLAGS += -Wno-missing-prototypes
@@ -232,9 +236,10 @@ $(O)/obj/tests/unit/units.o: $(UNIT_SHARED) Makefile
 .SECONDEXPANSION:
 with_tests/power = tests/crash
 parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
-# A fuzzer's own functions stand in for those of the library.
+# A fuzzer's own functions replace the library's functions of the same names.
 $(FUZZERS): LDFLAGS += -Wl,-z,muldefs
-# libFuzzer has a main() of its own; elsewhere a program runs the seeds and a few changes of them.
+# libFuzzer has a main() of its own; without libFuzzer a program runs the seeds, and a few
+# variations of each seed.
 $(FUZZERS): $(O)/%: $(O)/obj/%.o $(if $(filter fuzz,$(B)),,$(O)/obj/tests/fuzz/replay.o) $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$(if $(filter fuzz,$(B)),-fsanitize=fuzzer) $^)
@@ -251,8 +256,8 @@ include tools/build/rules.mk tools/build/deb.mk tools/guest/rules.mk
 
 # --- run ------------------------------------------------------------------------
 
-# Each target begins with tools/setup, so that it works as the first command; the
-# recursion reads this file anew once the packages are there.
+# Each target begins with tools/setup, so that it works as the first command; the recursive make
+# reads this file again after the packages were installed.
 demo:
 	@tools/setup $(if $(filter qemu,$(BACKEND)),,--build)
 	+@$(MAKE) --no-print-directory $(JOBS) all
@@ -273,7 +278,7 @@ bench-guard:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) build/tests/guard
 	@tests/guard/run $(if $(RENEW),--renew)
-# Agents of tests call as often as they like.
+# In these tests, agents may call without a limit of rate.
 crash power soak: export CADRE_LIMITS_ENABLED = false
 faults: B = asan
 crash power sim faults:
@@ -282,12 +287,13 @@ crash power sim faults:
 	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
 		$(O)/tests/$@ $(or $(N),$(N_$@)))
-# MINUTES, unlike the others' N: the soak is measured by its time.
+# The soak takes MINUTES where other tests take N, since the soak runs for a given time.
 soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
-# WAIT=1: also a call that waits longer than clients do, a minute each.
+# WAIT=1: also runs a call that waits longer than the client, which takes a minute for each
+# client.
 clients: export CLIENTS_CACHE ?= $(or $(HOME),$(CURDIR)/build)/.cache/cadre-clients
 clients: all
 	@tests/clients/install "$$CLIENTS_CACHE"

@@ -1,9 +1,8 @@
 /*
- * alloc - memory that lives until it is freed, and is there.
+ * alloc - memory that lives until it is freed; an allocation never fails.
  *
- * Without memory the process aborts, as with an arena.  Nothing is lost: the database
- * holds all acknowledged data.  For a size that a peer or a user chose, use malloc() and
- * a fault instead.
+ * Without memory the process aborts, as with an arena. Nothing is lost: the database holds all
+ * acknowledged data. For a size that a peer or a user chose, use malloc() and a fault instead.
  */
 #ifndef CORE_BASE_ALLOC_H
 #define CORE_BASE_ALLOC_H
@@ -16,7 +15,7 @@ void *xreallocarray(void *items, size_t n, size_t size);
 char *xstrdup(const char *s); /* NULL gives NULL */
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Says so and aborts. */
+/* Prints that the memory is used up, and aborts. */
 _Noreturn void out_of_memory(void);
 
 #endif

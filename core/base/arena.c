@@ -71,7 +71,7 @@ void *arena_push(struct arena *a, void *items, size_t *n_items, size_t size)
 	void **array = items;
 	size_t n = (*n_items)++;
 
-	/* Full whenever the count is 0 or a power of two from 8 on. */
+	/* The array is full if the count is 0, or a power of two from 8 on. */
 	if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
 		void *more = arena_alloc(a, (n ? 2 * n : 8) * size);
 

@@ -1,10 +1,10 @@
 /*
- * arena - memory that lives and dies with one call.
+ * arena - memory that is freed as a whole at the end of a call.
  *
- * Allocation never fails: an arena that gets no memory aborts the process,
- * which loses nothing, since what was acknowledged is in the database.
- * Memory is zeroed and aligned for any type.  `(struct arena){ 0 }` is empty.
- * arena_reset() goes back to a mark, so that a handler can run again.
+ * Allocation never fails: an arena that gets no memory aborts the process. Nothing is lost
+ * then, since the database holds all acknowledged data. Memory is zeroed and aligned for any
+ * type. `(struct arena){ 0 }` is empty. arena_reset() goes back to a mark, so that a handler
+ * can run again.
  */
 #ifndef CORE_BASE_ARENA_H
 #define CORE_BASE_ARENA_H
@@ -31,9 +31,9 @@ char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Room for one more item in a growing array of `size`-byte items: returns the
- * place of item `n` and, when the array has to move, updates `*items`.  The
- * array doubles, so `*n_items` is the count before the call and is raised. */
+/* Room for one more item in a growing array of `size`-byte items: returns the place of item `n`
+ * and, when the array has to move, updates `*items`. The array doubles when it is full.
+ * `*n_items` is the count before the call, and is raised by one. */
 void *arena_push(struct arena *a, void *items, size_t *n_items, size_t size);
 
 /* Adds a value to a growing array of that type: arena_add(a, list, n, value). */
@@ -43,6 +43,6 @@ void *arena_push(struct arena *a, void *items, size_t *n_items, size_t size);
 
 struct arena_mark arena_mark(const struct arena *a);
 void arena_reset(struct arena *a, struct arena_mark mark);
-void arena_release(struct arena *a); /* leaves it empty and usable */
+void arena_release(struct arena *a); /* leaves the arena empty and usable */
 
 #endif

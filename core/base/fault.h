@@ -1,11 +1,10 @@
 /*
- * fault - why something failed, carried up to whoever must explain it.
+ * fault - the cause of a failure, handed up to the caller that must explain it.
  *
- * A function that can fail returns 0 (or a count) or a negative
- * enum fault_code and, when it fails, fills the caller's struct fault.  The
- * first failure wins: a filled fault is left alone, so the deepest cause
- * survives unwinding.  Results go through out-parameters and are written on
- * success only.  FAULT_LIST is the one list of faults for every door.
+ * A function that can fail returns 0 (or a count) or a negative enum fault_code and, when it
+ * fails, fills the caller's struct fault. The first failure wins: a filled fault is not
+ * changed, so the caller gets the deepest cause. Results go through out-parameters and are
+ * written on success only. FAULT_LIST is the one list of faults for every door.
  */
 #ifndef CORE_BASE_FAULT_H
 #define CORE_BASE_FAULT_H
@@ -64,30 +63,30 @@ struct fault {
 	char where[64]; /* JSON pointer into the arguments, or "" */
 	char text[256]; /* the cause */
 	char hint[200]; /* an action that may help */
-	int64_t retry_after_ms; /* 0: not said */
-	char available[160]; /* names that were there in place of the one that was not, with
-				commas between, the first that have room; "": not said */
+	int64_t retry_after_ms; /* 0: unknown */
+	char available[160]; /* names that exist, if the given name does not: with commas
+				between, as many as have room; "": unknown */
 };
 
-/* Fills `f` unless it is filled already, and returns `code`, so that a caller
- * can write `return fault_set(f, FAULT_CONFLICT, "/task", "held by %s", x);`.
- * The hint is the code's own until fault_hint() replaces it. */
+/* Fills `f` unless it is filled already, and returns `code`, so that a caller can write `return
+ * fault_set(f, FAULT_CONFLICT, "/task", "held by %s", x);`. The hint is the default hint of the
+ * code until fault_hint() replaces it. */
 int fault_set(struct fault *f, enum fault_code code, const char *where, const char *fmt,
 	      ...) __attribute__((format(printf, 4, 5)));
 
-/* Replaces the hint of a filled fault and returns its code:
- * `return fault_hint(f, "claim it first");` after fault_set(). */
+/* Replaces the hint of a filled fault and returns the fault's code. Use: `return fault_hint(f,
+ * "claim it first");` after fault_set(). */
 int fault_hint(struct fault *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Moves a fault that an inner step found at the argument `from` to the argument `to` of
- * this call; returns its code. */
+/* Moves a fault that an inner step found at the argument `from` to the argument `to` of this
+ * call; returns the fault's code. */
 int fault_move(struct fault *f, const char *from, const char *to);
 
-/* The row of `code`, which is negative. */
+/* The row of FAULT_LIST for `code`, which is negative. */
 const struct fault_info *fault_info(enum fault_code code);
 
-/* The code whose name or wire code is `name`; FAULT_INTERNAL where no code has it. */
+/* The code whose name or wire code is `name`; FAULT_INTERNAL if no code has this name. */
 enum fault_code fault_named(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * hash - FNV-1a of 64 bits, for tables, and for the rows and locks that keep one.
+ * hash - FNV-1a of 64 bits, for hash tables, and for rows and locks that store a hash.
  *
  * Anybody can construct two texts with the same hash: SHA-256 is used where a collision
  * would do harm.  Databases hold these hashes, so the function must not change.
@@ -11,10 +11,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HASH_EMPTY UINT64_C(14695981039346656037) /* of no bytes */
+#define HASH_EMPTY UINT64_C(14695981039346656037) /* the hash of no bytes */
 #define HASH_PRIME UINT64_C(1099511628211)
 
-/* The hash of the bytes that gave the hash `h`, followed by these bytes. */
+/* Continues a hash: `h` is the hash of the earlier bytes, the result that of the earlier bytes
+ * and `data`. */
 static inline uint64_t hash_more(uint64_t h, const void *data, size_t n)
 {
 	const unsigned char *p = data;

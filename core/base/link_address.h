@@ -1,15 +1,15 @@
 /*
- * link_address - where a guest is reached, as text.
+ * link_address - the address of a guest, as text.
  *
- *	unix:FOLDER      control.sock and relay.sock in it
- *	vsock:CID        ports 5000 and 5001 of a VM; to listen, vsock:any
- *	serial:FOLDER    one virtio-serial port per channel: a host dials
- *	                 control.serial and relay.serial in it, a guest opens
- *	                 cadre.control and cadre.relay
- *	hybrid:PATH      the vsock socket of a Firecracker or Cloud Hypervisor
- *	tcp:HOST:PORT    PORT stands for 5000, PORT + 1 for 5001; [HOST] for IPv6
+ * 	unix:FOLDER      control.sock and relay.sock in it
+ * 	vsock:CID        ports 5000 and 5001 of a VM; to listen, vsock:any
+ * 	serial:FOLDER    one virtio-serial port per channel: a host dials
+ * 	                 control.serial and relay.serial in it, a guest opens
+ * 	                 cadre.control and cadre.relay
+ * 	hybrid:PATH     the vsock socket of a Firecracker or Cloud Hypervisor tcp:HOST:PORT
+ * 	PORT for port 5000, PORT + 1 for 5001; [HOST] for IPv6
  *
- * Folders and paths are absolute.  No sockets here: those are core/link/.
+ * Folders and paths are absolute. This file opens no sockets; core/link/ does.
  */
 #ifndef CORE_BASE_LINK_ADDRESS_H
 #define CORE_BASE_LINK_ADDRESS_H
@@ -20,7 +20,8 @@
 
 enum link_kind { LINK_UNIX, LINK_VSOCK, LINK_SERIAL, LINK_HYBRID, LINK_TCP };
 
-/* Ports of a guest.  LINK_DOOR is none: door.sock of unix:FOLDER, and of nothing else. */
+/* Ports of a guest. LINK_DOOR is no port number: it means door.sock of unix:FOLDER. No other
+ * form has a door. */
 enum { LINK_CONTROL = 5000, LINK_RELAY = 5001, LINK_DOOR = 0 };
 
 enum { LINK_KINDS = LINK_TCP + 1, LINK_CID_ANY = -1 };
@@ -31,7 +32,7 @@ struct link_address {
 	int64_t number; /* CID (LINK_CID_ANY: any) or TCP port */
 };
 
-/* Reads an address; the fault is about `where`. */
+/* Reads an address; a fault is about the argument `where`. */
 int link_parse(const char *text, const char *where, struct link_address *out,
 	       struct fault *f);
 

@@ -1,4 +1,4 @@
-/* near - how near two words are, for hints; the generators give some, too. */
+/* near - how near two words are, for the hints of the program and of the generators. */
 #ifndef CORE_BASE_NEAR_H
 #define CORE_BASE_NEAR_H
 

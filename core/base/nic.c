@@ -12,7 +12,8 @@ void nic_address(uint32_t ip, char text[16])
 		 ip & 255);
 }
 
-/* A decimal number up to `most` at *s, which is moved behind it and `end`. */
+/* Reads a decimal number up to `most` at *s, and moves *s behind the number and the character
+ * `end`. */
 static int nic_read_part(const char **s, char end, int most)
 {
 	char *after;
@@ -71,8 +72,8 @@ static uint8_t hex_byte(const char *digits)
 	return (uint8_t)strtoul(two, NULL, 16);
 }
 
-/* The last 12 digits of an id differ even between two that are made at once; the very
- * last ones differ most, so the names are made of these. */
+/* Two ids differ in their last 12 digits, even if both are made at the same time. The very last
+ * digits differ most, so names are made of the last digits. */
 void nic_of(const struct nic_range *range, const char *tag, const char *id, int64_t slot,
 	    struct nic *nic)
 {

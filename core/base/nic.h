@@ -1,10 +1,10 @@
 /*
  * nic - a VM's place in the network: address, tap and gateway.
  *
- * The network is a range of IPv4 addresses of this state's own.  The first address is
- * the gateway, which is this machine; a VM has the address of its slot (from 2).  There
- * is no DHCP: everything follows from the slot and the workspace's id, so that a host
- * which starts anew comes to the same names.
+ * Each state has a network of its own, a range of IPv4 addresses. The first address is the
+ * gateway, which is this machine; a VM has the address of its slot (from 2). There is no DHCP:
+ * all names and addresses follow from the slot and the workspace's id, so that a restarted host
+ * computes the same.
  */
 #ifndef CORE_BASE_NIC_H
 #define CORE_BASE_NIC_H
@@ -21,21 +21,21 @@ struct nic_range {
 };
 
 struct nic {
-	char tap[NIC_NAME]; /* cd, 8 hex digits of the id, -, the state's 4 */
-	uint8_t mac[6]; /* 02, then the last 5 bytes of the id */
+	char tap[NIC_NAME]; /* "cd", 8 hex digits of the id, "-", 4 digits of the state */
+	uint8_t mac[6]; /* byte 02, then the last 5 bytes of the id */
 	uint32_t ip; /* in host order */
 	int prefix;
 	char mac_text[18], address[16], gateway[16];
 };
 
-/* Reads a range such as "10.99.0.0/16": a prefix from 8 to 28, and no bits behind it. */
+/* Reads a range such as "10.99.0.0/16": a prefix from 8 to 28, and no bits set behind the
+ * prefix. */
 int nic_range_parse(const char *text, struct nic_range *range, struct fault *f);
 
-/* Highest slot of a range: the last address is that for broadcasts. */
+/* Highest slot of a range: the last address is the broadcast address. */
 int64_t nic_slots(const struct nic_range *range);
 
-/* Names and addresses of the VM in `slot`; `id` is the public id of its workspace, `tag`
- * that of the state (see struct settings). */
+/* Names and addresses of the VM in `slot`; `id` is the public id of its workspace, `tag` the state's tag (see struct settings). */
 void nic_of(const struct nic_range *range, const char *tag, const char *id, int64_t slot,
 	    struct nic *nic);
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Characters that mean nothing to a shell. */
+/* Characters that have no special meaning in a shell. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "0123456789@%+=:,./_-";
 

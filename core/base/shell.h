@@ -1,17 +1,18 @@
 /*
- * shell - words as they are typed into a shell, and what such a word says.
+ * shell - quoting a text for a shell, and reading a quoted word back.
  */
 #ifndef CORE_BASE_SHELL_H
 #define CORE_BASE_SHELL_H
 
 #include "core/base/arena.h"
 
-/* A text as a word that is typed into a shell: in quotes, unless that would leave it alone. */
+/* A text as one word of a shell's line: in quotes, unless the shell would read the same text
+ * without quotes. */
 char *shell_word(struct arena *a, const char *text);
-/* The text of a word that shell_word() wrote; NULL: it did not write that. */
+/* The text of a word that shell_word() wrote; NULL: shell_word() did not write this word. */
 const char *shell_text(struct arena *a, const char *word);
-/* A shell's line without quotes, backslashes and double blanks, by which lines that say the same
- * in other quotes can be compared. */
+/* A shell's line without quotes, backslashes and double blanks, so that two lines which differ
+ * only in their quotes compare equal. */
 const char *shell_bare(struct arena *a, const char *line);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- one value ------------------------------------------------------------------- */
+/* --- a single value -------------------------------------------------------------- */
 
 static struct config_origin *config_origin_of(struct config_set *s,
 					      const struct field *key)
@@ -32,7 +32,8 @@ const char *config_whence(struct config_set *s, const struct field *key)
 	return "";
 }
 
-/* A directory is named from where the file is, or where the command runs. */
+/* Makes a directory's path absolute: from the file's folder, or from the folder in which the
+ * command runs. */
 static json_t *place_dir(struct config_set *s, const struct field *key,
 			 enum config_source source, json_t *value)
 {
@@ -49,14 +50,13 @@ static json_t *place_dir(struct config_set *s, const struct field *key,
 		path += 2;
 	}
 	if (!base)
-		return value; /* op_decode() refuses the value by its pattern, in
-				 better words */
+		return value; /* op_decode() refuses this value with a better text */
 	whole = json_sprintf("%s/%s", base, path);
 	json_decref(value);
 	return whole ? whole : json_null();
 }
 
-/* Refuses a value, and names the place that it came from. */
+/* Refuses a value, and names the source of the value. */
 static int config_refuse(struct config_set *s, const struct field *key,
 			 const struct fault *why, struct fault *f)
 {
@@ -74,7 +74,7 @@ static int config_refuse(struct config_set *s, const struct field *key,
 	return fault_hint(f, "%s", key->doc);
 }
 
-/* Takes ownership of `value`; its origin is written down already. */
+/* Takes ownership of `value`; the caller has already stored the origin of the value. */
 static int config_take(struct config_set *s, const struct field *key, json_t *value,
 		       struct fault *f)
 {
@@ -121,8 +121,8 @@ int config_take_flag(struct config_set *s, const char *flag, struct fault *f)
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* No key takes a table, a list or a time: each of these becomes an object here, which is
- * then refused. */
+/* No key takes a table, a list or a time: each of these becomes an object here, and op_decode()
+ * refuses an object. */
 static json_t *scalar_json(const struct toml_value *v)
 {
 	return v->kind == TOML_ARRAY || v->kind == TOML_TABLE ? json_object()
@@ -140,7 +140,7 @@ static bool config_is_section(const char *name)
 	return false;
 }
 
-/* A project's file may have been written by anybody. */
+/* A project's file may have been written by anybody, so it may not set the keys of a state. */
 static int refuse_state_key(struct config_set *s, const struct toml_entry *e,
 			    const char *name, struct fault *f)
 {

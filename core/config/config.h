@@ -1,12 +1,11 @@
 /*
- * config - the keys of the configuration, their values, and where each came from.
+ * config - the keys of the configuration, their values, and the source of each value.
  *
- * The keys are the fields of record `config` (schema/config.op).  A value is
- * taken from files (cadre.toml), then from the environment (CADRE_SECTION_KEY), then
- * from a flag (--section.key).  The last source wins; each value is checked at its
- * source, even if another value wins.  An unknown key is a fault that names the
- * nearest known one.  A project's file may set only what concerns the caller:
- * others than the user may have written it.
+ * The keys are the fields of record `config` (schema/config.op). A value is taken from files
+ * (cadre.toml), then from the environment (CADRE_SECTION_KEY), then from a flag
+ * (--section.key). The last source wins; each value is checked at its source, even if another
+ * value wins. An unknown key is a fault that names the nearest known one. A project's file may
+ * set only keys that concern the caller, since the user may not be the one who wrote the file.
  */
 #ifndef CORE_CONFIG_CONFIG_H
 #define CORE_CONFIG_CONFIG_H
@@ -20,17 +19,16 @@ enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_VARIABLE, CONFIG_FLAG }
 struct config_origin {
 	enum config_source source;
 	const char *file; /* absolute */
-	struct toml_place at; /* in the file */
+	struct toml_place at; /* place in the file */
 };
 
 /* A zeroed struct is an empty set; config_release() frees it. */
 struct config_set {
 	struct arena arena;
-	json_t *given; /* NULL until a value is; by the names of keys */
+	json_t *given; /* values by key name; NULL before the first value */
 	struct config_origin origins[FIELD_MAX]; /* in the order of record_config */
-	const char *file; /* the file that was read last; NULL: none */
-	const char *state; /* folder of the state that is configured; NULL: none is
-			      known */
+	const char *file; /* the file that was read last; NULL: no file */
+	const char *state; /* folder of the state that is configured; NULL: unknown */
 	const char *cwd, *user; /* folders that `dir` and `~/dir` are relative to; may
 				   be NULL */
 };
@@ -42,24 +40,25 @@ struct config_file {
 	const char *path; /* absolute */
 	const char *data;
 	size_t len;
-	bool projects; /* found upward: sets only what concerns the caller */
+	bool projects; /* a project's file, found upward: may set only keys that
+			  concern the caller */
 };
 
 /* Takes all values of a file: 0 or a fault, which names file and line. */
 int config_take_file(struct config_set *s, const struct config_file *file,
 		     struct fault *f);
-/* Takes one value from a word, as a variable or a flag has it: 0 or a fault. */
+/* Takes one value from the text of a variable or a flag: 0 or a fault. */
 int config_take_word(struct config_set *s, enum config_source source,
 		     const struct field *key, const char *word, struct fault *f);
-/* config_take_word() for a flag as it was written, `section.key=value`. */
+/* config_take_word() for a flag in the form `section.key=value`. */
 int config_take_flag(struct config_set *s, const char *flag, struct fault *f);
 
-/* Fills `c` with the values that hold now; its texts live as long as `s`. */
+/* Fills `c` with the present values; the texts in `c` live as long as `s`. */
 void config_read(struct config_set *s, struct config *c);
 void config_release(struct config_set *s);
 
-/* The source of a key's value, in words: `default`, `/a/cadre.toml:3`,
- * `CADRE_GC_KEEP_DAYS`, `--gc.keep_days`.  In the arena of `s`. */
+/* The source of a key's value, in words: `default`, `/a/cadre.toml:3`, `CADRE_GC_KEEP_DAYS`,
+ * `--gc.keep_days`. The text is in the arena of `s`. */
 const char *config_whence(struct config_set *s, const struct field *key);
 
 /* --- names --------------------------------------------------------------------- */

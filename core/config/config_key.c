@@ -28,8 +28,8 @@ static bool same_section(const char *name, const char *key)
 	return name[n] == '.' && strncmp(name, key, n + 1) == 0;
 }
 
-/* The distance to a key without its section, or in another section, counts more than to
- * one in the section that was named. */
+/* The distance between a name and a key. It counts more if only the last parts are compared, or
+ * if the key is in another section than the name. */
 static size_t distance(const char *name, const char *key)
 {
 	enum { ELSEWHERE = 4 };
@@ -40,7 +40,8 @@ static size_t distance(const char *name, const char *key)
 	return strchr(name, '.') && !same_section(name, key) ? near + ELSEWHERE : near;
 }
 
-/* The nearest key, however far: a hint may guess, since a command lists all keys. */
+/* The nearest key, even if it is far. The hint may guess wrong, since it also names the command
+ * that lists all keys. */
 static const struct field *nearest(const struct record *r, const char *name)
 {
 	const struct field *near = r->fields;

@@ -53,8 +53,8 @@ static void link_entry(const struct toml_table *t, struct toml_entry *e)
 	*bucket = e;
 }
 
-/* Adds an index when a table has more keys than can be looked through quickly; few
- * have. */
+/* Adds an index to a table that has too many keys for a quick search from first to last. Few
+ * tables have so many. */
 static void toml_table_grow(struct arena *a, struct toml_table *t)
 {
 	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;
@@ -63,7 +63,7 @@ static void toml_table_grow(struct arena *a, struct toml_table *t)
 		link_entry(t, e);
 }
 
-/* The key must not be there. */
+/* Adds a key that the table must not hold yet. */
 static struct toml_entry *toml_add(struct arena *a, struct toml_table *t,
 				   const struct toml_key *key)
 {
@@ -87,12 +87,12 @@ struct toml_value *toml_push(struct arena *a, struct toml_array *array)
 }
 
 /*
- * toml_lines - where the headers and pairs of a TOML document stand in its text.
+ * toml_lines - the places of headers and pairs in the text of a TOML document.
  */
 
-/* --- saying what is wrong ------------------------------------------------------- */
+/* --- faults --------------------------------------------------------------------- */
 
-/* The end of a long path is shown, which says more than its beginning. */
+/* Of a long path only the end is shown: the end says more than the beginning. */
 static const char *tail(const char *file, const char **dots)
 {
 	size_t n = strlen(file);
@@ -124,7 +124,7 @@ struct toml_place toml_here(const struct toml_reader *r)
 	return (struct toml_place){ r->line, (int)(r->s - r->line_at) + 1 };
 }
 
-/* --- what stands between ----------------------------------------------------------- */
+/* --- blanks and comments ----------------------------------------------------------- */
 
 void toml_skip_blanks(struct toml_reader *r)
 {
@@ -156,7 +156,7 @@ void toml_skip_lines(struct toml_reader *r)
 	} while (toml_skip_newline(r));
 }
 
-/* Ends the line of a pair or a header: only a comment may follow there. */
+/* Ends the line of a pair or a header: only a comment may follow on the line. */
 static int toml_end_line(struct toml_reader *r)
 {
 	toml_skip_blanks(r);
@@ -196,7 +196,7 @@ static int toml_is_there(struct toml_reader *r, const struct toml_key *key,
 			     key->name.data, e->at.line);
 }
 
-/* A table under a key that is not there. */
+/* Adds a table under a key that does not exist yet. */
 static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 				    const struct toml_key *key, enum toml_made made)
 {
@@ -215,9 +215,10 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 
 /* --- pairs --------------------------------------------------------------------------- */
 
-/* Steps into a part of a dotted key, or opens the table of a header: makes the table, or
- * adds to one.  Both may add to a table that a header below has made.  Dotted keys add to
- * tables of dotted keys too; tables of headers or braces are closed to both. */
+/* Enters the table named by a part of a dotted key, or by the last part of a header, and makes
+ * the table if it is missing. Both may enter a table that was made by the header of a table
+ * below. Dotted keys may also enter tables that dotted keys made. Tables of headers and tables
+ * in braces are closed to both. */
 static struct toml_table *enter_table(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key, enum toml_made made)
 {
@@ -282,8 +283,8 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t)
 
 /* --- headers ------------------------------------------------------------------------- */
 
-/* Steps into a part of a header, but not the last: the table of that name, or the last
- * table of an array. */
+/* Enters the table named by a part of a header that is not the last part: the table of this
+ * name, or the last table of the array of this name. */
 static struct toml_table *step_header(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key)
 {
@@ -330,7 +331,8 @@ static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
 	return item->table;
 }
 
-/* [a.b] or [[a.b]]; the table that it opens, NULL when it is wrong. */
+/* Reads a header, [a.b] or [[a.b]]. Returns the table that the header opens; NULL for a wrong
+ * header. */
 static struct toml_table *toml_read_header(struct toml_reader *r, struct toml_table *t)
 {
 	bool item = r->s[1] == '[';
@@ -392,7 +394,7 @@ int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 
 struct lines {
 	struct toml_reader r;
-	struct toml_text *path; /* of the table, and then of the pair */
+	struct toml_text *path; /* keys of the table, then of the pair */
 	size_t n;
 };
 

@@ -1,9 +1,9 @@
 /*
  * toml - TOML 1.0 text as a tree.
  *
- * The whole of https://toml.io/en/v1.0.0: bytes in, a tree in the caller's
- * arena out, no I/O.  Every key and value knows its place, so that whoever uses
- * the tree can name file, line and column of what is wrong.
+ * The whole of https://toml.io/en/v1.0.0: bytes in, a tree in the caller's arena out, no I/O.
+ * Every key and value has its place, so that a user of the tree can name file, line and column
+ * of a mistake.
  *
  * The parts: toml.c (lines, headers, keys, and their lines in the
  * text), toml_value.c (arrays, inline tables,
@@ -26,19 +26,19 @@ enum toml_kind {
 	TOML_REAL,
 	TOML_BOOL,
 	TOML_TIME, /* a date and time with an offset */
-	TOML_LOCAL_TIME, /* a date and time without one */
+	TOML_LOCAL_TIME, /* a date and time without an offset */
 	TOML_DATE,
 	TOML_CLOCK, /* a time of day */
 	TOML_ARRAY,
 	TOML_TABLE,
 };
 
-/* A place in a file, both numbers from 1; a column counts bytes. */
+/* A place in a file. Lines and columns count from 1; a column counts bytes. */
 struct toml_place {
 	int line, column;
 };
 
-/* UTF-8; a NUL follows the last byte.  Escapes may put further NULs within. */
+/* UTF-8; a NUL follows the last byte. Escapes may put further NULs into the text. */
 struct toml_text {
 	const char *data;
 	size_t len;
@@ -68,11 +68,11 @@ struct toml_entry {
 	struct toml_text key;
 	struct toml_place at;
 	struct toml_value value;
-	struct toml_entry *next; /* as written */
-	struct toml_entry *chain; /* in its bucket */
+	struct toml_entry *next; /* next entry in the order of the file */
+	struct toml_entry *chain; /* next entry in the same bucket */
 };
 
-/* How a table came to be decides what may still be added to it. */
+/* How a table was made. This decides what may still be added to the table. */
 enum toml_made {
 	TOML_MADE_ABOVE, /* by the header of a table below it */
 	TOML_MADE_HEADER,
@@ -86,40 +86,40 @@ struct toml_table {
 	struct toml_entry **buckets; /* NULL while the table is small */
 	size_t n_buckets;
 	enum toml_made made;
-	int depth; /* number of tables and arrays around it */
+	int depth; /* number of tables and arrays around this table */
 };
 
-/* How deep tables and arrays may be nested; deeper ones are refused, so that a tree can
- * be walked by recursion. */
+/* How deep tables and arrays may be nested; a deeper document is refused, so that recursion can
+ * walk any tree. */
 enum { TOML_DEPTH = 100 };
 
-/* Reads a document of `len` bytes; texts are copied.  `file` is its name in
- * faults, which are FAULT_INVALID and begin with `file:line:column: `. */
+/* Reads a document of `len` bytes; texts are copied. `file` is the document's name in faults.
+ * The faults are FAULT_INVALID, and their texts begin with `file:line:column: `. */
 int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 	      struct toml_table **root, struct fault *f);
 
 /* The entry of a table; NULL if there is none. */
 struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len);
 
-/* The value as JSON, which is what op_decode() checks.  No field is a time or without end: an
- * object stands for these, which is then refused. */
+/* The value as JSON, for op_decode() to check. No field of an operation can be a time, infinite
+ * or not a number: such a value becomes an object, which op_decode() refuses. */
 json_t *toml_json(const struct toml_value *v);
 
 /* A header or a pair of a document. */
 struct toml_line {
 	size_t from,
-		to; /* its bytes, with a comment behind it and without its line end */
+		to; /* the bytes of the line, with a comment, without the line's end */
 	bool header;
-	const struct toml_text *path; /* the keys that lead to it from the root */
+	const struct toml_text *path; /* the keys from the root to this line */
 	size_t n;
 };
 
-/* Calls `each` for all of a document that toml_read() has taken. */
+/* Calls `each` for all lines of a document that toml_read() has accepted. */
 int toml_lines(struct arena *a, const char *data, size_t len,
 	       void (*each)(void *arg, const struct toml_line *line), void *arg,
 	       struct fault *f);
 
-/* Says what is wrong at a place of a file, for readers of the tree as well. */
+/* Fills a fault about a place of a file. Users of the tree call this function, too. */
 int toml_refuse(const char *file, struct toml_place at, struct fault *f, const char *fmt,
 		...) __attribute__((format(printf, 4, 5)));
 

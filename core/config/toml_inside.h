@@ -12,7 +12,7 @@ struct toml_reader {
 			  NUL */
 	const char *line_at; /* where the cursor's line begins */
 	int line;
-	int depth; /* of the table or array that is being filled */
+	int depth; /* depth of the table or array that is being filled */
 	struct arena *arena;
 	struct fault *fault;
 };
@@ -30,12 +30,12 @@ struct toml_place toml_here(const struct toml_reader *r);
 #define toml_wrong_at(r, place, ...) \
 	toml_refuse((r)->file, place, (r)->fault, __VA_ARGS__)
 
-/* --- toml.c: what stands between values ------------------------------------------ */
+/* --- toml.c: blanks and line ends ------------------------------------------------ */
 
 void toml_skip_blanks(struct toml_reader *r);
-bool toml_skip_newline(struct toml_reader *r); /* LF or CR LF, if it is there */
-void toml_skip_lines(struct toml_reader *r); /* blanks, newlines, comments */
-/* `KEY = VALUE` into a table; the cursor is at the key. */
+bool toml_skip_newline(struct toml_reader *r); /* skips one LF or CR LF, if any */
+void toml_skip_lines(struct toml_reader *r); /* skips blanks, newlines and comments */
+/* Reads `KEY = VALUE` into a table; the cursor is at the key. */
 int toml_read_pair(struct toml_reader *r, struct toml_table *t);
 
 /* --- values: the cursor is at the first byte, and is left behind the last ---------- */
@@ -43,8 +43,8 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t);
 int toml_read_value(struct toml_reader *r, struct toml_value *v);
 int toml_read_text(struct toml_reader *r, bool lines, struct toml_text *text);
 
-/* Whether the document's bytes are UTF-8 without forbidden control characters;
- * leaves the cursor at the first that is not. */
+/* Whether the document's bytes are UTF-8 without forbidden control characters; leaves the
+ * cursor at the first byte that is wrong. */
 int toml_check_bytes(struct toml_reader *r, size_t len);
 
 /* --- tables -------------------------------------------------------------------------- */

@@ -9,8 +9,8 @@
 
 /* --- bytes ----------------------------------------------------------------------- */
 
-/* Whether a byte may stand in the document: no control character but tab and LF, and a CR
- * only before its LF. */
+/* Whether a byte is allowed in the document. Of control characters only tab and LF are allowed,
+ * and CR before an LF. */
 static bool may_stand(const char *s)
 {
 	unsigned char c = (unsigned char)*s;
@@ -55,7 +55,7 @@ static void put_code(char **out, uint32_t code)
 	}
 }
 
-/* The digits of \u0000 or \U00000000; the cursor is behind the letter. */
+/* Reads the digits of \u0000 or \U00000000; the cursor is behind the letter u or U. */
 static int read_code(struct toml_reader *r, int digits, char **out)
 {
 	uint32_t code = 0;
@@ -73,7 +73,7 @@ static int read_code(struct toml_reader *r, int digits, char **out)
 	return 0;
 }
 
-/* A backslash at the end of a line swallows what is blank behind it. */
+/* Skips a backslash at the end of a line, and all blanks and newlines that follow. */
 static bool skip_line_end(struct toml_reader *r)
 {
 	const char *s = r->s + strspn(r->s, " \t");
@@ -106,7 +106,7 @@ static int read_escape(struct toml_reader *r, bool lines, char **out)
 
 /* --- texts --------------------------------------------------------------------------- */
 
-/* An upper bound of the text's bytes: up to the first place where it may end. */
+/* An upper bound of the text's bytes: up to the first place where the text may end. */
 static size_t room_for(const char *s, char quote, bool lines)
 {
 	const char *p = s;
@@ -117,7 +117,8 @@ static size_t room_for(const char *s, char quote, bool lines)
 		else if (*p == quote && (!lines || (p[1] == quote && p[2] == quote)))
 			break;
 	}
-	return (size_t)(p - s) + 3; /* two quotes may stand before the last three */
+	return (size_t)(p - s) +
+	       3; /* the text may end in two quotes before the last three */
 }
 
 /* Whether the text ends here.  Three quotes in a row end a text of several lines; one or
@@ -191,8 +192,8 @@ static bool is_digit(char c, int base)
 	return d < base;
 }
 
-/* Copies digits without the underscores that may stand between two of them; false when
- * there is no digit, or an underscore elsewhere. */
+/* Copies digits, and leaves out underscores between two digits. False if there is no digit, or
+ * an underscore in another place. */
 static bool toml_number_take_digits(struct toml_reader *r, int base, char **out)
 {
 	if (!is_digit(*r->s, base))
@@ -219,7 +220,7 @@ static int end_integer(struct toml_reader *r, struct toml_value *v, const char *
 	return 0;
 }
 
-/* 0x, 0o, 0b */
+/* Reads a number with the prefix 0x, 0o or 0b. */
 static int read_based(struct toml_reader *r, struct toml_value *v, char *digits)
 {
 	int base = r->s[1] == 'x' ? 16 : r->s[1] == 'o' ? 8 : 2;
@@ -231,7 +232,7 @@ static int read_based(struct toml_reader *r, struct toml_value *v, char *digits)
 	return end_integer(r, v, digits, base);
 }
 
-/* inf and nan; the sign, if any, is in `digits`. */
+/* Reads inf or nan; the sign, if there is one, is in `digits`. */
 static int read_special(struct toml_reader *r, struct toml_value *v, const char *digits)
 {
 	v->kind = TOML_REAL;
@@ -242,7 +243,7 @@ static int read_special(struct toml_reader *r, struct toml_value *v, const char 
 	return 0;
 }
 
-/* Reads a fraction and an exponent, if there are any, which make the number a real. */
+/* Reads a fraction and an exponent, if the number has them. Either makes the number a real. */
 static int read_fraction(struct toml_reader *r, char **out, bool *real)
 {
 	if (*r->s == '.') {
@@ -308,7 +309,7 @@ static int no_time(struct toml_reader *r)
 	return toml_wrong(r, "not a date or time such as 2026-11-21T08:00:00Z");
 }
 
-/* A time of day behind a date: T, or a blank with a digit. */
+/* Whether a time of day follows a date: T follows, or a blank and a digit. */
 static bool toml_time_goes_on(const char *s)
 {
 	return *s == 'T' || *s == 't' || (*s == ' ' && s[1] >= '0' && s[1] <= '9');
@@ -393,7 +394,7 @@ static int read_array(struct toml_reader *r, struct toml_value *v)
 	return 0;
 }
 
-/* Reads an inline table: it is on one line, and has no comma before the closing brace. */
+/* Reads an inline table: the table is on one line, and no comma precedes the closing brace. */
 static int read_braces(struct toml_reader *r, struct toml_value *v)
 {
 	if (toml_value_go_down(r) < 0)

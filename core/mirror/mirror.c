@@ -14,14 +14,14 @@
 #include "core/mirror/mirror_file.h"
 #include "core/mirror/mirror_inside.h"
 
-/* Reads the first line of a cursor's file; false if it is no cursor. */
+/* Reads the first line of a cursor's file; false if the line is no cursor. */
 static bool cursor_parse(struct mirror_cursor *c, const char *text)
 {
 	struct mirror_cursor read = { .stage = STAGE_FOLLOW };
 	char line[128];
 	int stage = 0, n;
 
-	/* The file may still hold the end of a longer line behind a shorter one. */
+	/* Behind a short line, the file may still hold the end of an older, longer line. */
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
 	n = sscanf(line, "%39[0-9a-f].%" SCNd64 " %d %" SCNd64, read.incarnation,
 		   &read.seq, &stage, &read.row);
@@ -50,11 +50,10 @@ static bool cursor_equal(const struct mirror_cursor *a, const struct mirror_curs
 	       a->stage == b->stage && a->row == b->row;
 }
 
-/* Checks that all files of the mirror are there, and brings lost ones
- * back. */
+/* Checks that all files of the mirror are there, and writes lost files again. */
 
 enum {
-	CHECK_ROWS = 256, /* in one slice: about 25 ms */
+	CHECK_ROWS = 256, /* rows in one slice, about 25 ms of work */
 	CHECK_REST_MS = 100, /* between two slices */
 	CHECK_EVERY_MS =
 		600000, /* between two checks, if some folders cannot be watched */
@@ -80,7 +79,7 @@ int mirror_watch(struct mirror *m)
 	return m->losses.fd;
 }
 
-/* Whether files were lost, and the loss is LOST_MS old: an editor may still put them
+/* Whether files were lost, and the loss is LOST_MS old: until then, an editor may put the files
  * back. */
 static bool settled(struct mirror *m, int64_t now)
 {
@@ -135,7 +134,7 @@ static int check_slice(struct mirror *m, int64_t now)
 	return rc;
 }
 
-/* When due, checks some files and restores removed files; files that a person edited
+/* Checks some files if the check is due, and restores removed files; files that a person edited
  * stay.  Negative on failure. */
 static int check_some(struct mirror *m)
 {
@@ -179,10 +178,10 @@ static const char lock_name[] = ".cadre-mirror";
 static const char cursor_name[] = ".cadre-cursor";
 
 enum {
-	SAVE_MS = 1000, /* between two cursors that only passed over mail */
-	SAVE_EVENTS = 2000, /* number of such events after which it is saved too, for a
-			       process that ends soon */
-	RETRY_MS = 100, /* until the lock is asked for again */
+	SAVE_MS = 1000, /* between two writes of a cursor that passed mail only */
+	SAVE_EVENTS = 2000, /* mail events after which it is saved too; for a process
+			       that ends soon */
+	RETRY_MS = 100, /* time until the next try to take the lock */
 };
 
 /* --- lock and cursor ----------------------------------------------------------------- */
@@ -258,8 +257,8 @@ static int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct 
 	return rc < 0 ? rc : 0;
 }
 
-/* The cursor that may be saved: not past an event that INDEX.md, TEAM.md or the messages' page does not show
- * yet. */
+/* The cursor that may be saved. It must not pass an event that INDEX.md, TEAM.md or the page of
+ * messages does not show yet. */
 static struct mirror_cursor safe_cursor(const struct mirror *m)
 {
 	struct mirror_cursor c = m->at;
@@ -293,7 +292,7 @@ int mirror_save(struct mirror *m, bool worth)
 	return 0;
 }
 
-/* Reads the cursor once after the lock was taken, and checks that it fits the state. */
+/* Reads the cursor after the lock was taken, once, and checks that the cursor fits the state. */
 static int mirror_find_place(struct mirror *m, const struct mirror_head_row *head)
 {
 	int rc;
@@ -355,9 +354,9 @@ static void start_over(struct mirror *m)
 	files_forget(&m->show.files);
 }
 
-/* The rows of a slice.  A file costs about 100 µs and each slice two syncs of the file
- * system, so a slice exceeds a small budget rather than sync for a few files; a process
- * that a caller waits for does not. */
+/* The number of rows in a slice. A file costs about 100 µs, and each slice costs two syncs of
+ * the file system. So a slice rather exceeds a small budget than syncs for a few files. If a
+ * caller waits for the process (`direct`), slices are smaller. */
 static int64_t batch_of(const struct mirror *m, int64_t budget_ms)
 {
 	int64_t n = budget_ms * (m->direct ? 8 : 40);
@@ -486,8 +485,8 @@ int mirror_catch_up_telling(const struct home *home, struct store *store,
 			break;
 		}
 		drop_lock(m);
-		/* Events that others committed while we held the lock are ours to show:
-		 * the others found it taken, and left them to us. */
+		/* We must also show events that others committed while we held the lock: the
+		 * others found the lock taken, and left their events to us. */
 		rc = is_behind(m);
 	} while (rc > 0 && clock_steady_ms() < end);
 	if (aside)
@@ -504,8 +503,8 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 
 /* --- for doctor and cleaning ---------------------------------------------------------------------- */
 
-/* Counts the events behind the place in the cursor's file: 1, 0 where there is none or it begins
- * anew, negative. */
+/* Counts the events behind the place in the cursor's file: 1; 0 if there is no cursor or
+ * everything is to be shown anew; or negative. */
 static int mirror_read_lag(const struct home *home, struct store *store,
 			   struct mirror_lag_row *lag, struct fault *f)
 {
@@ -554,16 +553,17 @@ int64_t mirror_cursor(const struct home *home, const char *incarnation)
 	return strcmp(c.incarnation, incarnation) == 0 ? c.seq : 0;
 }
 
-/* Finds out which team a folder belongs to, and has it moved where it is due. */
+/* Finds the team to which a folder belongs, and lets the mirror move the folder to its due
+ * place. */
 
 enum {
 	SETTLE_MS = 10000,
 	STEP_MS = 50,
-	LOOK_MS = 5, /* between two looks at what another process does */
-	HEAD = 1024, /* bytes of TEAM.md that tell its row */
+	LOOK_MS = 5, /* between two checks of another process's work */
+	HEAD = 1024, /* first bytes of TEAM.md, which hold the team's row */
 };
 
-/* --- whose a folder is ------------------------------------------------------------- */
+/* --- the team of a folder ---------------------------------------------------------- */
 
 static int64_t folder_row(const void *self, const char *name, struct fault *f)
 {
@@ -572,7 +572,7 @@ static int64_t folder_row(const void *self, const char *name, struct fault *f)
 	char path[FILES_PATH], head[HEAD];
 	ssize_t n = 0;
 
-	(void)f; /* a page that cannot be read says nothing; the mirror writes it anew */
+	(void)f; /* not a failure: the mirror writes an unreadable page anew */
 	snprintf(path, sizeof(path), "teams/%.64s/TEAM.md", name);
 	if (root >= 0) {
 		fd = files_open_below(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -585,16 +585,16 @@ static int64_t folder_row(const void *self, const char *name, struct fault *f)
 	return n > 0 ? page_number(head, (size_t)n, "row: ") : 0;
 }
 
-/* --- bringing it up to date -------------------------------------------------------- */
+/* --- bringing a folder up to date -------------------------------------------------- */
 
 struct wish {
 	const struct home *home;
 	struct store *store;
 	const char *name;
-	int64_t team; /* 0: none */
+	int64_t team; /* 0: no team */
 };
 
-/* Whether the mirror has read all changes of teams: 1, 0, negative. */
+/* Whether the mirror has read all changes of teams: 1, 0, or negative. */
 static int is_followed(const void *self, struct store *store, struct fault *f)
 {
 	struct mirror_lag_row lag;
@@ -603,8 +603,8 @@ static int is_followed(const void *self, struct store *store, struct fault *f)
 	return rc > 0 ? lag.folders == 0 : rc;
 }
 
-/* Whether the process that mirrors has done all that was to be done, as far as others can
- * see: 1, 0, negative. */
+/* Whether the process that mirrors has done its work on the folder, as far as other processes
+ * can see: 1, 0, or negative. */
 static int mirror_own_is_done(const struct wish *w, struct fault *f)
 {
 	if (folder_row(w->home, w->name, f) == w->team)
@@ -612,8 +612,8 @@ static int mirror_own_is_done(const struct wish *w, struct fault *f)
 	return is_followed(w->home, w->store, f);
 }
 
-/* Ends a step of this process: the team's page is written anew where a person took it away
- * or wrote into it. */
+/* Ends a step of this process: the team's page is written anew if a person removed or edited
+ * the page. */
 static int own_finish(const struct wish *w, struct mirror *m)
 {
 	int rc = w->team ? show_team(&m->show, w->team) : 0;
@@ -624,8 +624,8 @@ static int own_finish(const struct wish *w, struct mirror *m)
 	return rc < 0 ? rc : mirror_finish_summaries(m);
 }
 
-/* Takes a step of the mirror; if another process mirrors, looks whether that process has
- * done the work.  1 when the work is done, 0, or negative. */
+/* Takes a step of the mirror; if another process mirrors, looks whether that process has done
+ * the work. 1 if the work is done, else 0, or negative. */
 static int try_settle(const struct wish *w, struct mirror *m, struct fault *f)
 {
 	bool more = false;

@@ -1,9 +1,10 @@
 /*
  * mirror_edit - texts that somebody saved as files of cards, until the cards are shown again.
  *
- * Texts that nobody wrote, as older ones that were copied back, are no edits: they are replaced
- * by the next step.  Files that the mirror has just placed itself are looked at in the same way,
- * and so are those that are being written: they stay until that is done, and are looked at again.
+ * A text that no person wrote, such as an older file that was copied back, is no edit: the next
+ * step replaces the text. Two other kinds of files are checked in the same way: files that the
+ * mirror itself has just placed, and files that somebody is still writing. A file that is being
+ * written stays, and is checked again when the writing is done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static void *grown(void *items, int n, int *room, size_t size)
 
 /* --- folders -------------------------------------------------------------------- */
 
-/* The first place whose wd is not below this one. */
+/* The index of the first place with a wd of at least `wd`. */
 static int mirror_losses_find_place(const struct losses *l, int wd)
 {
 	int low = 0, high = l->n_places;
@@ -87,7 +88,7 @@ static void mirror_losses_add(struct losses *l, const char *path, int fd, uint32
 		l->partial = true;
 }
 
-/* "teams/TEAM/cards" */
+/* Whether the path is "teams/TEAM/cards". */
 static bool holds_cards(const char *path)
 {
 	const char *last = strrchr(path, '/');
@@ -131,8 +132,8 @@ static void lost(struct losses *l, const char *team)
 	snprintf(l->teams[l->n_teams++], LOSSES_TEAM, "%s", team);
 }
 
-/* Whether a name could be a file of the mirror's: editors make temporary files beside
- * these. */
+/* Whether a name could be that of a file of the mirror. Editors make temporary files beside
+ * these files. */
 static bool may_be_ours(const struct losses_place *place, const struct inotify_event *e)
 {
 	const char *dot = strrchr(e->name, '.');
@@ -145,14 +146,14 @@ static bool may_be_ours(const struct losses_place *place, const struct inotify_e
 
 enum {
 	EDITS_MOST = 1000
-}; /* saved files noted; after more, the mirror checks every file */
+}; /* most saved files noted; if more were saved, the mirror checks every file */
 
 void losses_edited(struct losses *l, const char *folder, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	char path[LOSSES_PATH];
 
-	/* A card's file has one dot in its name, and the file of a conflict has more. */
+	/* A card's file has one dot in its name, and the file of a conflict has more dots. */
 	if (!holds_cards(folder) || name[0] == '.' || !dot || strcmp(dot, ".json") != 0 ||
 	    strchr(name, '.') != dot)
 		return;
@@ -208,7 +209,7 @@ static void notice(struct losses *l, const struct inotify_event *e)
 		 e->name);
 	if (e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) {
 		losses_edited(l, place->path, e->name);
-	} else if (e->mask & IN_CREATE) { /* a file that is made is written yet */
+	} else if (e->mask & IN_CREATE) { /* a new file is still to be written */
 		if (fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    !S_ISREG(st.st_mode))
 			losses_edited(l, place->path, e->name);
@@ -274,7 +275,8 @@ void losses_close(struct losses *l)
 	*l = (struct losses){ .fd = -1 };
 }
 
-/* Takes "teams/TEAM/cards/AGENT.json" apart; a conflict's file has a dot in its name. */
+/* Splits "teams/TEAM/cards/AGENT.json" into its parts. False for a file of a conflict, which
+ * has a dot in its name. */
 static bool name_parts(struct mirror_edit *e)
 {
 	if (sscanf(e->path, "teams/%71[^/]/cards/%71[^/.].json", e->team, e->agent) != 2)
@@ -297,8 +299,8 @@ static bool mirror_edit_refuse_unread(struct mirror_edit *e, const char *why)
 	return true;
 }
 
-/* Reads the file of an edit: whether there is anything to do.  An edit that is no file, is too
- * large or is no text is refused unread. */
+/* Reads the file of an edit: returns whether the edit needs work. Something that is no file, is
+ * too large or is no text is refused unread. */
 static bool read_edit(struct mirror *m, struct mirror_edit *e)
 {
 	struct fault f = { 0 };
@@ -314,7 +316,8 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 		return true;
 	if (files_read(&m->show.files, e->folder, e->name, &e->text, &f) <= 0)
 		return false;
-	/* A size asked for before the file was read may be that of the half written by then. */
+	/* The size is checked after the file was read: an earlier size may be that of a half
+	 * written file. */
 	if (e->text.len > FILES_TEXT)
 		return mirror_edit_refuse_unread(e, "it is larger than a card may be");
 	e->own = !files_is_edit(&e->text);
@@ -361,13 +364,13 @@ void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit)
 		files_unexpect(&m->show.files, &edit->text);
 	if (edit->code == FAULT_UNAVAILABLE ||
 	    (!edit->agent_row && edit->code != FAULT_NOT_FOUND)) {
-		mirror_edit_free(edit); /* the file stays until it is looked at again */
+		mirror_edit_free(edit); /* the file stays until it is checked again */
 		return;
 	}
 	add_judged(m, edit);
 }
 
-/* Whether the file still holds the text; if not, somebody saved another one meanwhile. */
+/* Whether the file still holds the text; if not, somebody saved another text meanwhile. */
 static bool is_in_place(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
@@ -378,7 +381,7 @@ static bool is_in_place(struct mirror *m, const struct mirror_edit *e)
 	       memcmp(fs->old.data, e->text.data, e->text.len) == 0;
 }
 
-/* Keeps a refused text that somebody has saved another one over meanwhile. */
+/* Keeps a refused text that somebody has overwritten with another text meanwhile. */
 static int keep_refused(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
@@ -410,8 +413,8 @@ static int mirror_edit_find_agent(struct mirror *m, const struct mirror_edit *e,
 	return rc;
 }
 
-/* Puts the card that somebody wrote for an agent that there is not out of the place of the next
- * one's. */
+/* Moves aside a card that somebody wrote for an agent that does not exist: the place is for the
+ * card of a later agent of this name. */
 static int put_aside(struct mirror *m, const struct mirror_edit *e)
 {
 	int64_t agent;
@@ -424,7 +427,8 @@ static int put_aside(struct mirror *m, const struct mirror_edit *e)
 	return files_set_aside(&m->show.files, e->folder, e->name, &m->show.call.fault);
 }
 
-/* Removes the card of an agent that there is not; an empty file of that name is a person's. */
+/* Removes the card of an agent that does not exist; an empty file of this name belongs to a
+ * person. */
 static int drop_own(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
@@ -437,7 +441,7 @@ static int drop_own(struct mirror *m, const struct mirror_edit *e)
 		       : rc;
 }
 
-/* Whether the file holds nobody's text yet; somebody's is looked at as any edit. */
+/* Whether the file still holds no person's text. A person's text is handled as any edit. */
 static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
@@ -445,7 +449,7 @@ static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 	struct stat st;
 
 	if (fstatat(fs->root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false; /* which is a loss */
+		return false; /* handled as a lost file */
 	if (S_ISREG(st.st_mode) && !files_open_elsewhere(fs, e->folder, e->name) &&
 	    files_read(fs, e->folder, e->name, &fs->old, &f) > 0 &&
 	    !files_is_edit(&fs->old))
@@ -454,7 +458,7 @@ static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 	return false;
 }
 
-/* Has the card of a file that holds nobody's text shown. */
+/* Has the mirror show a card again if its file holds no person's text. */
 static int replace_own(struct mirror *m, const struct mirror_edit *e, struct ids *own)
 {
 	int64_t agent;
@@ -470,7 +474,7 @@ static int replace_own(struct mirror *m, const struct mirror_edit *e, struct ids
 	return rc;
 }
 
-/* Shows the cards of files that hold nobody's text, if that is not the newest. */
+/* Shows the cards again whose files hold no person's text and are out of date. */
 static int show_over_own(struct mirror *m)
 {
 	struct files *fs = &m->show.files;

@@ -43,7 +43,7 @@ int files_open_below(int root, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Opens one folder of a path below `dir`, made if it is not there. */
+/* Opens one folder of a path below `dir`, and makes the folder if it is missing. */
 static int mirror_file_step_into(struct files *fs, int dir, const char *name)
 {
 	for (int tries = 0; tries < 4; tries++) {
@@ -116,8 +116,8 @@ int files_folder(struct files *fs, const char *path, bool make)
 
 /* --- reading and writing ----------------------------------------------------------- */
 
-/* The bytes of an open file, of one over FILES_TEXT not all, but more than that: 0 or -1 with
- * errno. */
+/* Reads the bytes of an open file: 0, or -1 with errno. Of a file over FILES_TEXT only a part
+ * is read, but more than FILES_TEXT bytes. */
 static int files_read_whole(int fd, struct text *out)
 {
 	char piece[16384];
@@ -134,7 +134,7 @@ static int files_read_whole(int fd, struct text *out)
 	return 0;
 }
 
-/* Reads a regular file: 1, 0 if there is none that can be read, -1. */
+/* Reads a regular file: 1, 0 if no readable file has this name, or -1. */
 static int read_at(int dir, const char *name, struct text *out)
 {
 	int fd = files_open_below(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -235,7 +235,7 @@ int files_list(struct files *fs, const char *folder,
 
 /* --- whole folders ------------------------------------------------------------------------- */
 
-/* The folder that holds `path`, and its name there. */
+/* The folder that holds `path`; `*name`: the last part of the path. */
 static int parent_of(struct files *fs, const char *path, bool make, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -377,21 +377,20 @@ void files_close(struct files *fs)
 	*fs = (struct files){ 0 };
 }
 
-/* Brings contents into their places, and settles the files that they
- * replace. */
+/* Moves new contents into their places, and settles the files that were replaced. */
 
 enum {
-	FEW = 8, /* so many files are synced one by one, more by syncfs() */
+	FEW = 8, /* up to this number, files are synced one by one; more by syncfs() */
 	NEW_NAME = 32,
 	STAGE_NAME = 340,
 };
 
-/* A content that waits in the stage. */
+/* A new content that is in the stage and not placed yet. */
 struct staged {
 	char name[NEW_NAME]; /* file name in the stage */
 	char folder[FILES_PATH];
 	char file[128];
-	bool replaces; /* there was a file in its place when it was written */
+	bool replaces; /* a file was in the place when the content was staged */
 };
 
 /* --- the stage ------------------------------------------------------------------------ */
@@ -436,7 +435,7 @@ bool files_is_edit(const struct text *file)
 	return file->len > 0 && !page_sealed(file->data, file->len);
 }
 
-/* The index of an edit among the expected edits; FILES_EXPECTED: not expected. */
+/* The index of an edit among the expected edits; FILES_EXPECTED if the edit is not expected. */
 static size_t find_expected(const struct files *fs, const struct text *file)
 {
 	uint64_t hash = hash_more(HASH_EMPTY, file->data, file->len);
@@ -478,9 +477,9 @@ void files_unexpect(struct files *fs, const struct text *file)
 		fs->expected[i] = 0;
 }
 
-/* Looks at a file that came out of its place: 0 if it is the mirror's own (or empty) and
- * may go, 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
- * be overwritten. */
+/* Checks a file that was replaced. Returns 0 if the file is the mirror's own (or empty) and may
+ * be removed, 1 if it must be kept, 2 if somebody is still writing it, or -1. *spare: whether
+ * the file may be overwritten. */
 static int mirror_stage_look_at(struct files *fs, const char *staged, bool *spare)
 {
 	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -493,12 +492,12 @@ static int mirror_stage_look_at(struct files *fs, const char *staged, bool *spar
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		holder = file_holder(fd);
 		if (holder == FILE_WRITTEN)
-			rc = 2; /* the writer's text may yet come */
+			rc = 2; /* the writer may still add text */
 		else if (files_read_whole(fd, &fs->old) < 0)
 			rc = -1;
 		else if (!files_edited(fs, &fs->old))
 			rc = 0;
-		/* A spare file has no other name, and is as private as a new one. */
+		/* A spare file has no other name, and is as private as a new file. */
 		*spare = rc == 0 && holder == FILE_FREE && st.st_nlink == 1 &&
 			 (st.st_mode & 07777) == 0600;
 	}
@@ -511,9 +510,9 @@ static void new_as(char out[NEW_NAME], uint64_t serial)
 	snprintf(out, NEW_NAME, "new~%016" PRIx64, serial);
 }
 
-/* Keeps a replaced file to be overwritten by a later content: making and removing inodes
- * is most of the cost of a mirror under load.  Its name says that it may be dropped after
- * a crash; that name must be on the disk before the file is overwritten. */
+/* Keeps a replaced file, so that a later content overwrites it: under load, making and removing
+ * inodes is most of the mirror's cost. The file's new name says that the file may be dropped
+ * after a crash. This name must be on the disk before the file is overwritten. */
 static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spare)
 {
 	char name[NEW_NAME];
@@ -527,7 +526,7 @@ static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spa
 	return 0;
 }
 
-/* Frees the files that were set aside: their new names are on the disk. */
+/* Allows the files that were set aside to be overwritten: their new names are now on the disk. */
 static void free_spares(struct files *fs)
 {
 	while (fs->n_freed)
@@ -545,7 +544,7 @@ void files_drop_spares(struct files *fs)
 	}
 }
 
-/* Settles the file `staged`, which came out of FOLDER/FILE. */
+/* Settles the file `staged`, which was replaced at FOLDER/FILE. */
 static int mirror_stage_settle(struct files *fs, const char *staged, const char *folder,
 			       const char *file)
 {
@@ -562,8 +561,8 @@ static int mirror_stage_settle(struct files *fs, const char *staged, const char 
 	return dir < 0 ? -1 : files_keep(fs, fs->stage, staged, dir, file);
 }
 
-/* A name in the stage.  `old`: a whole file, which came out of a place or is about to go
- * in; any other is still being written, and is dropped after a crash. */
+/* A name in the stage. `old`: the file is whole, and was replaced or is about to be placed. Any
+ * other file is still being written, and is dropped after a crash. */
 static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
 		     const char *file)
 {
@@ -671,7 +670,7 @@ static int mirror_stage_place(struct files *fs, struct staged *s)
 		if (errno != EEXIST)
 			return -1;
 	}
-	/* From here on the file's name says that it is whole. */
+	/* From here on, the file's name marks the file as whole. */
 	stage_as(old, fs->serial++, s->folder, s->file);
 	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
 		return -1;
@@ -679,7 +678,7 @@ static int mirror_stage_place(struct files *fs, struct staged *s)
 	return rc > 0 ? mirror_stage_settle(fs, old, s->folder, s->file) : rc;
 }
 
-/* Moves a removed file to the attic, under the path that it had: 0 or -1. */
+/* Moves a removed file to the attic, under its old path: 0 or -1. */
 static int keep_away(struct files *fs, const char *staged, const char *folder,
 		     const char *file)
 {
@@ -714,7 +713,7 @@ int files_drop(struct files *fs, const char *folder, const char *name, struct fa
 		       : 0;
 }
 
-/* The folders of a few placed files, one by one. */
+/* Syncs the folders of a few placed files, one by one. */
 static int sync_folders(struct files *fs)
 {
 	if (fs->n_freed && fsync(fs->stage) < 0)

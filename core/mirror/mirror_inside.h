@@ -1,5 +1,5 @@
 /*
- * mirror_inside - the mirror's own state, shared by its turns and their steps.
+ * mirror_inside - the mirror's own state, shared by the files of the mirror.
  */
 #ifndef CORE_MIRROR_MIRROR_INSIDE_H
 #define CORE_MIRROR_MIRROR_INSIDE_H
@@ -45,43 +45,43 @@ struct mirror {
 	struct mirror_show show;
 	struct mirror_mail mail;
 	int lock; /* descriptor */
-	bool locked, known; /* whether it holds the lock; whether `at` was read from
-			       the file */
-	bool direct; /* for a process that ends soon: no work is put off */
+	bool locked, known; /* it holds the lock; `at` was read */
+	bool direct; /* for a process that ends soon: does all work at once */
 	int64_t batch; /* rows or relevant events in one slice */
 	struct mirror_cursor at, saved; /* the place that files show; the place in the
 					   cursor's file */
 	struct ids stale; /* teams whose summary does not yet show ... */
-	int64_t stale_after; /* ... events behind this one, as do the pages of mail.days */
+	int64_t stale_after; /* ... events behind this one, nor do pages of mail.days */
 	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
 	struct losses losses; /* of a host; losses.fd is -1 in other processes */
 	bool watching;
-	struct mirror_edit *judged; /* texts of cards whose agents are to be shown again */
+	struct mirror_edit *judged; /* texts of cards whose agents are to be shown
+				       again */
 	struct mirror_cursor check; /* place of the check of all files; STAGE_FOLLOW:
 				       no check runs */
 	int64_t check_at, lost_at; /* monotonic ms: the check's next slice; when a file
 				      was lost, or 0 */
 };
 
-/* Writes the cursor.  `worth`: files were written, so it is worth a write at once: from
- * the older place they would all be compared again.  0 or negative. */
+/* Writes the cursor. `worth`: files were written, so the cursor should be written at once. With
+ * the older cursor, a new process would compare all these files again. 0 or negative. */
 int mirror_save(struct mirror *m, bool worth);
 
-/* Shows a slice of everything from `at` on, and moves `at` to where it ended; after the
- * last slice it is at STAGE_FOLLOW.  0 or negative. */
+/* Shows a slice of everything from `at` on, and moves `at` to the end of the slice. After the
+ * last slice, `at` is at STAGE_FOLLOW. 0 or negative. */
 int slice_pass(struct mirror *m, struct mirror_cursor *at);
 
-/* Shows a slice of everything and moves the cursor.  1: more is to do, 0, negative. */
+/* Shows a slice of everything and moves the cursor. 1 if more is to do, else 0, or negative. */
 int slice_everything(struct mirror *m);
 
-/* Shows a slice of the log: 1 if there is more of it, 0, negative. */
+/* Shows a slice of the log: 1 if more of the log is to be shown, else 0, or negative. */
 int slice_log(struct mirror *m, int64_t newest);
 
 /* Whether a summary or a page of messages does not show all events up to `at`. */
 bool slice_owes(const struct mirror *m);
 
-/* Writes the summaries and pages of messages that are out of date, and places all that is staged.
- * 1: more is to do, 0, negative. */
+/* Writes the summaries and pages of messages that are out of date, and places all that is
+ * staged. 1 if more is to do, else 0, or negative. */
 int slice_finish(struct mirror *m);
 
 /* Shows the cards whose files somebody wrote: 0 or negative. */

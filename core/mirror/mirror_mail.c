@@ -7,12 +7,12 @@
 #include "core/mirror/mirror_file.h"
 
 enum {
-	PAGE_BYTES = 262144, /* of a page, after which the next one begins */
-	PAGES = 16, /* pages that a turn stages */
-	GAPS = 16, /* missing pages in a row, behind which no page is looked for */
+	PAGE_BYTES = 262144, /* size of a page at which the next page begins */
+	PAGES = 16, /* most pages that a turn stages */
+	GAPS = 16, /* missing pages in a row after which the search ends */
 	CHUNK = 64, /* messages in memory at once */
-	DAY_BITS = 20, /* of the number of a day */
-	SLACK_MS = 3600000, /* a clock may have been set back by so much */
+	DAY_BITS = 20, /* bits of the number of a day */
+	SLACK_MS = 3600000, /* the most by which a clock may have been set back */
 };
 
 typedef struct mirror_mail_next_row head_row; /* number, team and time */
@@ -25,18 +25,20 @@ struct mail_sheet {
 	struct mirror_show *show;
 	int64_t team, day;
 	char team_name[65], folder[FILES_PATH], date[11], file[32];
-	int pages; /* number of the newest one that is there */
-	int number; /* of the page in mail->body */
-	int64_t first, last, last_at; /* its first and last message; 0: none */
-	bool bounded; /* the page takes all messages that come */
+	int pages; /* number of the newest page */
+	int number; /* number of the page in mail->body */
+	int64_t first, last, last_at; /* the page's first and last message; 0: no
+					 message */
+	bool bounded; /* the page takes all further messages, however long it grows */
 	bool changed; /* messages were added to the page */
-	size_t most; /* staged files, after which the turn ends */
+	size_t most; /* number of staged files at which the turn ends */
 	const struct mirror_mail_row *redacted;
 };
 
 /* --- which messages ---------------------------------------------------------------- */
 
-/* Finds the first message from a time on, provided that numbers are in order of time. */
+/* Finds the first message from a time on, if the numbers of messages are in the order of their
+ * times. */
 static int mail_first_from(struct call *call, int64_t at, int64_t *id)
 {
 	struct mirror_mail_ends_row ends;
@@ -63,7 +65,8 @@ static int mail_first_from(struct call *call, int64_t at, int64_t *id)
 	return 0;
 }
 
-/* Raises sheet->last and lowers `*upto` to the ends of the day, which are no messages of it. */
+/* Narrows the range of messages to the day: raises sheet->last to the last message before the
+ * day, and lowers `*upto` to the last message that may be of the day. */
 static int mail_find_ends(struct mail_sheet *sh, int64_t *upto)
 {
 	const int64_t from = sh->day * DAY_MS, end = from + DAY_MS + SLACK_MS;
@@ -120,7 +123,7 @@ static int mail_put_page(struct mail_sheet *sh, const char *file)
 				    &s->call.fault);
 }
 
-/* Takes the file that was just read into mail->body: whether the mirror wrote it. */
+/* Takes the file that was just read into mail->body. Returns whether the mirror wrote the file. */
 static bool mail_take_page(struct mail_sheet *sh)
 {
 	const struct text *old = &sh->show->files.old;
@@ -136,8 +139,8 @@ static bool mail_take_page(struct mail_sheet *sh)
 	return true;
 }
 
-/* Whether the state has not had the last message of the page, since an older state was restored:
- * 1, 0, negative.  Cleaning takes messages away, but never the newest. */
+/* Whether the state has never had the last message of the page: 1, 0, or negative. This is so
+ * after an older state was restored. Cleaning deletes messages, but never the newest. */
 static int mail_is_strange(struct mail_sheet *sh)
 {
 	head_row row;
@@ -152,7 +155,8 @@ static int mail_is_strange(struct mail_sheet *sh)
 	return row.id == sh->last && (row.team != sh->team || row.at != sh->last_at);
 }
 
-/* Reads a page: 1, 0 if it is missing, a person's, or of another state, negative. */
+/* Reads a page: 1; 0 if the page is missing, was edited by a person or is of another state; or
+ * negative. */
 static int mail_read_page(struct mail_sheet *sh, int number)
 {
 	struct mirror_show *s = sh->show;
@@ -165,13 +169,12 @@ static int mail_read_page(struct mail_sheet *sh, int number)
 	if ((rc = mail_is_strange(sh)) == 0)
 		return 1;
 	sh->last = 0;
-	if (rc > 0 &&
-	    !sh->mail->check) /* no other place has the messages that are lost */
+	if (rc > 0 && !sh->mail->check) /* no other place has the lost messages */
 		rc = files_set_aside(&s->files, sh->folder, sh->file, &s->call.fault);
 	return rc < 0 ? rc : 0;
 }
 
-/* Adds a message to the page, or to the next one where that is full. */
+/* Adds a message to the page, or to the next page if this page is full. */
 static int mail_add(struct mail_sheet *sh, const struct mirror_mail_row *row)
 {
 	struct mirror_mail *m = sh->mail;
@@ -222,7 +225,7 @@ static int mail_fill(struct mail_sheet *sh, int64_t upto)
 
 /* --- days ------------------------------------------------------------------------ */
 
-/* Adds new messages behind the newest page that can be gone on from. */
+/* Adds new messages behind the newest page that can be continued. */
 static int mail_go_on(struct mail_sheet *sh)
 {
 	int number = sh->pages, rc = 0;
@@ -259,8 +262,8 @@ static int mail_bring_back(struct mail_sheet *sh, int number)
 	return rc;
 }
 
-/* Finds the team's name and folder, and counts the pages: 1, or 0 if the team has no folder
- * (any more).  A destroyed team (`ended`) keeps its folder until that is archived. */
+/* Finds the team's name and folder, and counts the pages: 1, or 0 if the team has no folder, or
+ * no longer. A destroyed team (`ended`) keeps its folder until the folder is archived. */
 static int mail_find_pages(struct mail_sheet *sh, bool ended)
 {
 	struct mirror_team_row team;
@@ -291,7 +294,7 @@ static int mail_find_pages(struct mail_sheet *sh, bool ended)
 	return 1;
 }
 
-/* A day of a team as one number. */
+/* Combines a team and a day into one number. */
 static int64_t mail_day(const head_row *head)
 {
 	return head->team << DAY_BITS | head->at / DAY_MS;
@@ -313,7 +316,7 @@ int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *mess
 	return rc;
 }
 
-/* Shows each day; `whole`: pages that are missing, too.  1 if some are not finished. */
+/* Shows each day; `whole`: also writes missing pages. 1 if some days are not finished. */
 static int mail_show_days(struct mirror_mail *m, struct mirror_show *s,
 			  const struct ids *days, bool ended, bool whole)
 {
@@ -382,8 +385,8 @@ void mail_release(struct mirror_mail *m)
 
 /* --- redaction ------------------------------------------------------------------- */
 
-/* Puts the text that the row has now in the place of each quotation below the message's heading in
- * mail->body: whether that changes anything. */
+/* Replaces each quotation below the message's heading in mail->body with the text that the row
+ * has now. Returns whether this changes anything. */
 static bool mail_rewrite(struct mail_sheet *sh)
 {
 	struct text *body = &sh->mail->body, out = { 0 };
@@ -419,7 +422,7 @@ static bool mail_rewrite(struct mail_sheet *sh)
 	return changed;
 }
 
-/* Takes the text out of a file of the day, be that a page or a person's. */
+/* Removes the text from a file of the day, which may be a page or a person's file. */
 static int mail_redact_file(void *with, const char *name)
 {
 	struct mail_sheet *sh = with;
@@ -441,8 +444,8 @@ static int mail_redact_file(void *with, const char *name)
 	return rc < 0 ? rc : 0;
 }
 
-/* A file that a person changes meanwhile is kept beside the new one, so that all are looked at
- * again until none is changed. */
+/* A file that a person changes meanwhile is kept beside the new file. So all files are checked
+ * again until no file changes. */
 static int mail_redact_one(struct mail_sheet *sh)
 {
 	struct files *fs = &sh->show->files;

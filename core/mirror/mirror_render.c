@@ -24,7 +24,7 @@ static const char *mirror_render_word(const struct record *r, const char *field,
 	return choice->name ? choice->name : "?";
 }
 
-/* A YAML string is one of JSON. */
+/* Appends a text as a YAML string: a JSON string is a valid YAML string. */
 static void mirror_render_add_quoted(struct text *t, const char *s)
 {
 	struct text json = { 0 };
@@ -52,7 +52,7 @@ static void add_time(struct text *t, const char *key, int64_t ms)
 	mirror_render_add_key(t, key, at);
 }
 
-/* Appends a text on one line: newlines and the like become spaces. */
+/* Appends a text on one line: newlines and similar characters become spaces. */
 static void mirror_render_add_line(struct text *t, const char *s)
 {
 	size_t from = t->len;
@@ -93,7 +93,7 @@ static bool mirror_render_is_section(const char *line, size_t len)
 	return false;
 }
 
-/* Somebody's text, each line after the first behind `indent`. */
+/* Appends somebody's text, with `indent` before each line but the first. */
 static void mirror_render_add_prose(struct text *t, const char *s, const char *indent)
 {
 	for (bool first = true; *s; first = false) {
@@ -235,7 +235,7 @@ void render_card(const struct agent_view *v, struct page *p)
 
 /* --- teams ------------------------------------------------------------------------ */
 
-/* Links to the team above and to those below. */
+/* Adds links to the parent team and to the child teams. */
 static void add_kin(struct text *t, const struct team_view *v)
 {
 	const char *parent = v->row.parent_name;
@@ -248,7 +248,8 @@ static void add_kin(struct text *t, const struct team_view *v)
 			  i + 1 == v->n_below ? ".\n\n" : "");
 }
 
-/* A limit on time or messages comes without what is used of it, which changes all the time. */
+/* For a limit on time or messages, the page does not show how much is used, since this changes
+ * all the time. */
 static void add_budgets(struct text *t, const struct team_view *v)
 {
 	if (v->n_budgets)
@@ -466,7 +467,7 @@ const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena 
 
 /* --- rows --------------------------------------------------------------------- */
 
-/* All statements over a list have the ids as their only parameter. */
+/* All statements over a list have a list of ids as their only parameter. */
 _Static_assert(sizeof(struct sql_mirror_tasks_in) == sizeof(char *), "ids only");
 _Static_assert(sizeof(struct sql_mirror_deps_in) == sizeof(char *), "ids only");
 _Static_assert(sizeof(struct sql_mirror_tags_in) == sizeof(char *), "ids only");
@@ -557,7 +558,8 @@ int view_tasks(struct call *call, const char *ids, struct task_view **out, size_
 	return 0;
 }
 
-/* A card shows where a member's door is only as long as its policy lets teammates come. */
+/* A card shows the address of a member's door only while the policy lets teammates use the
+ * door. */
 static int hide_shut_door(struct call *call, struct mirror_agents_row *row)
 {
 	bool open = true;

@@ -1,11 +1,11 @@
 /*
  * mirror_render - rows as the text that people read.
  *
- * Pure: a view in, a page out, the same bytes for the same rows.  Strings in
- * the frontmatter are always quoted; a line of somebody's text that would read
- * as a section of its own gets a backslash before it.  A printed file must not control
- * the reader's terminal: control characters and marks of direction are question marks in
- * a file, and escaped in frontmatter and JSON.  The state keeps the original characters.
+ * Pure functions: they take a view and make a page, the same bytes for the same rows. Strings
+ * in the frontmatter are always quoted. A line of somebody's text that would read as a section
+ * of the page gets a backslash before it. A printed file must not control the reader's
+ * terminal: in a file, control characters and marks of direction become question marks, and in
+ * frontmatter and JSON they are escaped. The state keeps the original characters.
  */
 #ifndef CORE_MIRROR_MIRROR_RENDER_H
 #define CORE_MIRROR_MIRROR_RENDER_H
@@ -17,9 +17,9 @@
  * The rows that each file of the mirror shows, gathered from their
  * tables.
  *
- * Lists are read with one query per table; all of it lives in the call's
- * arena.  The caller has begun a read transaction on the call's store.
- * The names of files are made here too, so that all agree on them.
+ * Lists are read with one query per table; all rows are in the call's arena. The caller has
+ * begun a read transaction on the call's store. The names of files are made here too, so that
+ * all users make the same names.
  */
 
 enum { INDEX_ROWS = 1000 }; /* of each status in INDEX.md */
@@ -59,8 +59,8 @@ struct board_view {
 	size_t n_tasks[N_TASK_STATES]; /* at most INDEX_ROWS each */
 };
 
-/* Reads the rows of a list, into the call's arena: `ids` is a JSON array of row ids, of
- * which those without a row are left out.  0 or negative. */
+/* Reads the rows of a list, into the call's arena: `ids` is a JSON array of row ids; ids
+ * without a row are left out. 0 or negative. */
 int view_tasks(struct call *call, const char *ids, struct task_view **out, size_t *n);
 int view_agents(struct call *call, const char *ids, struct agent_view **out, size_t *n);
 
@@ -80,17 +80,16 @@ void ids_release(struct ids *ids);
 /* The `n` ids from index `from` on, as a JSON array in the arena. */
 const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena *a);
 
-/* "{id}-{slug}.md", safe as a file's name whatever the slug holds. */
+/* Writes "{id}-{slug}.md", a safe name of a file for any slug. */
 void task_file_name(int64_t number, const char *slug, char out[128]);
 
-/* Renders a task into `p`, which is empty ({ 0 }) or was rendered before: it is emptied
- * first. */
+/* Renders a task into `p`, which is zeroed or holds an earlier page. `p` is emptied first. */
 void render_task(const struct task_view *v, struct page *p);
 void render_card(const struct agent_view *v, struct page *p);
 void render_team(const struct team_view *v, struct page *p);
 void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
 
-/* Appends a message as the log shows it, or its text alone. */
+/* Append a message as the log shows the message, or only the message's text. */
 void render_mail(const struct mirror_mail_row *row, struct text *out);
 void render_mail_text(const char *content, struct text *out);
 

@@ -27,18 +27,18 @@ static int show_hold(struct mirror_show *s, const char *from, const char *to, in
 	return rc < 0 ? rc : vault_make_in(&s->call, from);
 }
 
-/* Locks the folder teams/FROM (and teams/TO, unless NULL) alone: nobody works on a note there.
- * A write into FROM that is decided, but whose process died, is made before the folder
- * goes: its place is there.  *lock becomes what show_let_go() takes, also on failure.  0 or
- * negative. */
+/* Locks the folder teams/FROM (and teams/TO, unless NULL) exclusively: no operation works on a
+ * note in the folder. A write into FROM may be decided while its process died before the file
+ * was moved: such a write is made before the folder is moved. *lock becomes the argument for
+ * show_let_go(), also on failure. 0 or negative. */
 static void show_let_go(struct mirror_show *s, int lock)
 {
 	if (lock >= 0)
 		s->call.settings->notes->unlock(s->call.settings->notes->self, lock);
 }
 
-/* Moves the folder teams/TEAM to `path` (or PATH-2, …), which is teams/TO unless that is NULL;
- * under show_hold().  0 or negative. */
+/* Moves the folder teams/TEAM to `path` (or PATH-2, …), which is teams/TO unless TO is NULL.
+ * The caller holds the lock of show_hold(). 0 or negative. */
 static int show_move(struct mirror_show *s, const char *team, const char *path,
 		     const char *to)
 {
@@ -86,8 +86,8 @@ static int join_folders(struct files *fs, const char *from, const char *to,
 	return rc < 0 ? f->code : 0;
 }
 
-/* Moves people's files from the folder teams/NAME, which is no team's, into the folder of
- * `team`, and removes teams/NAME.  A file whose name is taken gets `.conflict`. */
+/* Moves people's files from the folder teams/NAME, which belongs to no team, into the folder of
+ * `team`, and removes teams/NAME. A file with a taken name gets `.conflict` in its name. */
 static int show_join(struct mirror_show *s, const char *name, const char *team)
 {
 	char from[FILES_PATH], to[FILES_PATH];
@@ -108,8 +108,8 @@ struct found {
 	struct arena *arena;
 	const char **pages; /* of the mirror */
 	size_t n_pages, n_kept; /* kept: files with a person's words */
-	int64_t bytes; /* of those */
-	const char *summary; /* the page by which the folder is known as the team's */
+	int64_t bytes; /* bytes of the kept files */
+	const char *summary; /* the page that shows the folder is the team's */
 };
 
 static int mirror_purge_look_at(void *with, const struct note_entry *e, struct fault *f)
@@ -127,7 +127,7 @@ static int mirror_purge_look_at(void *with, const struct note_entry *e, struct f
 	return NOTES_PASS;
 }
 
-/* An edit of a page stays beside it. */
+/* Drops a page of the mirror; a person's edit of the page is kept. */
 static int drop_page(struct mirror_show *s, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -137,8 +137,8 @@ static int drop_page(struct mirror_show *s, const char *path)
 	return files_drop(&s->files, folder, name, &s->call.fault);
 }
 
-/* The team is known by its summary until its folder is moved, so that after a crash the
- * next one goes on. */
+/* The folder keeps the team's summary until the folder is moved. So after a crash the next
+ * process still knows the team, and continues. */
 static int move_notes(struct mirror_show *s, const char *folder,
 		      const struct mirror_team_row *team, const struct found *found)
 {
@@ -180,8 +180,8 @@ static int purge(struct mirror_show *s, const char *folder,
 	return rc < 0 ? rc : 0;
 }
 
-/* Moves the notes of a purged team's folder into the vault's trash, or removes them where
- * they may not be kept; the mirror's pages go. */
+/* Moves the notes of a purged team's folder into the vault's trash, or removes the notes if
+ * they may not be kept. The mirror's pages are removed. */
 static int show_purge(struct mirror_show *s, const struct mirror_team_row *team)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -227,8 +227,8 @@ static int move_renamed(struct mirror_show *s, const struct mirror_renames_row *
 	return rc;
 }
 
-/* Moves the folders of teams that were renamed: 1 if the transaction has been ended for
- * it, 0, negative. */
+/* Moves the folders of teams that were renamed: 1 if the transaction was ended to do so, else
+ * 0, or negative. */
 static int look_ahead(struct mirror_show *s)
 {
 	struct mirror_renames_row *rows = NULL;
@@ -303,7 +303,7 @@ static int show_task_chunk(struct mirror_show *s, const char *ids, int64_t ended
 	return rc;
 }
 
-/* Shows tasks.  Those of a destroyed team are shown only for its archive, when it is
+/* Shows tasks. Tasks of a destroyed team are shown only for the archive, when the team is
  * `ended`. */
 static int show_some_tasks(struct mirror_show *s, const struct ids *tasks, int64_t ended)
 {
@@ -363,7 +363,7 @@ int show_agents(struct mirror_show *s, const struct ids *agents)
 /* --- names in a folder ------------------------------------------------------------ */
 
 struct names {
-	char **v; /* sorted once they are read */
+	char **v; /* sorted after all were read */
 	size_t n;
 	struct arena *arena;
 };
@@ -413,7 +413,7 @@ int64_t team_folder_row(struct mirror_show *s, const char *team)
 	return page_number(s->files.old.data, s->files.old.len, "row: ");
 }
 
-/* Archives the folder "teams/NAME" as one of the day of `at`. */
+/* Archives the folder "teams/NAME" under the day of the time `at`. */
 static int show_archive(struct mirror_show *s, const char *team, int64_t at)
 {
 	char archive[FILES_PATH], day[25];
@@ -428,8 +428,8 @@ static int show_archive(struct mirror_show *s, const char *team, int64_t at)
 	return 0;
 }
 
-/* Whether the folder of that name is another team's: 1, 0, negative.  A name is given again
- * at once, and the log, which tells the end of the team before, may not be read so far. */
+/* Whether the folder of this name is another team's: 1, 0, or negative. A name can be given to
+ * a new team at once, before the mirror has read the end of the former team in the log. */
 static int show_is_anothers(struct mirror_show *s, const char *name, int64_t team)
 {
 	int64_t has = team_folder_row(s, name);
@@ -437,8 +437,8 @@ static int show_is_anothers(struct mirror_show *s, const char *name, int64_t tea
 	return has < 0 ? (int)has : has && has != team;
 }
 
-/* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md, unless the folder of
- * that name is another team's: show_team() makes room. */
+/* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md, unless the folder
+ * of this name is another team's. show_team() makes room for the team. */
 static int put_summary(struct mirror_show *s, int64_t team, bool board, bool ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -485,7 +485,7 @@ static int tasks_of(struct mirror_show *s, int64_t team, struct ids *out)
 	return rc;
 }
 
-/* Shows the end of a destroyed team in its folder, and archives or purges that. */
+/* Shows the end of a destroyed team in its folder, and archives or purges the folder. */
 static int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 {
 	struct ids tasks = { 0 };
@@ -502,7 +502,7 @@ static int show_end_team(struct mirror_show *s, const struct mirror_team_row *te
 	return rc;
 }
 
-/* Reads a team, in a transaction of its own: 1, 0 if there is none, or negative. */
+/* Reads a team, in a transaction of its own: 1, 0 if there is no such team, or negative. */
 static int show_read_team(struct mirror_show *s, int64_t team,
 			  struct mirror_team_row *row)
 {
@@ -515,9 +515,9 @@ static int show_read_team(struct mirror_show *s, int64_t team,
 	return rc;
 }
 
-/* Takes another team's folder out of a team's place.  A team that is over ends there.  Any other
- * folder goes into the archive: it is of a state that was replaced, or a person's copy, since the
- * folder of a living team came to that team's name before. */
+/* Moves another team's folder out of a team's place. If the other team is destroyed, its folder
+ * is archived or purged. Any other folder is archived: it is from a state that was replaced, or
+ * is a person's copy, since the folders of living teams were moved to their names before. */
 static int clear_place(struct mirror_show *s, const char *name, int64_t there)
 {
 	struct mirror_team_row row;
@@ -551,11 +551,11 @@ int show_team(struct mirror_show *s, int64_t team)
 	return put_summary(s, team, false, false);
 }
 
-/* --- what no row has --------------------------------------------------------------------- */
+/* --- files without a row ----------------------------------------------------------------- */
 
-/* Removes each file of a folder that the mirror wrote and that is not in `expected`.
- * Files that people put there stay; one in the place of a card is looked at as any that was
- * saved. */
+/* Removes each file of a folder that the mirror wrote and that is not in `expected`. Files that
+ * people put into the folder stay; a person's file in the place of a card is handled as any
+ * saved card. */
 static int sweep_folder(struct mirror_show *s, const char *team, const char *below,
 			struct names *expected)
 {
@@ -630,17 +630,17 @@ int show_sweep_team(struct mirror_show *s, int64_t team)
 	return rc;
 }
 
-/* --- what no file has --------------------------------------------------------------------- */
+/* --- rows without a file ------------------------------------------------------------------ */
 
 /* The files that a team's folder lacks: the cards of its agents, and its tasks, at most
  * `most`. */
 struct absent {
-	int64_t team; /* 0: the team does not live any more */
+	int64_t team; /* 0: the team does not exist any more */
 	struct ids agents, tasks;
 	size_t most;
 };
 
-/* Lists missing tasks: 1 if there are more than `most`, 0, negative. */
+/* Lists missing tasks: 1 if there are more than `most`, else 0, or negative. */
 static int find_tasks(struct mirror_show *s, const struct names *found, struct absent *a)
 {
 	struct mirror_slugs_row slug;
@@ -756,7 +756,7 @@ void show_release(struct mirror_show *s)
 
 /* Moves the folder of a team that was renamed. */
 
-/* The name of the folder in which a living team waits for its own. */
+/* The name of the temporary folder of a living team that waits for its own folder name. */
 static const char *aside(struct mirror_show *s, int64_t team)
 {
 	return arena_printf(&s->call.arena, ".moving-%" PRId64, team);
@@ -771,11 +771,11 @@ static int mirror_renamed_move_folder(struct mirror_show *s, const char *from,
 	return show_move(s, from, path, to);
 }
 
-/* Makes room at `name`, where another folder stands, for a team whose folder is still
- * called `was`.  The folder of an ended team is archived or purged.  A living team was
- * renamed too, so its folder steps aside.  The folder of a team without a row is archived;
- * people's files in a folder of no team join the folder `was`.  1 if a team stepped aside,
- * else 0, or negative. */
+/* Makes room at `name`, which another folder has, for a team with a folder still called `was`.
+ * The folder of an ended team is archived or purged. A living team was renamed too, so its
+ * folder is moved aside. The folder of a team without a row is archived; people's files in a
+ * folder of no team are moved into the folder `was`. 1 if a team's folder was moved aside, else
+ * 0, or negative. */
 static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 				    int64_t there, const char *was)
 {
@@ -783,8 +783,7 @@ static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 	struct mirror_team_row row;
 	int rc = there ? show_read_team(s, there, &row) : 0;
 
-	/* A living team whose own folder is in its place has a copy here, which a person
-	 * made. */
+	/* If the own folder of a living team is in its place, this folder is a person's copy. */
 	if (rc > 0 && !row.destroyed_at && strcmp(row.name, name) != 0 &&
 	    team_folder_row(s, row.name) == there) {
 		rc = show_archive(s, name, s->call.now);
@@ -805,7 +804,7 @@ static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 	return rc < 0 ? rc : 0;
 }
 
-/* A team that stepped aside is looked for there, also after a crash. */
+/* A folder that was moved aside is found under its temporary name, also after a crash. */
 int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 {
 	struct mirror_team_row row;
@@ -820,7 +819,7 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 		return has < 0 ? (int)has : 0;
 	if ((there = team_folder_row(s, row.name)) < 0)
 		return (int)there;
-	if (there == team) /* a person made the folder, or the event came twice */
+	if (there == team) /* a person made the folder, or the event was read twice */
 		rc = show_archive(s, row.name, s->call.now);
 	else
 		rc = mirror_renamed_make_room(s, row.name, there, was);
@@ -831,16 +830,16 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 	return rc ? show_renamed(s, there, aside(s, there)) : 0;
 }
 
-/* --- names that no event tells ------------------------------------------------------------ */
+/* --- renames without an event ------------------------------------------------------------- */
 
 struct folder_names {
 	struct arena *arena;
-	const char *below; /* of teams/ */
+	const char *below; /* folder below teams/ */
 	const char **v;
 	size_t n;
 };
 
-enum { NAME_MOST = 90 }; /* of a folder below teams/, as team_folder() takes it */
+enum { NAME_MOST = 90 }; /* longest name of a folder that team_folder() takes */
 
 static int add_folder(void *with, const char *name)
 {
@@ -853,7 +852,7 @@ static int add_folder(void *with, const char *name)
 }
 
 /* Whether the page of a folder, which team_folder_row() has just read, is about the team of
- * `row`.  Another state's team may have had that number. */
+ * `row`. A team of another state may have had the same row number. */
 static bool tells_of(struct mirror_show *s, const struct mirror_team_row *row)
 {
 	const struct text *page = &s->files.old;
@@ -864,8 +863,8 @@ static bool tells_of(struct mirror_show *s, const struct mirror_team_row *row)
 			 arena_printf(&s->call.arena, "created_at: \"%s\"", made));
 }
 
-/* Whether that page was written for a folder of this name: one in a copy was not.  In the
- * archive it tells of the team's end. */
+/* Whether the page was written for a folder of this name; the page in a copied folder was not.
+ * In the archive, the page tells of the team's end. */
 static bool is_written_for(struct mirror_show *s, const char *name)
 {
 	const struct text *page = &s->files.old;

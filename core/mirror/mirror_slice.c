@@ -102,7 +102,7 @@ static int page_ids(struct mirror *m, const struct mirror_cursor *at, struct ids
 	return 0;
 }
 
-/* Messages are paged by their numbers, since they are far more than other rows. */
+/* Messages are paged by their numbers, since there are far more messages than other rows. */
 static int pass_mail(struct mirror *m, struct mirror_cursor *at)
 {
 	int64_t row = at->row;
@@ -144,7 +144,7 @@ out:
 	return rc;
 }
 
-/* Folders of teams come to their names before anything is written there. */
+/* The folders of teams get their present names before anything is written into them. */
 static int find_folders(struct mirror *m)
 {
 	int rc;
@@ -180,7 +180,8 @@ static int touch_workspace(struct call *call, struct touched *t, int64_t workspa
 	return rc;
 }
 
-/* The cards of those who may have taken a task, or have it no more, say whether they work. */
+/* Adds the cards of agents that may have claimed or lost a task, since a card says whether its
+ * agent works. */
 static void touch_holders(struct touched *t, const struct mirror_events_row *event)
 {
 	const int64_t agents[] = { event->actor, event->target };
@@ -201,8 +202,8 @@ static void touch_holders(struct touched *t, const struct mirror_events_row *eve
 	}
 }
 
-/* The pages of the teams above and below name a team; so do cards of those below one that is
- * `renamed`. */
+/* Adds the pages that name a team: those of its parent and child teams, and, if it was
+ * `renamed`, the cards in the teams below. */
 static int touch_kin(struct call *call, struct touched *t, int64_t team, bool renamed)
 {
 	struct mirror_kin_row row;
@@ -225,7 +226,8 @@ static bool mirror_slice_is_own(const struct mirror_events_row *event)
 	       event->kind == EVENT_TEAM_USAGE;
 }
 
-/* Cards say where a door is that the policies of a team and of those above it let open. */
+/* Adds cards that show a door: a card shows its address if the policies of the team and of the
+ * teams above allow the door. */
 static int touch_doors(struct call *call, struct touched *t, int64_t team)
 {
 	struct mirror_agents_of_row row;
@@ -245,7 +247,7 @@ static int touch_team(struct call *call, struct touched *t,
 	struct former *was;
 	int rc;
 
-	if (event->kind == EVENT_TEAM_STATE) /* the team's summary shows it */
+	if (event->kind == EVENT_TEAM_STATE) /* the team's summary shows the new state */
 		return 0;
 	ids_add(&t->teams, event->team);
 	if (event->kind == EVENT_TEAM_UPDATED &&
@@ -301,7 +303,8 @@ static int touch(struct call *call, struct touched *t,
 	return 0;
 }
 
-/* Adds tasks that depend on a changed one: they show its state. */
+/* Adds tasks that depend on a changed task: a task's file shows the states of the tasks that it
+ * depends on. */
 static int touch_dependents(struct call *call, struct touched *t)
 {
 	struct mirror_dependents_row row;
@@ -350,7 +353,7 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	int64_t n = 0;
 	int rc;
 
-	m->show.ahead = false; /* the last messages of teams that are over come first */
+	m->show.ahead = false; /* the last messages of ended teams are shown first */
 	if ((rc = show_begin(&m->show, NULL)) < 0)
 		return rc;
 	*upto = m->show.rev;
@@ -391,8 +394,8 @@ static int slice_last_mail(struct mirror *m)
 	return rc;
 }
 
-/* Moves the folders of renamed teams.  The last messages of a team that is over and had
- * the new name come first, before its folder makes room. */
+/* Moves the folders of renamed teams. If an ended team had the new name, its last messages are
+ * shown first, before its folder is moved out of the way. */
 static int move_folders(struct mirror *m, const struct touched *t, int64_t upto)
 {
 	int rc = 0;

@@ -107,7 +107,7 @@ static int check_living(struct check *c, struct team_view *team)
 	return mirror_verify_check_file(c, team->row.name, "tasks", "INDEX.md");
 }
 
-/* A destroyed team's folder should have been put away. */
+/* Reports the folder of a destroyed team, which should have been archived or purged. */
 static int check_ended(struct check *c, const struct team_view *team)
 {
 	struct text *old = &c->show.files.old;
@@ -135,8 +135,8 @@ static int check_teams(struct check *c, const struct ids *ids)
 	return rc;
 }
 
-/* Pages through one kind of rows, each page in a read of its own: a long one
- * would keep the log from being checkpointed. */
+/* Pages through one kind of rows, each page in a read transaction of its own: a long
+ * transaction would prevent checkpoints of the log. */
 static int mirror_verify_check_all(struct check *c, enum sql id,
 				   int (*check)(struct check *c, const struct ids *ids))
 {
@@ -159,7 +159,7 @@ static int mirror_verify_check_all(struct check *c, enum sql id,
 	return rc;
 }
 
-/* Compares a page of messages once: a day of many messages comes up more than once. */
+/* Compares a page of messages once: a day with many messages is met more than once. */
 static int mirror_verify_check_mail(void *with, const char *team, const char *below,
 				    const char *file)
 {

@@ -1,8 +1,8 @@
 /*
- * rule - rules that operations keep and no table does.
+ * rule - rules that operations keep and that no table's constraint enforces.
  *
- * An import asks them of the rows that came in, the doctor of the whole state, and tests of
- * what operations have made.
+ * An import checks these rules for the imported rows, the doctor for the whole state, and tests
+ * for the rows that operations have written.
  */
 #ifndef CORE_TRANSFER_RULE_H
 #define CORE_TRANSFER_RULE_H
@@ -10,11 +10,12 @@
 #include "storage/store.h"
 
 struct rule {
-	enum sql statement; /* of storage/rule.sql: takes `from` alone, and gives the `id` of the
-				first row behind it that breaks the rule */
+	enum sql statement; /* of storage/rule.sql: takes only `from`, and gives the
+			       `id` of the first row behind `from` that breaks the
+			       rule */
 	const char *table, *column; /* names that row ... */
 	const char *of; /* ... by the number of a row of this table */
-	const char *what; /* said of such a row */
+	const char *what; /* text of the fault for a row that breaks the rule */
 };
 
 extern const struct rule rule_table[];
@@ -24,8 +25,8 @@ extern const size_t rule_count;
 int rule_broken(struct store *store, const struct rule *rule, int64_t from, int64_t *row,
 		struct fault *f);
 
-/* Asks only the rules that find lost rows: 0, or a fault that names the first such
- * row. */
+/* Checks only the rules that find references to missing rows: 0, or a fault that names the
+ * first missing row. */
 int rule_check_lost(struct store *store, struct fault *f);
 
 #endif

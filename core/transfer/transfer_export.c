@@ -15,11 +15,11 @@ struct export
 	FILE *out;
 	SHA2_CTX sum; /* of all bytes so far */
 	int64_t lines;
-	int64_t team; /* row; 0: the whole state */
-	int table; /* whose rows are written */
-	const char **paths; /* of notes */
+	int64_t team; /* row of the team; 0: the whole state */
+	int table; /* the table that is being written */
+	const char **paths; /* paths of notes */
 	size_t n_paths;
-	const char **teams; /* names of the living teams, where it is not the whole state */
+	const char **teams; /* names of the living teams, if the export is of a team */
 	size_t n_teams;
 	struct transfer_report *report;
 };
@@ -128,7 +128,7 @@ static int transfer_export_find_notes(struct export *x)
 	return 0;
 }
 
-/* Texts that are no UTF-8, or hold a NUL, are told in base64. */
+/* Makes the line of a note. A text that is not UTF-8, or holds a NUL, is written in base64. */
 static json_t *note_line(const char *path, const struct text *text)
 {
 	const char *data = text->data ? text->data : "";
@@ -149,7 +149,7 @@ static json_t *note_line(const char *path, const struct text *text)
 	return line;
 }
 
-/* A note that is gone by now is left out. */
+/* Writes a note; a note that was removed meanwhile is left out. */
 static int put_note(struct export *x, const char *path)
 {
 	const struct notes *notes = x->call->settings->notes;
@@ -188,7 +188,7 @@ static int transfer_export_find_team(struct export *x, const char *team)
 	return rc < 0 ? -1 : 0;
 }
 
-/* The names of the teams that are told, whose folders' notes are. */
+/* Collects the names of the exported teams: the notes in their folders are exported, too. */
 static int note_team(void *with, const struct transfer_value *values, struct fault *f)
 {
 	struct export *x = with;
@@ -251,7 +251,7 @@ static int transfer_export_put_rows(struct export *x, const char *team)
 	return rc;
 }
 
-/* The last line tells that nothing is missing, and is as it was written. */
+/* Writes the last line. A reader knows by it that no line is missing and no line was changed. */
 static int transfer_export_put_end(struct export *x)
 {
 	char hex[2 * SHA256_DIGEST_LENGTH + 1];

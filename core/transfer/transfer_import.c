@@ -11,9 +11,10 @@
 #include "core/transfer/rule.h"
 #include "core/transfer/transfer_inside.h"
 
-/* transfer_check - checks what holds between the rows of an export, once they are added. */
+/* transfer_check - checks the relations between the rows of an export, after the rows were
+ * added. */
 
-/* The value of that column in a line that is a row. */
+/* The value of a column, by the column's name, in a line that is a row. */
 static const struct transfer_value *transfer_value_of(const struct transfer_line *line,
 						      const char *column)
 {
@@ -26,7 +27,8 @@ static int64_t transfer_from(const struct import *m, const char *table)
 	return m->from[transfer_find(table)];
 }
 
-/* Names the line of a row of that table with that number in the column. */
+/* Makes a fault that names a line: that of the row of `table` which has the given number in the
+ * column. */
 static int transfer_check_blame(struct import *m, FILE *in, int table, int column,
 				int64_t number, const char *what)
 {
@@ -82,7 +84,7 @@ static int check_rule(struct import *m, FILE *in, const struct rule *rule)
 					      row - from, rule->what);
 }
 
-/* Checks what rows refer to, and the rules of teams: 0 or a fault, which names the line. */
+/* Checks the references between rows, and all rules: 0, or a fault that names the line. */
 static int transfer_check_rows(struct import *m, FILE *in)
 {
 	int rc = transfer_check_references(m, in);
@@ -92,7 +94,7 @@ static int transfer_check_rows(struct import *m, FILE *in)
 	return rc;
 }
 
-/* Checks that tasks are numbered from 1, when their teams have counted them. */
+/* Checks that no number of a task is over its team's count: tasks are numbered from 1. */
 static int transfer_check_numbers(struct import *m, FILE *in)
 {
 	int task = transfer_find("task");
@@ -161,7 +163,8 @@ static void transfer_import_keep_team(struct import *m, const struct transfer_li
 	name->was = arena_strdup(a, transfer_value_of(line, "name")->text);
 }
 
-/* Names as the operations give them, which is more than how they are spelled. */
+/* Checks that a name is one that an operation could have given. This is more than a check of
+ * spelling. */
 static int transfer_import_check_name(struct import *m, const struct transfer_line *line)
 {
 	const char *name = is_team(line) || is_row(line, "agent")
@@ -181,7 +184,8 @@ static int transfer_import_check_name(struct import *m, const struct transfer_li
 			 "%s is a reserved name, which no member has", name);
 }
 
-/* The header tells how many rows there are of each table; of notes some may have gone. */
+/* Compares the number of rows of each table with the header. Notes may be fewer, since some may
+ * have been removed during the export. */
 static int check_counts(struct import *m)
 {
 	struct fault *f = &m->call->fault;
@@ -243,7 +247,8 @@ static int transfer_import_check_all(struct import *m, FILE *in)
 
 /* --- names ---------------------------------------------------------------------------- */
 
-/* Whether a living team has the name, or another one of the file has it or gets it. */
+/* Whether the name is taken: by a living team, or by another team of the file, before or after
+ * renaming. */
 static int is_taken(struct import *m, size_t own, const char *name)
 {
 	struct team_taken_row row;
@@ -326,7 +331,7 @@ static const char *new_name(const struct import *m, const char *was, size_t n)
 
 /* --- rows ------------------------------------------------------------------------------ */
 
-/* The table whose row an event of that kind is about, or -1. */
+/* The table of the row that an event of this kind is about, or -1. */
 static int subject_table(int64_t kind)
 {
 	switch (events_of(kind)) {
@@ -352,13 +357,15 @@ static int subject_table(int64_t kind)
 	return -1;
 }
 
-/* A row refers to earlier ones of its own table alone, so that none is above itself. */
+/* Checks that a row refers only to earlier rows of its own table, so that no row is its own
+ * ancestor. */
 static int check_earlier(const struct transfer_line *line,
 			 const struct transfer_column *c, int64_t n, struct fault *f)
 {
 	const struct transfer_column *key = &transfer_table[line->table].columns[0];
 
-	/* A place may have come to a later agent; its team is looked at when all is added. */
+	/* A place's holder may be a later agent. The agent's team is checked after all rows
+	 * were added. */
 	if (c->kind != TRANSFER_ROW || c->table != line->table ||
 	    strcmp(c->name, "holder") == 0 || key->kind != TRANSFER_KEY ||
 	    n < line->values[0].n)
@@ -367,7 +374,7 @@ static int check_earlier(const struct transfer_line *line,
 			 "%s is not the number of an earlier row", c->name);
 }
 
-/* Gives the row's numbers their places behind those that are here. */
+/* Shifts the row's numbers behind the numbers that this state already uses. */
 static int move_numbers(struct import *m, struct transfer_line *line)
 {
 	const struct transfer_table *t = &transfer_table[line->table];
@@ -431,7 +438,7 @@ static int add_note(struct import *m, const struct transfer_line *line)
 	return transfer_note_stage(m->call, &m->notes, line, path);
 }
 
-/* The second reading; the file may have changed since the first, and is checked again. */
+/* The second reading; the file may have changed since the first reading, and is checked again. */
 static int transfer_import_add_all(struct import *m, FILE *in)
 {
 	struct transfer_reader *r = &m->reader;
@@ -450,7 +457,7 @@ static int transfer_import_add_all(struct import *m, FILE *in)
 	return rc;
 }
 
-/* --- what follows from the rows ------------------------------------------------------------ */
+/* --- values that follow from the rows ------------------------------------------------------ */
 
 static int set_depths(struct import *m)
 {
@@ -491,8 +498,9 @@ static int set_counts(struct import *m, FILE *in)
 	return rc < 0 ? rc : 0;
 }
 
-/* The other state's clock may have been ahead, or somebody edited the file.  So no lease
- * ends later than one given now, and a message beyond the longest delay comes now. */
+/* The other state's clock may have been ahead, or somebody edited the file. So no lease may end
+ * later than a lease given now, and a message with a time beyond the longest delay is delivered
+ * now. */
 static int set_times(struct import *m)
 {
 	struct call *call = m->call;
@@ -506,14 +514,14 @@ static int set_times(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Members get tokens of this state, which the operator can ask for. */
+/* Gives members tokens of this state; the operator can get these tokens. */
 static int give_tokens(struct import *m)
 {
 	struct call *call = m->call;
 	struct transfer_members_row *all = NULL;
 	size_t n = 0;
 	int64_t from = transfer_from(m, "agent");
-	/* A state that goes on as the one that was exported keeps its numbers. */
+	/* A state that continues the exported state keeps the generations' numbers. */
 	int rc = m->report->whole ? 0 : sql_run(call, transfer_generations, .from = from);
 
 	if (rc >= 0)
@@ -531,7 +539,8 @@ static int give_tokens(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether a command ran, or runs in the state that was exported, is not known here. */
+/* Ends commands: this state cannot know whether a command ran, or still runs, in the exported
+ * state. */
 static int end_commands(struct import *m)
 {
 	struct call *call = m->call;
@@ -577,7 +586,7 @@ static int look_at_state(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Everything that is written, between BEGIN and COMMIT. */
+/* Writes all rows, between BEGIN and COMMIT. */
 static int transfer_import_write_all(struct import *m, FILE *in)
 {
 	int rc;

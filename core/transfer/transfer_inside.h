@@ -10,61 +10,62 @@
 #include "core/transfer/transfer.h"
 #include "storage/store_transfer.h"
 
-/* --- transfer_line.c: a line, believed in nothing ------------------------------------ */
+/* --- transfer_line.c: a line, fully checked ------------------------------------------ */
 
 enum transfer_line_kind { LINE_HEADER, LINE_ROW, LINE_NOTE, LINE_END };
 
 struct transfer_line {
 	enum transfer_line_kind kind;
-	json_t *json; /* until the next line; texts below are its */
-	int table; /* of a row */
+	json_t *json; /* valid until the next line; owns the texts below */
+	int table; /* table of a row */
 	struct transfer_value values[TRANSFER_COLUMNS];
-	const char *path; /* of a note */
-	const char *text, *base64; /* one of them */
-	size_t size; /* of that */
+	const char *path; /* path of a note */
+	const char *text, *base64; /* content of a note; only one of these is set */
+	size_t size; /* size of the content */
 };
 
 struct transfer_reader {
 	FILE *in;
 	int64_t n; /* number of the line, from 1 */
-	char *bytes; /* of the line */
+	char *bytes; /* bytes of the line */
 	size_t len, room;
-	SHA2_CTX sum; /* of all earlier lines */
+	SHA2_CTX sum; /* sum of all earlier lines */
 	struct transfer_line line;
-	int table; /* of the last row */
-	int64_t now; /* numbers are held against it */
+	int table; /* table of the last row */
+	int64_t now; /* present time, for the bounds of numbers */
 	bool ended; /* the last line was read */
 };
 
 /* Starts at the beginning of the file. */
 void transfer_reader_init(struct transfer_reader *r, FILE *in, int64_t now);
 void transfer_reader_release(struct transfer_reader *r);
-/* Reads and checks the next line: 1, 0 behind the last one, or a fault, which names it. */
+/* Reads and checks the next line: 1, 0 behind the last line, or a fault that names the line. */
 int transfer_read(struct transfer_reader *r, struct fault *f);
-/* Writes the sum as an export tells it. */
+/* Writes the sum in the form that an export has. */
 void transfer_sum(SHA2_CTX *sum, char hex[2 * SHA256_DIGEST_LENGTH + 1]);
-/* The place of the column of that name, which the table has. */
+/* The index of the column `name`, which the table must have. */
 int transfer_column(int table, const char *name);
 /* Puts the number of the line in front of a fault. */
 int transfer_at(int64_t line, struct fault *f);
 
 /* --- transfer_value.c ------------------------------------------------------------------ */
 
-/* The highest number of a row that is believed at a time, the highest count, and the highest
- * time.  These bounds grow faster than a state can count, so rows written after an import
- * can be exported and read again. */
+/* Bounds for the values in a file at the time `now`: the highest number of a row, the highest
+ * count and the highest time. These bounds grow faster than a state can count, so rows written
+ * after an import can be exported and read again. */
 int64_t transfer_key_most(int64_t now);
 int64_t transfer_count_most(int64_t now);
 int64_t transfer_time_most(int64_t now);
-/* Takes a value from what a row says under the column's name; NULL: nothing. */
+/* Takes the value of a column from the JSON that a row has under the column's name; NULL: the
+ * row has no such field. */
 int transfer_take(const struct transfer_column *c, const json_t *json, int64_t now,
 		  struct transfer_value *v, struct fault *f);
 
-/* --- transfer_note.c: notes on their way in ---------------------------------------------- */
+/* --- transfer_note.c: notes of an import ------------------------------------------------- */
 
 struct transfer_notes {
-	/* Paths that the file names and those that notes get: true, and the folders above them:
-	 * false. */
+	/* Paths that the file names (asked), and paths that notes get (staged): true. The
+	 * folders above these paths: false. */
 	json_t *asked, *staged;
 	struct note_move *moves;
 	size_t n_moves;
@@ -74,33 +75,34 @@ struct transfer_notes {
 
 /* Whether an import may write a note at this path: 0 or a fault. */
 int transfer_note_check(struct call *call, const char *path);
-/* Stages the note of a line, at `path`, under a lock that is kept; a note at `path` with
- * another text stays, and the staged note goes beside that note. */
+/* Stages the note of a line, at `path`, and keeps the lock of the path. A note at `path` with
+ * another text stays, and the staged note gets a path beside that note. */
 int transfer_note_stage(struct call *call, struct transfer_notes *n,
 			const struct transfer_line *line, const char *path);
-/* Removes what is staged, of an import that comes to nothing. */
+/* Removes the staged notes of an import that failed. */
 void transfer_note_drop(struct call *call, struct transfer_notes *n);
-/* Decides that the staged notes go into place, in a transaction that writes. */
+/* Stores the decision that the staged notes are moved into place; called in a write
+ * transaction. */
 int transfer_note_decide(struct call *call, const struct transfer_notes *n);
-/* Lets the locks go. */
+/* Releases the locks. */
 void transfer_note_end(struct call *call, struct transfer_notes *n);
 
-/* --- an import under way -------------------------------------------------------------------- */
+/* --- a running import ----------------------------------------------------------------------- */
 
 struct import {
 	struct call *call;
 	struct transfer_reader reader;
 	const char *as;
 	struct transfer_report *report;
-	/* Names of living teams in the file, and those they get. */
+	/* Names of living teams in the file, and the names that they get. */
 	struct transfer_name *names;
 	size_t n_names;
 	size_t root, n_roots; /* first team without a parent; number of such teams */
-	json_t *counts; /* of rows, as the header tells them; NULL: it does not */
-	int64_t *found; /* rows of each table, and behind them notes */
+	json_t *counts; /* counts of rows in the header; NULL: not given */
+	int64_t *found; /* rows read of each table; last, the notes read */
 	bool has_state; /* the header is of a whole state */
 	int64_t created_at, ids[3], counts_from;
-	int64_t *from; /* of each table: the highest key before the import */
+	int64_t *from; /* highest key of each table before the import */
 	struct transfer *rows;
 	struct transfer_notes notes;
 };

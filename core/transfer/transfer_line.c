@@ -1,4 +1,4 @@
-/* transfer_line - reads an export line by line, as if an enemy had written it. */
+/* transfer_line - reads an export line by line, and trusts nothing in it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int transfer_line_refuse(struct fault *f, const char *what)
 
 /* --- bytes ------------------------------------------------------------------------ */
 
-/* Reads up to the end of a line, which is left out: 1, 0 at the end of the file. */
+/* Reads a line, without the newline: 1, or 0 at the end of the file. */
 static int read_bytes(struct transfer_reader *r, struct fault *f)
 {
 	int c;
@@ -81,7 +81,7 @@ static int read_bytes(struct transfer_reader *r, struct fault *f)
 
 /* --- the kinds of lines -------------------------------------------------------------- */
 
-/* Refuses fields other than these, whose list ends with NULL. */
+/* Refuses fields that are not in the list `known`, which ends with NULL. */
 static int transfer_line_check_fields(const json_t *json, const char *const *known,
 				      struct fault *f)
 {
@@ -182,12 +182,13 @@ static int transfer_line_read_note(struct transfer_line *line, struct fault *f)
 	return 0;
 }
 
-/* Rows come in the order of their tables, so that what they refer to is there. */
+/* Rows come in the order of their tables, so that a row comes after the rows to which it
+ * refers. */
 static int read_row(struct transfer_reader *r, const char *name, struct fault *f)
 {
 	struct transfer_line *line = &r->line;
 	const struct transfer_table *t;
-	size_t n = 1; /* its name */
+	size_t n = 1; /* the table's name */
 
 	line->kind = LINE_ROW;
 	line->table = transfer_find(name);

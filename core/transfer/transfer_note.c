@@ -1,4 +1,4 @@
-/* transfer_note - notes of an export on their way into a vault. */
+/* transfer_note - moves notes of an export into a vault. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ static int transfer_note_take_bytes(struct call *call, const struct transfer_lin
 	return 0;
 }
 
-/* Whether the note at `path` is there with these bytes: 1, 0 if there is none, 2 if there is
- * another one, or negative. */
+/* Compares the note at `path` with these bytes: 1 if they are the same, 0 if there is no note,
+ * 2 if the note differs, or negative. */
 static int transfer_note_look(struct call *call, const char *path,
 			      const struct text *bytes)
 {
@@ -59,7 +59,8 @@ static int transfer_note_look(struct call *call, const char *path,
 	return rc;
 }
 
-/* A path beside `path` at which nothing is, and nothing will be, or the same note. */
+/* A path beside `path` that is free, and that no other note of the import gets; or at which the
+ * same note exists. */
 static int transfer_note_find_place(struct call *call, const struct transfer_notes *n,
 				    const struct text *bytes, const char **path)
 {
@@ -83,7 +84,8 @@ static int transfer_note_taken(struct call *call, const char *path, const char *
 			 what);
 }
 
-/* A path is one note's, and no note is a folder of another one. */
+/* Reserves a path: two notes cannot have the same path, and a note's path cannot be a folder of
+ * another note. */
 static int transfer_note_take_path(struct call *call, json_t **set, const char *path)
 {
 	const json_t *is;
@@ -125,7 +127,7 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 		return rc < 0 ? rc : 0;
 	if (transfer_note_take_path(call, &n->staged, path) < 0)
 		return call->fault.code;
-	/* A transaction waits for no lock. */
+	/* Inside a transaction, never wait for a lock. */
 	lock = notes->lock(notes->self, path, NULL, false, &call->fault);
 	if (lock < 0)
 		return lock;
@@ -136,7 +138,7 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 	return 0;
 }
 
-/* No event tells of these rows, so their numbers are none of an event. */
+/* No event is written for these rows, so their numbers are not those of events. */
 int transfer_note_decide(struct call *call, const struct transfer_notes *n)
 {
 	struct transfer_moves_row all;

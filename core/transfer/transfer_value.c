@@ -1,4 +1,4 @@
-/* transfer_value - checks the value of a column that a file says. */
+/* transfer_value - checks the value that a file gives for a column. */
 #include <inttypes.h>
 #include <string.h>
 

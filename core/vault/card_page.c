@@ -29,7 +29,7 @@ void card_page(const struct card *card, struct page *p)
 	json_decref(json);
 	text_release(&compact);
 	text_release(&dump);
-	/* "…\n}" becomes "…,\n" and the two lines go before the brace. */
+	/* "…\n}" becomes "…,\n" and the two lines are put before the brace. */
 	t->len -= 2;
 	text_addf(t, ",\n");
 	p->split = t->len;

@@ -1,12 +1,12 @@
 /*
- * notes - the files of a vault: every effect on them, as a table.
+ * notes - the files of a vault: a table with a function for each effect on files.
  *
- * Paths are relative to the vault's root, as vault_path() makes them.  No path leaves
- * the root, no symlink is followed, and only regular files are notes. A change is made
- * in two steps: its content is staged, whole and synced, and then moved into place;
- * whether that was done can be seen afterwards, so that any process can finish a change
- * that another one decided.  Names that are returned are in the caller's arena.  Each
- * function may be called on any thread and may take long.
+ * Paths are relative to the vault's root, as vault_path() makes them. No path leaves the root,
+ * no symlink is followed, and only regular files are notes. A change is made in two steps: its
+ * content is staged, whole and synced, and then moved into place; whether the move was done can
+ * be seen afterwards, so that any process can finish a change that another process decided.
+ * Names that are returned are in the caller's arena. Each function may be called on any thread
+ * and may take long.
  */
 #ifndef CORE_VAULT_NOTES_H
 #define CORE_VAULT_NOTES_H
@@ -32,10 +32,10 @@ struct note_stamp {
 /* A decided change of a file. */
 struct note_move {
 	const char *from; /* where the file is */
-	const char *to; /* where it goes; NULL: it is removed */
+	const char *to; /* where the file is moved; NULL: it is removed */
 	struct note_stamp is; /* stamp of the staged file */
 	struct note_stamp was; /* stamp of the file that is replaced; zeros if there
-				  was none */
+				  was no file */
 };
 
 /* The top-level keys of a frontmatter with their lines, in order; lines count from 0. */
@@ -58,17 +58,18 @@ struct note_entry {
 	struct note_stamp stamp;
 };
 
-/* Whether the mirror keeps the note at that path equal to rows (vault_path.c). */
+/* Whether the mirror keeps the note at `path` equal to rows (vault_path.c). */
 bool vault_is_mirrored(const char *path);
 
 struct notes;
 
-/* Whether a file has a person's words: a note, or a file of the mirror that somebody edited.  1, 0,
- * or negative.  A folder has none; a closed folder is refused (vault_path.c). */
+/* Whether a file has a person's words, as a note has, or a file of the mirror that somebody
+ * edited: 1, 0, or negative. A folder has no words; a folder that cannot be entered is refused
+ * (vault_path.c). */
 int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 		     struct fault *f);
 
-/* A visitor's answers to an entry of a walk; a number beyond these two ends the walk. */
+/* Results of a walk's callback for an entry; any other number ends the walk. */
 enum { NOTES_PASS = 0, NOTES_ENTER = 1 };
 
 typedef int notes_each(void *with, const struct note_entry *entry, struct fault *f);
@@ -77,14 +78,14 @@ typedef bool notes_skip(const char *path);
 struct notes {
 	const void *self;
 
-	/* Locks a path, or (other not NULL) two paths, against all processes and threads,
-	 * and the folders of teams that they are in against being moved.  Without `wait` it fails at once, else after 10 s, with `unavailable`.  Returns
-	 * the number that unlock() takes, or negative. */
+	/* Locks a path, or (other not NULL) two paths, against all processes and threads, and
+	 * keeps the folders of their teams from being moved. Fails with `unavailable`: at once
+	 * without `wait`, else after 10 s. Returns the number that unlock() takes, or negative. */
 	int (*lock)(const void *self, const char *path, const char *other, bool wait,
 		    struct fault *f);
-	/* Locks the folders of one or two teams (NULL: none) as lock() does, or `alone`:
-	 * against every user of the folders, before the folders are moved.  Waits and
-	 * returns as lock() does. */
+	/* Locks the folders of one or two teams (`other` NULL: one folder) as lock() does. With
+	 * `alone`, locks out every other user of the folders, before the folders are moved.
+	 * Waits and returns as lock() does. */
 	int (*lock_teams)(const void *self, const char *team, const char *other,
 			  bool alone, struct fault *f);
 	void (*unlock)(const void *self, int lock);
@@ -100,19 +101,19 @@ struct notes {
 	 * folders.  Fills the fields from, to and is; the caller fills `was`. */
 	int (*stage)(const void *self, const char *path, const struct text *content,
 		     struct note_move *out, struct arena *a, struct fault *f);
-	/* Makes the change unless it has been made, durably.  Folders that it leaves empty
-	 * in the trash are removed.  A file that appeared at the
-	 * place meanwhile is kept beside it as `NAME.conflict.EXTENSION`. */
+	/* Makes the change durably, unless it was made already. Folders of the trash that
+	 * become empty are removed. A file that appeared at the new place meanwhile is kept
+	 * beside this place as `NAME.conflict.EXTENSION`. */
 	int (*make)(const void *self, const struct note_move *move, struct fault *f);
-	/* Whether the change has been made, as far as can be seen without its lock. */
+	/* Whether the change has been made, as far as can be seen without the lock of the path. */
 	bool (*made)(const void *self, const struct note_move *move);
 	/* Calls `each` with the path of every staged file. */
 	int (*staged)(const void *self, notes_each *each, void *with, struct fault *f);
-	/* Tries to lock the path that a content is staged for, without waiting. */
+	/* Tries, without waiting, to lock the path for which a content is staged. */
 	int (*lock_staged)(const void *self, const char *staged, struct fault *f);
 	int (*drop)(const void *self, const char *staged, struct fault *f);
 
-	/* Removes the folder of that name in the trash, with all in it. */
+	/* Removes the folder `name` in the trash, with its contents. */
 	int (*forget)(const void *self, const char *name, struct fault *f);
 
 	/* A frontmatter, without its fences, as a JSON object: see
@@ -121,12 +122,12 @@ struct notes {
 		    struct arena *a, struct fault *f);
 	int64_t (*clock_ms)(void); /* monotonic */
 
-	/* Calls `each` for every entry of a folder ("" the root), in no order, and enters
-	 * the folders for which it returns NOTES_ENTER.  Hidden names and symlinks are
-	 * passed over (not in the trash), and so are, without a look at the file, paths
-	 * for which `skip` (or NULL) is true.  For a folder that cannot be entered `each` is
-	 * called a second time, with `closed`.  1, 0 if there is no such folder, or the
-	 * number that ended the walk. */
+	/* Calls `each` for every entry of a folder ("" the root), in no order, and enters the
+	 * folders for which `each` returns NOTES_ENTER. Hidden names and symlinks are passed
+	 * over, except in the trash. Paths for which `skip` (or NULL) is true are passed over
+	 * too, without a look at the file. For a folder that cannot be entered `each` is called
+	 * a second time, with `closed`. 1, 0 if there is no such folder, or the number that
+	 * ended the walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);
 };
@@ -136,17 +137,18 @@ struct store;
 /* The folders of teams, teams/NAME, which the mirror makes, marks and moves. */
 struct team_folders {
 	const void *self;
-	/* The row of the team whose folder teams/NAME is; 0: none's, negative. */
+	/* The row of the team to which the folder teams/NAME belongs; 0 if it belongs to no
+	 * team; or negative. */
 	int64_t (*row)(const void *self, const char *name, struct fault *f);
-	/* Lets the mirror do to the folder what has happened to teams so far, until it is
-	 * `team`'s (0: nobody's) or nothing is left to do.  `store` is outside a
-	 * transaction.  0, or negative: also when that takes over 10 s. */
+	/* Lets the mirror apply the changes of teams so far to the folder, until the folder is
+	 * `team`'s (0: no team's) or no change is left. `store` is outside a
+	 * transaction. 0, or negative, also if the work takes over 10 s. */
 	int (*settle)(const void *self, struct store *store, const char *name,
 		      int64_t team, struct fault *f);
 	/* Whether the log holds no change of teams that the mirror has not read: 1, 0,
-	 * negative.  Then a folder that is none's by row() belongs to people, or to the team
-	 * of that name, and a person has spoiled its page.  `store` is outside a
-	 * transaction. */
+	 * or negative.  If the result is 1, a folder without a team by row() belongs to
+	 * people, or it belongs to the team of its name and a person has spoiled its page.
+	 * `store` is outside a transaction. */
 	int (*followed)(const void *self, struct store *store, struct fault *f);
 };
 

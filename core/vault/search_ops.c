@@ -1,9 +1,8 @@
 /*
- * search_ops - finding messages, tasks, notes on them and notes of the vault by their
- * words.
+ * search_ops - finding messages, tasks, notes on tasks and notes of the vault by their words.
  *
- * The index knows rows and who may see them by tokens; the text of a hit is read from
- * its row, so that nothing deleted is found.
+ * The index holds tokens that name rows and the readers who may see them. The text of a hit is
+ * read from the hit's row, so that nothing deleted is found.
  */
 #include "storage/search/search.h"
 
@@ -19,7 +18,7 @@
 
 enum {
 	INDEX_MS = 50,
-	VAULT_MS = 500, /* for notes that changed */
+	VAULT_MS = 500, /* time to index notes that changed */
 };
 
 struct found {
@@ -55,7 +54,7 @@ static int message_hit(struct found *f, int64_t id, struct hit *hit)
 	return hit->id ? 1 : (int)call->fault.code;
 }
 
-/* Fills a hit that is called by a task's number, if there is a row (`rc` over 0). */
+/* Fills a hit that is named by a task's number, if there is a row (`rc` over 0). */
 static int numbered_hit(struct found *f, const char *kind,
 			const struct search_numbered_row *row, int rc, struct hit *hit)
 {
@@ -86,7 +85,7 @@ static int note_hit(struct found *f, int64_t id, struct hit *hit)
 }
 
 static const struct {
-	int64_t scope; /* of the operation */
+	int64_t scope; /* scope of the operation */
 	int (*hit)(struct found *f, int64_t id, struct hit *hit);
 } places[SEARCH_PLACES] = {
 	[SEARCH_MESSAGES] = { SCOPE_MESSAGES, message_hit },
@@ -174,7 +173,7 @@ static int search_ops_newest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Keeps all that was found so far, newest first; page() cuts the page out of it. */
+/* Keeps all that was found so far, newest first; page() takes one page of the result. */
 static void keep_found(struct found *f, struct search_find_out *out)
 {
 	if (f->n > 1)
@@ -183,7 +182,7 @@ static void keep_found(struct found *f, struct search_find_out *out)
 	out->n_hits = f->n;
 }
 
-/* Cuts the page out of what was found, once all places were searched. */
+/* Takes the page out of all hits, after all places were searched. */
 static void page(struct call *call)
 {
 	const struct search_find_in *in = call->in;
@@ -202,8 +201,8 @@ static void page(struct call *call)
 	out->next = in->offset + (int64_t)n;
 }
 
-/* How many hits to look for in each place: those before the page, the page, and one more
- * to know whether there is more. */
+/* How many hits to look for in each place: those before the page, the page, and one more to
+ * know whether further hits exist. */
 static int64_t search_ops_wanted(const struct search_find_in *in)
 {
 	return in->offset + in->limit + 1;

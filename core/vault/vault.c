@@ -1,8 +1,8 @@
 /*
  * vault - reading and changing notes.
  *
- * A handler runs twice when it writes: it plans, and after the work on the
- * files it decides; see core/vault/vault.h.
+ * A handler runs twice when it writes: the first run plans, and the second run, after the work
+ * on the files, decides. See core/vault/vault.h.
  */
 #include "core/vault/vault_inside.h"
 
@@ -16,7 +16,7 @@
 #include "core/vault/vault_front.h"
 #include "core/vault/vault_text.h"
 
-enum { READ_ROOM = 2 << 20 }; /* of JSON: fits a frame of any door */
+enum { READ_ROOM = 2 << 20 }; /* bytes of JSON that fit a frame of any door */
 
 /* --- deciding ------------------------------------------------------------------- */
 
@@ -29,8 +29,8 @@ int vault_team_in(struct call *call, const char *path, struct vault_team_row *ro
 					     strcspn(path + 6, "/")));
 }
 
-/* The event belongs to the living team in whose folder the note is; there the operator
- * acts as that team's member. */
+/* Finds the team of an event: the living team that owns the note's folder. For this event the
+ * operator acts as a member of the team. */
 static int team_of(struct call *call, const char *path, int64_t *team)
 {
 	struct vault_team_row r = { 0 };
@@ -85,7 +85,7 @@ static int vault_decide(struct call *call)
 	return rc < 0 ? rc : 0;
 }
 
-/* Reads from its event the size of the note that a repeated call wrote. */
+/* For a repeated call, reads the size of the note from the event of the first call. */
 static int vault_report(struct call *call, int64_t *size)
 {
 	struct event_told_row r;
@@ -183,7 +183,7 @@ int vault_plan(struct call *call, const char *path,
 	return vault_note(call, path, "/path", VAULT_WRITE, &call->vault->path);
 }
 
-/* Writes `content` into the note `path`; `told` and `size` are those of the answer. */
+/* Writes `content` into the note `path`; `told` and `size` are fields of the answer. */
 static int vault_put(struct call *call, const char *path, enum note_mode mode,
 		     const char *content, const char **told, int64_t *size)
 {
@@ -327,7 +327,7 @@ static void vault_take_part(struct call *call, const struct text *part,
 		out->edited = vault_edited(call, out->path, data, part->len);
 	if (in->offset == 0 && vault_has_front(out->path))
 		out->frontmatter = front_json(call, data, n);
-	/* The frontmatter may be left out: the content has it as well. */
+	/* The frontmatter may be left out: the content includes the frontmatter as well. */
 	if (out->frontmatter && call->form.most &&
 	    strlen(out->frontmatter) + text_json_size(out->content) > room)
 		out->frontmatter = NULL;

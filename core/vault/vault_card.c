@@ -1,7 +1,8 @@
 /*
- * vault_card - writes of teams/TEAM/cards/AGENT.json, which are changes of that agent's card.
+ * vault_card - writes to teams/TEAM/cards/AGENT.json, which change the agent's card.
  *
- * The file shows rows, so nothing is written there: the mirror shows what came of it.
+ * The file shows rows, so a write changes the rows and not the file. The mirror then shows the
+ * result in the file.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "core/vault/vault_page.h"
 #include "core/vault/vault_inside.h"
 
-/* A fault in the text, at its place there. */
+/* Moves a fault to the place in the text that caused the fault. */
 static int move_into_content(struct call *call)
 {
 	char where[sizeof(call->fault.where)];
@@ -33,7 +34,7 @@ static bool same_endpoints(const struct endpoints *a, const struct endpoints *b)
 	       a->vsock.cid == b->vsock.cid && a->vsock.port == b->vsock.port;
 }
 
-/* Takes over from another card the fields that the host changes by itself. */
+/* Copies the fields that the host changes by itself from another card. */
 static void move_along(struct card *card, const struct card *from)
 {
 	card->status = from->status;
@@ -41,8 +42,8 @@ static void move_along(struct card *card, const struct card *from)
 	card->fault = from->fault;
 }
 
-/* The first field of which the card says something else than is so, and which is not the
- * writer's; NULL if there is none. */
+/* The first field that the writer may not change and that differs between the text (`said`) and
+ * the card (`is`); NULL: no such field differs. */
 static const char *first_foreign(const struct card *said, const struct card *is)
 {
 	return differs(said->name, is->name)                       ? "name"
@@ -63,10 +64,10 @@ static const char *first_foreign(const struct card *said, const struct card *is)
 /* The file of a card that a text was made from. */
 struct origin {
 	int64_t rev;
-	const char *sum; /* NULL: the text does not say */
+	const char *sum; /* NULL: the text has no sum */
 };
 
-/* Whether the card was so in that file. */
+/* Whether the file that the text was made from showed exactly this card. */
 static bool was_so(const struct origin *from, const struct card *card)
 {
 	struct page page = { 0 };
@@ -115,8 +116,8 @@ static int refuse_moved(struct call *call, const struct origin *from, const char
 	return fault_hint(&call->fault, "Read the card again, and change that.");
 }
 
-/* Whether the text was made before the agent was, from the card of another one of that name:
- * 1, 0 or negative. */
+/* Whether the text was made before the agent was, from the card of an earlier agent of the same
+ * name: 1, 0 or negative. */
 static int is_anothers(struct call *call, const struct agent_row *a,
 		       const struct origin *from)
 {
@@ -126,15 +127,15 @@ static int is_anothers(struct call *call, const struct agent_row *a,
 	return rc > 0 ? from->rev <= made.made_after : rc;
 }
 
-/* Compares a text with the card as it is: 0 if the caller may change that so, 1 if it is so
- * already (the text was taken before), or a fault.  The sum says whether the card was, in the
- * file that the text was made from, as it is now. */
+/* Compares a text with the present card. Returns 0 if the caller may make this change, 1 if the
+ * card has these values already (the text was taken before), or a fault. The text's sum tells
+ * whether the file that the text was made from showed the present card. */
 static int check_foreign(struct call *call, const struct agent_row *a,
 			 const struct card *said, const struct origin *from)
 {
 	const char *field;
-	struct card is, as_said; /* as_said: with the text's values in the fields that the
-				    host changes */
+	struct card is, as_said; /* as_said: the card with the text's values in the
+				    fields that the host changes */
 	bool moved;
 	int rc = card_tell_whole(call, a, &is);
 
@@ -142,11 +143,11 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 		return rc;
 	if (rc > 0)
 		return refuse_moved(call, from, "it is the card of an earlier agent");
-	is.has_last_active = false; /* the file does not tell it */
+	is.has_last_active = false; /* the file does not show this time */
 	as_said = is;
 	move_along(&as_said, said);
 	if (from->sum && was_so(from, &as_said)) {
-		is = as_said; /* the host alone has changed it since */
+		is = as_said; /* only the host has changed the card since */
 	} else if (from->sum && !was_so(from, &is)) {
 		if (same_card(said, &as_said))
 			return 1;
@@ -161,8 +162,8 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	return refuse_field(call, field, moved);
 }
 
-/* Takes the two lines out of a text that a file has beside the card: 0, or invalid where one is
- * of another type. */
+/* Takes the two lines of a page (`rev` and `sum`) out of a text: 0, or `invalid` if one of
+ * these fields has a wrong type. */
 static int take_origin(struct call *call, json_t *json, struct origin *from)
 {
 	const json_t *rev = json_object_get(json, "rev");
@@ -182,14 +183,15 @@ static int take_origin(struct call *call, json_t *json, struct origin *from)
 	return 0;
 }
 
-/* The value that takes a field of a card away, which it need not have. */
+/* The value that removes an optional field of a card. */
 static json_t *vault_card_nothing(const struct field *field)
 {
 	return field->type->kind == KIND_JSON ? json_object() : json_string("");
 }
 
-/* Reads a card as arguments of agent.update, which has the fields that may be changed; their
- * texts stay the JSON's.  The file is the whole card: the card has nothing where the file has none of these. */
+/* Reads a card as arguments of agent.update, which has the fields that may be changed. The
+ * texts still belong to the JSON. The file is the whole card, so a field that the file does not
+ * have is removed from the card. */
 static int read_change(struct call *call, json_t *card, struct agent_update_in *change)
 {
 	const struct record *r = op_agent_update->in;
@@ -225,7 +227,8 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 	if ((rc = check_foreign(call, a, &said, &from)) < 0)
 		return rc;
 	if (rc > 0) {
-		/* A plan makes nothing: the write behind the plan is to keep the key. */
+		/* A plan reports nothing made: the write that follows the plan must store the
+		 * idempotency key. */
 		call->made = call->plans ? 0 : a->id;
 		return 0;
 	}

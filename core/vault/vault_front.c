@@ -9,10 +9,10 @@
 
 enum { FRONT_MOST = 64 << 10 };
 
-/* A frontmatter in its text: what stands between the fences. */
+/* A frontmatter in the text of a note. `inner`: the text between the fences. */
 struct frontmatter {
 	const char *data;
-	size_t size; /* with its fences; 0: there is none */
+	size_t size; /* with its fences; 0: there is no frontmatter */
 	const char *inner;
 	size_t len;
 	json_t *map; /* owned */
@@ -72,7 +72,7 @@ int front_read(struct call *call, const char *data, size_t len, json_t **out)
 
 /* --- values as YAML -------------------------------------------------------------- */
 
-/* Words that would be read as something else than a text. */
+/* Whether a word without quotes would be read as something other than a text. */
 static bool is_special(const char *s)
 {
 	static const char *const words[] = { "true", "false", "null", "yes", "no",
@@ -99,8 +99,8 @@ static bool vault_front_is_plain(const char *s)
 	return true;
 }
 
-/* Bytes of a character that YAML refuses or would fold, 0 if it takes the character; the
- * code point is put into `*point`. */
+/* The number of bytes of a character that YAML refuses or would fold; 0 if YAML takes the
+ * character; the code point is put into `*point`. */
 static size_t unprintable(const unsigned char *s, unsigned *point)
 {
 	size_t n = 0;
@@ -141,7 +141,7 @@ static void add_text(struct text *t, const char *s)
 	text_add(t, "\"", 1);
 }
 
-/* Writes a real with as few digits as keep its value, and never as an integer. */
+/* Writes a real with the fewest digits that keep its value, and never as an integer. */
 static void add_real(struct text *t, double d)
 {
 	char number[40];
@@ -232,8 +232,8 @@ static size_t vault_front_line_at(const struct frontmatter *f, size_t line)
 	return at;
 }
 
-/* The end of a key's lines; blank ones and comments before the next key are that
- * key's. */
+/* The end of a key's lines; blank lines and comments before the next key belong to the next
+ * key. */
 static size_t key_end(const struct frontmatter *f, size_t i)
 {
 	size_t start = vault_front_line_at(f, f->keys.v[i].line);
@@ -301,7 +301,7 @@ static json_t *vault_front_wanted(const struct frontmatter *f, json_t *changes)
 	return map;
 }
 
-/* Whether the text gives `map` when it is read again. */
+/* Whether the text, when read again, gives `map`. */
 static bool vault_front_says(struct call *call, const struct text *t, json_t *map)
 {
 	const struct notes *notes = call->settings->notes;
@@ -315,7 +315,7 @@ static bool vault_front_says(struct call *call, const struct text *t, json_t *ma
 	return same;
 }
 
-/* Writes the lines between the fences.  Lines that a person wrote are left alone; only a
+/* Writes the lines between the fences. Lines that a person wrote are not changed; only a
  * frontmatter that cannot be edited line by line is written anew. */
 static int make_inner(struct call *call, const struct frontmatter *f, json_t *changes,
 		      struct text *inner)
@@ -349,8 +349,8 @@ int front_write(struct call *call, const struct text *old, json_t *changes,
 	if (rc == 0)
 		rc = make_inner(call, &f, changes, &inner);
 	if (rc == 0 && !f.size && !inner.len)
-		text_add(out, data, old->len); /* there is no frontmatter, and none is
-						  wanted */
+		text_add(out, data, old->len); /* there is no frontmatter, and it
+						  needs none */
 	else if (rc == 0) {
 		const char *fence = f.size ? f.inner + f.len : "---\n";
 

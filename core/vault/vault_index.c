@@ -13,11 +13,11 @@ struct indexing {
 	struct call *call;
 	struct search *search;
 	enum search_vault which;
-	struct arena arena; /* of one look */
-	struct search_notes known; /* by path */
+	struct arena arena; /* memory of one look at the vault */
+	struct search_notes known; /* notes in the index, sorted by path */
 	struct search_notes changed;
 	int64_t now, end_ms;
-	bool passes; /* over folders that the mirror fills */
+	bool passes; /* passes over folders that the mirror fills */
 };
 
 /* --- what changed ------------------------------------------------------------------ */
@@ -52,7 +52,7 @@ static int vault_index_compare(void *with, const struct note_entry *e, struct fa
 	return NOTES_PASS;
 }
 
-/* Lists the notes that changed; returns how many entries of the index that concerns, or
+/* Lists the notes that changed; returns the number of entries of the index to change, or
  * negative. */
 static int64_t vault_index_look(struct indexing *x)
 {
@@ -124,8 +124,7 @@ static int vault_index_put(struct indexing *x, struct search_note *note)
 	return rc;
 }
 
-/* Indexes what changed: 1 when all of it is indexed, 0 when the time or the turn ran
- * out. */
+/* Indexes the changed notes: 1 if all of them were indexed, 0 if the time or the turn ran out. */
 static int feed(struct indexing *x)
 {
 	struct fault *f = &x->call->fault;

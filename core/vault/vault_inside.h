@@ -11,16 +11,17 @@ static inline const struct notes *notes_of(const struct call *call)
 	return call->settings->notes;
 }
 
-/* The living team in whose folder a note is: 1 with its row, 0 or negative. */
+/* Finds the living team that owns the folder of a note: 1 with the team's row, 0 if there is no
+ * such team, or negative. */
 int vault_team_in(struct call *call, const char *path, struct vault_team_row *row);
 
 /* Plans a write of the note `path`. */
 int vault_plan(struct call *call, const char *path,
 	       int (*run)(struct call *call, struct vault_work *w));
 
-/* Ends a write in the second run of its handler, or reports a repeated one, and fills `path` and
- * `size` (or NULL) of the answer; does nothing in the first run, which has just planned the
- * write.  0 or negative. */
+/* Ends a write in the second run of its handler, or reports a repeated write, and fills
+ * `path` and `size` (or NULL) of the answer.  In the first run, which has just planned the
+ * write, it does nothing.  0 or negative. */
 int vault_finish(struct call *call, const char **path, int64_t *size);
 
 /* Reads a note and its stamp: 1, 0 if there is no note, negative. */
@@ -39,14 +40,15 @@ struct vault_card {
 /* Whether an argument at /path names an agent's card that the caller sees: 1 with `card`, 0, or
  * negative. */
 int vault_card_named(struct call *call, const char *given, struct vault_card *card);
-/* Changes the card as its new text says, or in a plan sees whether it could: 0 or negative. */
+/* Changes a card to its new text; in a plan, only checks whether this is possible: 0 or
+ * negative. */
 int vault_write_card(struct call *call, const struct vault_card *card,
 		     const char *content);
 
-/* Finds the note of a move to `to`, or of a deletion (NULL), and fills the work's move. */
+/* Finds the note of a move to `to`, or of a deletion (`to` is NULL), and fills the work's move. */
 int vault_find(struct call *call, struct vault_work *w, const char *to);
 
-/* Fails with `conflict` at /to unless nothing is at the path: 0 or negative. */
+/* Fails with `conflict` at /to if a file or folder has the path `to`: 0 or negative. */
 int vault_vacant(struct call *call, const char *to);
 
 /* Fails with `not_found` at /path. */
@@ -65,8 +67,9 @@ struct note_move vault_move_read(const struct vault_move_row *r);
 /* Whether a note of this name can have a frontmatter. */
 bool vault_has_front(const char *path);
 
-/* Words for the readers of a file that shows a row and that somebody edited, in the call's arena.
- * NULL: the file is a note, or is as the mirror wrote it. */
+/* For a file that shows a row and was edited by somebody: a text that tells readers of the
+ * edit, in the call's arena. NULL: the file is a note, or is exactly as the mirror wrote the
+ * file. */
 const char *vault_edited(struct call *call, const char *path, const char *data,
 			 size_t len);
 

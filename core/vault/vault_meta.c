@@ -16,7 +16,8 @@ static int vault_meta_check_kind(struct call *call, const char *path)
 	return call->fault.code;
 }
 
-/* Refuses a frontmatter that the answer has no room for: its note has it as a text. */
+/* Refuses a frontmatter that is too large for the answer. The caller can read it in the note's
+ * text. */
 static int vault_meta_check_room(struct call *call, const char *front)
 {
 	if (!call->form.most || strlen(front) <= space_all(call))
@@ -79,7 +80,7 @@ static int put_front(struct call *call, struct vault_work *w, const struct text 
 	return rc;
 }
 
-/* Makes in a note's frontmatter the changes that `changes` gives for it. */
+/* Calls `changes` with a note's frontmatter, and makes the changes that the function returns. */
 static int change_front(struct call *call, struct vault_work *w,
 			json_t *(*changes)(struct call *call, json_t *front))
 {

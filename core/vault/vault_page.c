@@ -22,7 +22,7 @@ struct text *page_start(struct page *p, enum page_form form)
 	return &p->text;
 }
 
-/* The sum of two runs of bytes, between which the line of the sum stands. */
+/* The sum of the bytes before and behind the line of the sum. */
 static void vault_page_sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
 			      char out[PAGE_SUM + 1])
 {
@@ -41,7 +41,7 @@ static void vault_page_sum_of(const char *a, size_t a_len, const char *b, size_t
 	out[PAGE_SUM] = '\0';
 }
 
-/* Appends what stands before the line of the sum. */
+/* Appends the part of the page before the line of the sum. */
 static void add_front(const struct page *p, int64_t rev, struct text *out)
 {
 	const struct form *form = &forms[p->form];
@@ -73,7 +73,7 @@ void page_seal(const struct page *p, int64_t rev, struct text *out)
 	text_add(out, p->text.data + p->split, p->text.len - p->split);
 }
 
-/* Moves *at behind `word` when that stands there. */
+/* Moves *at behind `word` if `word` begins at *at. */
 static bool skip_word(const char *data, size_t len, size_t *at, const char *word)
 {
 	size_t n = strlen(word);
@@ -147,8 +147,8 @@ bool page_sealed(const char *data, size_t len)
 	return page_tail(data, len) > 0;
 }
 
-/* The length of a page up to the end of its frontmatter, as far as it is there: only the
- * beginning of the page may have been read.  0 where it has none. */
+/* The length of a page up to the end of its frontmatter, or to the end of `data`, if only the
+ * beginning of the page was read. 0 if the page has no frontmatter. */
 static size_t front_of(const char *data, size_t len)
 {
 	size_t fence = 0;
@@ -193,7 +193,7 @@ void page_release(struct page *p)
 
 /* Whether the bytes at `s` are escaped in a file although JSON allows them: controls of a
  * reader's terminal, and characters that YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
- * Returns the number of bytes. */
+ * Returns the number of bytes of the escaped character. */
 static size_t escaped_len(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;

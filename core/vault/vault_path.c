@@ -1,4 +1,4 @@
-/* vault_path - which path of the vault a caller means, and whether he may go there. */
+/* vault_path - resolves a caller's path in the vault, and checks the caller's access. */
 #include <string.h>
 #include <strings.h>
 
@@ -20,7 +20,7 @@ static int vault_path_refuse(struct walker *w, enum fault_code code, const char 
 	return fault_set(&w->call->fault, code, w->where, "%s", what);
 }
 
-/* A caller of any power is refused. */
+/* Refuses a name, whatever the caller's rights are. */
 static int refuse_name(struct walker *w, const char *what)
 {
 	vault_path_refuse(w, FAULT_DENIED, what);
@@ -99,7 +99,7 @@ static int vault_path_resolve(struct walker *w, const char *given)
 	return rc < 0 ? rc : add_parts(w, given);
 }
 
-/* --- what it is ------------------------------------------------------------------ */
+/* --- kinds of paths -------------------------------------------------------------- */
 
 bool vault_is_note(const struct call *call, const char *path)
 {
@@ -118,8 +118,8 @@ bool vault_is_note(const struct call *call, const char *path)
 	return false;
 }
 
-/* Finds the team in whose folder a path is (or which it is): the length of its name, 0
- * for none. */
+/* Finds the team whose folder holds a path, or is the path. Returns the length of the team's
+ * name; 0: no team. */
 static size_t team_in(const char *path, bool folder, const char **team)
 {
 	size_t n;
@@ -138,7 +138,7 @@ static bool vault_path_is_own(const struct call *call, const char *team, size_t 
 	return strlen(own) == n && memcmp(own, team, n) == 0;
 }
 
-/* --- who may --------------------------------------------------------------------- */
+/* --- access ---------------------------------------------------------------------- */
 
 static int check_reach(struct walker *w, bool folder, enum vault_access access)
 {
@@ -189,7 +189,8 @@ static bool is_day(const char *name)
 
 /* Files that the mirror keeps equal to rows, and the commands that change these rows. */
 static const struct mirrored {
-	const char *folder; /* of a team's; "" itself */
+	const char *folder; /* folder below the team's folder; "": the team's folder
+			       itself */
 	bool (*is)(const char *name);
 	const char *hint;
 } mirrored[] = {

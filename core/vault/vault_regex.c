@@ -10,12 +10,12 @@ enum {
 	SIZE_EASY = 40, /* atoms up to which the automaton stays small */
 	PIECE_LEAST = 256,
 	PIECE_MOST = 2048,
-	DEPTH_MOST = 32, /* of parentheses */
+	DEPTH_MOST = 32, /* levels of parentheses */
 };
 
-/* --- how large it is -------------------------------------------------------------- */
+/* --- the size of an expression ---------------------------------------------------- */
 
-/* An expression is a sequence of atoms; `last` may yet be repeated. */
+/* An expression is a sequence of atoms; the atom `last` may still get a repetition. */
 struct measure {
 	size_t sum[DEPTH_MOST], last[DEPTH_MOST];
 	int depth;
@@ -32,7 +32,7 @@ static void add_atom(struct measure *m, size_t size)
 	m->last[m->depth] = size;
 }
 
-/* The bytes of a set, from its [ on. */
+/* The bytes of a set, counted from the [. */
 static size_t set_size(const char *s)
 {
 	size_t n = 1;
@@ -67,7 +67,8 @@ static size_t vault_regex_repeat(const char *s, size_t *most)
 	return end ? (size_t)(end - s) + 1 : 1;
 }
 
-/* Steps over what stands at `s`; 0 when it goes too deep or refers back. */
+/* Measures the part of the expression at `s`, and returns its length. 0 if parentheses are
+ * nested too deep, or if the part is a back-reference. */
 static size_t measure_one(struct measure *m, const char *s)
 {
 	size_t n = 1, most;
@@ -108,8 +109,8 @@ static size_t measure_one(struct measure *m, const char *s)
 	}
 }
 
-/* The size of pieces for which an expression of that size takes a bounded amount of
- * memory. */
+/* The size of the pieces of a line, so that an expression of `size` atoms uses a bounded amount
+ * of memory. */
 static size_t piece_for(size_t size)
 {
 	size_t n = size > SIZE_EASY ? PIECE_MOST * SIZE_EASY / size * SIZE_EASY / size
@@ -144,7 +145,7 @@ static int vault_regex_check_size(const char *pattern, size_t *piece, struct fau
 
 /* --- compiling ---------------------------------------------------------------------- */
 
-/* Spells out `\d` and `\D`, which most people write for [0-9] and [^0-9]. */
+/* Replaces `\d` by [0-9] and `\D` by [^0-9], since most people write `\d` and `\D`. */
 static int vault_regex_spell_out(struct vault_regex *r, const char *s, struct fault *f)
 {
 	size_t n = 0;
@@ -196,7 +197,8 @@ void regex_close(struct vault_regex *r)
 	regfree(&r->re);
 }
 
-/* Compiles the expression anew after much text, since its automaton has grown by then. */
+/* Compiles the expression anew after a search of much text, since its automaton grows during
+ * the search. */
 static void vault_regex_renew(struct vault_regex *r, size_t len)
 {
 	r->read += len;
@@ -204,8 +206,8 @@ static void vault_regex_renew(struct vault_regex *r, size_t len)
 		return;
 	regfree(&r->re);
 	r->read = len;
-	/* The expression compiled before, so only memory can lack: then `$.` makes it
-	 * find nothing. */
+	/* The expression has compiled before, so this can fail only for lack of memory. Then
+	 * `$.` is compiled instead, which matches nothing. */
 	if (regcomp(&r->re, r->pattern, REG_EXTENDED) != 0)
 		regcomp(&r->re, "$.", REG_EXTENDED);
 }

@@ -1,11 +1,10 @@
 /*
  * vault_regex - lines that a POSIX extended expression matches, at a bounded cost.
  *
- * The matcher of the C library tries every beginning, and keeps the automaton that
- * it builds while it reads: for an expression of 150 atoms up to 80 KiB and 1 ms a
- * byte.  So larger ones are refused, long lines are looked at in pieces, and it is
- * compiled anew after some of them.
- * Nothing here does I/O.
+ * The matcher of the C library tries every beginning of a match, and builds an automaton while
+ * it reads. For an expression of 150 atoms, this costs up to 80 KiB and 1 ms for each byte. So
+ * larger expressions are refused, long lines are searched in pieces, and the expression is
+ * compiled anew after some pieces. Nothing here does I/O.
  */
 #ifndef CORE_VAULT_VAULT_REGEX_H
 #define CORE_VAULT_VAULT_REGEX_H
@@ -23,16 +22,17 @@ struct vault_regex {
 	regex_t re;
 	size_t piece; /* bytes of a line that are searched at once */
 	size_t read; /* bytes searched since the expression was compiled */
-	bool (*is_late)(const void *with); /* asked between pieces; NULL: never */
+	bool (*is_late)(const void *with); /* called between pieces; NULL: not called */
 	const void *with;
 };
 
-/* `invalid` at /query; `\d`, `\D` are understood, back-references are not. */
+/* Compiles an expression: 0, or `invalid` at /query. `\d` and `\D` are understood,
+ * back-references are refused. */
 int regex_open(struct vault_regex *r, const char *pattern, struct fault *f);
 void regex_close(struct vault_regex *r);
 
-/* Whether the expression matches within a line of `len` bytes; the match begins at `*at`.
- * False when is_late() ended the search. */
+/* Whether the expression matches within a line of `len` bytes; the match begins at `*at`. Also
+ * false if is_late() ended the search. */
 bool regex_finds(struct vault_regex *r, const char *line, size_t len, size_t *at);
 
 #endif

@@ -12,7 +12,7 @@ static void vault_run_forget(struct call *call)
 	call->fault = (struct fault){ 0 };
 }
 
-/* --- what was decided before ---------------------------------------------------- */
+/* --- earlier decisions ---------------------------------------------------------- */
 
 struct note_move vault_move_read(const struct vault_move_row *r)
 {
@@ -59,7 +59,8 @@ int vault_moves_read(struct call *call, struct vault_move_row **rows, size_t *n)
 	return rc;
 }
 
-/* Tries to make a decided change that this call need not wait for; whether it is made. */
+/* Tries to make a decided change that this call need not wait for. Returns whether the change
+ * is made now. */
 static bool try_make(struct call *call, const struct note_move *m)
 {
 	const struct notes *notes = notes_of(call);
@@ -76,8 +77,8 @@ static bool try_make(struct call *call, const struct note_move *m)
 	return made;
 }
 
-/* Makes all changes that were decided and may not have been made.  Those at this call's
- * own paths must be made before it goes on (`w` holds their locks). */
+/* Makes all changes that were decided and may not have been made. Changes at this call's own
+ * paths must be made before the call continues (`w` holds the locks of these paths). */
 static int vault_run_settle(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -106,10 +107,10 @@ static int vault_run_settle(struct call *call, struct vault_work *w)
 	return rc;
 }
 
-/* --- what was never decided ------------------------------------------------------- */
+/* --- staged files without a decision ---------------------------------------------- */
 
-/* The row of vault_move that names the staged file: 1, 0 if none does, or negative; the caller
- * holds the file's lock. */
+/* The row of vault_move that names the staged file: 1, 0 if no row does, or negative. The
+ * caller holds the file's lock. */
 static int move_of_staged(struct call *call, const char *staged,
 			  struct vault_move_row *row)
 {
@@ -165,12 +166,11 @@ int vault_sweep(struct call *call)
 
 /* --- the folder of a team -------------------------------------------------------------- */
 
-/* Rows change at once; the mirror moves folders some time later.  Before the move, a name
- * may lead to the folder of an ended team or of the former team of that name.  A renamed
- * team's notes are still under the old name.  So an operation locks the folder and looks
- * up the folder's team.  If the folder is another team's, the operation drops the lock,
- * lets the mirror catch up, and plans anew.  While the lock is held nobody moves the
- * folder. */
+/* Rows change at once; the mirror moves folders some time later. Before the move, a name may
+ * lead to the folder of an ended team or of the former team with this name. A renamed team's
+ * notes are still under the old name. So an operation locks the folder and looks up the
+ * folder's team. If the folder is another team's, the operation drops the lock, lets the mirror
+ * catch up, and plans anew. While the lock is held, no process moves the folder. */
 enum { TRIES = 4 };
 
 static const struct team_folders *folders_of(const struct call *call)
@@ -178,7 +178,7 @@ static const struct team_folders *folders_of(const struct call *call)
 	return call->settings->folders;
 }
 
-/* The team in whose folder a path is, or which it is; NULL: none. */
+/* The name of the team whose folder holds a path, or is the path; NULL: no team. */
 static const char *name_in(struct call *call, const char *path)
 {
 	if (!path || strncmp(path, "teams/", 6) != 0 || path[6] == '.' || !path[6])
@@ -186,8 +186,8 @@ static const char *name_in(struct call *call, const char *path)
 	return arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/"));
 }
 
-/* The names of the two folders that an operation is about; NULL: none.  An agent who looks
- * through a folder meets its own team's. */
+/* The names of the two folders that an operation is about; NULL: no folder. If an agent walks
+ * through a folder, the walk includes the folder of the agent's team. */
 static void names_of(struct call *call, const struct vault_work *w, const char *names[2])
 {
 	names[0] = name_in(call, w->path ? w->path : w->folder);
@@ -227,10 +227,10 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
 	return rc;
 }
 
-/* Whether a folder is the team's (0: nobody's).  A folder whose page names no team is the
+/* Whether a folder belongs to `team` (0: to no team). A folder whose page names no team is the
  * team's only on two conditions: the mirror was asked to update the folder (`asked`), and the
- * mirror has read every change of teams in the log.  A team that has just been renamed has its
- * folder elsewhere. */
+ * mirror has read every change of teams in the log. The folder of a team that was just renamed
+ * has another name. */
 static int own_is_teams(struct call *call, const char *name, int64_t team, bool asked)
 {
 	const struct team_folders *folders = folders_of(call);
@@ -239,7 +239,7 @@ static int own_is_teams(struct call *call, const char *name, int64_t team, bool 
 	if (!name)
 		return 1;
 	if (call->identity.agent && team != call->caller.team)
-		return 0; /* its team has another name by now */
+		return 0; /* the team was renamed meanwhile */
 	if ((has = folders->row(folders->self, name, &call->fault)) < 0)
 		return (int)has;
 	if (has == team)
@@ -277,7 +277,7 @@ static int own_refuse(struct call *call, const char *const names[2], int at)
 	return call->fault.code;
 }
 
-/* 1 if all folders are their teams', 0 with the one that is not, negative. */
+/* 1 if each folder belongs to its team; 0 with the folder that does not; or negative. */
 static int are_own(struct call *call, const char *const names[2], const int64_t teams[2],
 		   bool asked, int *which)
 {
@@ -363,7 +363,7 @@ int vault_make_in(struct call *call, const char *name)
 
 /* --- a write ------------------------------------------------------------------------- */
 
-/* Makes a decided change after COMMIT; a failure does not undo the write, which is
+/* Makes a decided change after COMMIT; a failure does not undo the write, since the write is
  * decided. */
 static int vault_run_make(struct call *call, const struct vault_work *w)
 {
@@ -383,8 +383,8 @@ static int vault_run_decide(struct call *call, struct vault_work *w)
 		return rc;
 	w->staged = true;
 	rc = call_transact(call, true);
-	/* If another call with this key was faster, its answer is ours, and the file that
-	 * we staged is nobody's. */
+	/* If another call with this key was faster, this call returns the other call's answer,
+	 * and nobody needs the file staged here. */
 	if (rc < 0 || call->replayed)
 		return rc;
 	return vault_run_make(call, w);
@@ -418,8 +418,8 @@ static int vault_run_change(struct call *call, struct vault_work *w)
 
 /* --- a read -------------------------------------------------------------------------- */
 
-/* A caller who was told of a write must read it: changes that are decided but not made
- * yet are waited for, or made here. */
+/* A caller who knows of an acknowledged write must read its result. So this function waits for
+ * changes that are decided but not made, or makes them. */
 static int vault_run_catch_up(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);

@@ -10,9 +10,9 @@
 #include "ops.gen.h"
 
 enum {
-	INDEX_MS = 2000, /* to bring the index up to the files, or to walk over them */
-	SCAN_MS = 3000, /* to look into notes */
-	STEP_MS = 50, /* for the index of the rows, which is checked first */
+	INDEX_MS = 2000, /* time to update the index, or to walk over the files */
+	SCAN_MS = 3000, /* time to search in notes */
+	STEP_MS = 50, /* time for the index of the rows, which is checked first */
 	LINE_MOST = 400, /* bytes of a line that is shown */
 };
 
@@ -24,15 +24,15 @@ struct scan {
 				  index */
 	struct search_query query;
 	struct vault_regex regex;
-	struct search_notes notes; /* to look into, in order */
+	struct search_notes notes; /* notes to search in, in order */
 	int64_t end_ms;
 
 	/* Fields of the note that is searched now. */
 	const char *path;
 	struct text text;
-	size_t *lines; /* where each begins */
+	size_t *lines; /* offsets of the lines */
 	size_t n_lines;
-	size_t last; /* the line that matched last, from 1; 0: none */
+	size_t last; /* the last line that matched, from 1; 0: no match yet */
 	struct arena arena;
 };
 
@@ -88,7 +88,7 @@ static void show_around(struct scan *s, size_t i, struct vault_match *m)
 			  vault_search_show(s, k, 0));
 }
 
-/* Takes line `i` as a match, at its byte `at`. */
+/* Adds line `i` as a match; the match is at its byte `at`. */
 static void vault_search_take_line(struct scan *s, size_t i, size_t at)
 {
 	struct vault_match m = { .path = s->path, .line_number = (int64_t)i + 1 };
@@ -111,7 +111,7 @@ static void vault_search_take_line(struct scan *s, size_t i, size_t at)
 		arena_add(&s->call->arena, s->out->results, s->out->n_results, m);
 }
 
-/* --- looking into a note ---------------------------------------------------------------- */
+/* --- searching in a note ---------------------------------------------------------------- */
 
 static bool vault_search_is_late(const void *with)
 {
@@ -186,7 +186,7 @@ static void scan_note(struct scan *s, const char *path)
 			search_places(s->search, &s->query, s->text.data, s->text.len,
 				      vault_search_take_place, s);
 	}
-	/* The note may have been removed, or be no text any more: it is left out. */
+	/* A note that was removed meanwhile, or is no text any more, is left out. */
 	s->call->fault = (struct fault){ 0 };
 	arena_release(&s->arena);
 }
@@ -214,7 +214,7 @@ static int vault_search_gather(void *with, const struct note_entry *e, struct fa
 	return NOTES_PASS;
 }
 
-/* Newest first, the order of the index. */
+/* Compares two notes: newest first, as in the index. */
 static int vault_search_newest_first(const void *a, const void *b)
 {
 	const struct search_note *one = a, *other = b;
@@ -260,8 +260,8 @@ static int find_in_index(struct scan *s)
 					  &call->arena, &s->notes, &call->fault);
 }
 
-/* Finds the notes to look into.  An index cannot know an expression's words, and for a
- * tag alone it is only faster: without an index the files are walked. */
+/* Finds the notes to search in. The index does not help to find an expression. For a tag alone,
+ * the index is only faster. Without an index, all files are walked. */
 static int vault_search_find_notes(struct scan *s, const char *folder)
 {
 	if (!s->in->regex)
@@ -303,8 +303,8 @@ static int run_search(struct call *call, struct vault_work *w)
 	return rc < 0 ? rc : 0;
 }
 
-/* Opens the rows' part of the index first, which tells whether the index belongs to this
- * state and is whole. */
+/* Opens the index of the rows first: it tells whether the index belongs to this state and is
+ * complete. */
 static int vault_search_check_index(struct call *call)
 {
 	struct search *s = store_search(call->store, &call->fault);
@@ -321,7 +321,7 @@ int vault_search(struct call *call, const struct vault_search_in *in,
 	int rc = vault_folder(call, in->path, "/path", &call->vault->folder);
 
 	(void)out;
-	/* A search is for all that the caller may see, unless a folder is named. */
+	/* Without a named folder, a search covers everything that the caller may see. */
 	if (rc >= 0 && !in->path)
 		call->vault->folder = "";
 	call->vault->run = run_search;
@@ -335,7 +335,7 @@ int vault_search(struct call *call, const struct vault_search_in *in,
 
 /* --- tags --------------------------------------------------------------------------------- */
 
-/* Adds a tag to the page; those before in->offset are left out. */
+/* Adds a tag to the page; tags before in->offset are left out. */
 static void page_tag(struct call *call, const struct vault_tagged *tag, int64_t *passed)
 {
 	const struct vault_tags_in *in = call->in;

@@ -11,7 +11,7 @@
 #include "core/call/space.h"
 #include "core/vault/vault_inside.h"
 
-enum { REMOVED_MOST = 200000 }; /* notes that a list looks at */
+enum { REMOVED_MOST = 200000 }; /* most notes that a list reads */
 
 /* --- names ------------------------------------------------------------------------ */
 
@@ -94,8 +94,7 @@ int vault_trash_list(const struct notes *notes, struct arena *a,
 	return rc < 0 ? rc : 0;
 }
 
-/* Locks an entry while a note is taken out of it, or the entry is removed: the lock, or
- * negative. */
+/* Locks an entry, to take a note out or to remove the entry: the lock, or negative. */
 static int lock_entry(const struct notes *notes, struct arena *a,
 		      const struct vault_trash *entry, bool wait, struct fault *f)
 {
@@ -103,8 +102,8 @@ static int lock_entry(const struct notes *notes, struct arena *a,
 			   NULL, wait, f);
 }
 
-/* Whether a note is decided to come back out of the entry, and is still in it; the caller
- * holds the entry's lock. */
+/* Whether a restore of a note from this entry is decided, and the note is still in the entry.
+ * The caller holds the entry's lock. */
 static bool entry_is_needed(struct call *call, const struct vault_trash *entry)
 {
 	const struct notes *notes = call->settings->notes;
@@ -158,8 +157,8 @@ void vault_trash_trim(struct call *call)
 
 /* --- deleting ---------------------------------------------------------------------- */
 
-/* Finds a place in the trash at which nothing is; NULL: the note is not to be kept, or
- * the call's fault is filled. */
+/* Finds a free place in the trash. NULL: the note is not kept, or the function failed and the
+ * call's fault is filled. */
 static const char *place_for(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -177,7 +176,7 @@ static const char *place_for(struct call *call, const struct vault_work *w)
 	}
 }
 
-/* Refuses to delete what is not empty unasked. */
+/* Refuses to delete a folder with contents, unless the caller asked for this. */
 static int vault_trash_refuse(struct call *call, const struct vault_work *w)
 {
 	bool kept = w->move.to != NULL;
@@ -235,10 +234,10 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 	return vault_finish(call, &out->path, NULL);
 }
 
-/* --- what can be brought back -------------------------------------------------------- */
+/* --- notes that can be restored ------------------------------------------------------ */
 
-/* The living team whose an entry is, or NULL.  A restored state may have another team in that
- * row, so the time of creation must match too. */
+/* The living team that owns an entry, or NULL. A restored state may have another team in the
+ * same row, so the time of creation must match too. */
 static const struct vault_teams_row *vault_trash_owner(const struct vault_work *w,
 						       const struct vault_trash *entry)
 {
@@ -251,7 +250,7 @@ static const struct vault_teams_row *vault_trash_owner(const struct vault_work *
 	return NULL;
 }
 
-/* An agent may see what was removed of its own team. */
+/* An agent may see removed notes of its own team. */
 static bool vault_trash_is_seen(const struct call *call,
 				const struct vault_teams_row *owner)
 {
@@ -266,7 +265,7 @@ struct gathered {
 	size_t n;
 };
 
-/* Whether the note that was at `path` could be brought back there by who calls. */
+/* Whether the caller could restore a note to its old place `path`. */
 static bool may_come_back(struct call *call, const char *path)
 {
 	const char *out;
@@ -364,10 +363,10 @@ int vault_removed(struct call *call, const struct vault_removed_in *in,
 	return rc < 0 ? rc : vault_folder(call, in->path, "/path", &w->folder);
 }
 
-/* --- bringing back --------------------------------------------------------------------- */
+/* --- restoring ------------------------------------------------------------------------- */
 
-/* Looks whether an entry has the note, and if so, keeps the entry from being removed until the
- * note is taken: 1, 0 or negative. */
+/* Looks for the note in an entry: 1, 0 or negative. If the note is found, the entry cannot be
+ * removed until the note was taken out. */
 static int vault_trash_look_in(struct call *call, struct vault_work *w,
 			       const struct vault_trash *entry)
 {
@@ -389,8 +388,8 @@ static int vault_trash_look_in(struct call *call, struct vault_work *w,
 	return rc;
 }
 
-/* Refuses to bring a note back into a folder that is another team's than the entry's by now,
- * unless a place is named: 0 or negative. */
+/* Refuses to restore a note into a folder that now belongs to another team than the entry,
+ * unless the caller names a place: 0 or negative. */
 static int vault_trash_check_place(struct call *call, const struct vault_work *w,
 				   const struct vault_teams_row *owner)
 {
@@ -415,7 +414,7 @@ static int vault_trash_check_place(struct call *call, const struct vault_work *w
 	return fault_hint(&call->fault, "Name the path to put it at with {to|--to}.");
 }
 
-/* Finds the note in the last entry that has it: 1, 0 or negative. */
+/* Finds the note in the newest entry that has the note: 1, 0 or negative. */
 static int find_removed(struct call *call, struct vault_work *w)
 {
 	struct vault_trash *entries;
@@ -434,7 +433,7 @@ static int find_removed(struct call *call, struct vault_work *w)
 	return rc;
 }
 
-/* If the note's place is taken, the note there is mostly the removed note, already
+/* If the note's place is taken, the note at this place is mostly the removed note, already
  * restored. */
 static int none_removed(struct call *call, const char *path, const char *to)
 {

@@ -50,7 +50,7 @@ static int bench_help(void)
 	return 0;
 }
 
-/* The command that is measured: $CADRE, or the one beside this program. */
+/* The command that is measured: $CADRE, or the command in the folder of this program. */
 static int bench_find_cadre(char path[4096])
 {
 	const char *named = getenv("CADRE");
@@ -65,7 +65,8 @@ static int bench_find_cadre(char path[4096])
 	return access(path, X_OK) ? bench_fail("%s: %m", path) : 0;
 }
 
-/* Opens the ground on a disk: the temporary folder is memory on many machines. */
+/* Opens the ground in a folder on a disk, since on many machines the temporary folder is in
+ * memory. */
 static int bench_open_ground(struct bench_ground *g, char self[4096])
 {
 	const char *base = getenv("BENCH_DIR");
@@ -78,13 +79,14 @@ static int bench_open_ground(struct bench_ground *g, char self[4096])
 	g->peers = bench_is_set("PEERS");
 	snprintf(g->dir, sizeof(g->dir), "%s/cadre-bench.XXXXXX",
 		 base ? base : "/var/tmp");
-	/* A server that runs as another user goes through it to its own folder. */
+	/* A server that runs as another user needs to pass through this folder to its own
+	 * folder. */
 	if (!mkdtemp(g->dir) || chmod(g->dir, 0711))
 		return bench_fail("%s: %m", g->dir);
 	return 0;
 }
 
-/* Measures what is chosen; a page has all of it or is not written. */
+/* Measures the chosen lines. A page is written only if it has all of these lines. */
 static int bench_run_all(struct bench_ground *g, const char *page)
 {
 	int failed = 0;

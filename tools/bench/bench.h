@@ -6,17 +6,17 @@
  * in the scene of the line's bench, and the judge judges their ratio.  All processes that a bench
  * starts end with the bench.
  *
- * The table: bench_table.c (each line with its acts, limits and scene).
- * The driver: driver.c (rounds in turn, again while noisy), score.c (the finding of each line),
- * bench_page.c (docs/speed.md).
- * The judge: judge.c (ratio, spread, verdict), others.c (the load of other programs).
+ * The table: bench_table.c (each line with its acts, limits and scene). The driver: driver.c
+ * (rounds in turn, again while noisy), score.c (the finding of each line), bench_page.c
+ * (docs/speed.md). The judge: judge.c (ratio, spread, verdict), others.c (the load of other
+ * programs).
  *
  * The ground: bench_ground.c (clock, folders, children), stage.c (a state and its host, the scene
  * of a bench), fill.c (rows of a large state).
  *
  * The acts: load.c (clients that are answered), bench_doors.c and peers.c (the protocols),
  * floor.c (SQLite, the disk, the kernel), bench_crowd.c (processes that do one thing at once).
- * Each further file has the acts of one group of lines.
+ * Each other file has the acts of one group of lines.
  */
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
@@ -42,30 +42,31 @@ struct crowd_task; /* stage.h */
 struct series {
 	double *ms;
 	size_t n, room;
-	double rate; /* the sum of so many rates */
+	double rate; /* the sum of the rates of `rates` runs */
 	int rates;
 };
 void series_add(struct series *s, double ms);
 void series_rate(struct series *s, double rate);
 
-/* Measures a thing once; a load, for some seconds: 0, or it has failed. */
+/* Measures an act once, or a load for some seconds: 0, or another number after a failure. */
 typedef int act_run(struct scene *s, const struct act *a, struct series *out);
 /* Opens a scene. */
 typedef int scene_opener(struct scene *s);
 
-/* A thing that is measured, and its parameters.  A parameter that an act does not use is 0. */
+/* An act to measure, and its parameters. A parameter that an act does not use is 0. */
 struct act {
 	act_run *run;
-	const struct script *script; /* of a load */
-	int clients, window; /* of a load; 0: one */
-	int stage; /* the scene's stage whose host is asked */
-	double seconds; /* of a load; 0: 1.2 */
-	double scale; /* what a cycle counts; 0: one */
+	const struct script *script; /* script of a load */
+	int clients, window; /* parameters of a load; 0 means 1 */
+	int stage; /* index of the stage whose host gets the calls */
+	double seconds; /* duration of a load; 0 means 1.2 */
+	double scale; /* number of units that a cycle counts as; 0 means 1 */
 	int batch; /* rows in a commit */
 	const struct crowd_task *crowd; /* processes beside a load */
-	int syncs, trips; /* of a floor */
-	const char *text; /* arguments of a call, a runner, the work of a floor's process */
-	const char *const *words; /* of a command */
+	int syncs, trips; /* numbers of syncs and round trips of a floor */
+	const char *text; /* arguments of a call, a runner, the work of a floor's
+			     process */
+	const char *const *words; /* words of a command */
 };
 
 /* A line of the table. */
@@ -73,16 +74,17 @@ struct line {
 	const char *name, *unit;
 	enum want want;
 	double limit;
-	const char *what, *beside; /* for docs/speed.md; beside NULL: nothing */
+	const char *what, *beside; /* texts for docs/speed.md; beside NULL: no base */
 	bool peer; /* measured with PEERS=1 only */
-	int rounds, times; /* 0: five rounds, each act once a round */
-	double share; /* of all times that counts, 0.5 for the median; 0: the rate counts */
+	int rounds, times; /* 0: five rounds, one run of each act a round */
+	double share; /* the quantile of the times that counts, 0.5: the median; 0:
+			 the rate counts */
 	struct act ours,
-		base; /* ours without `run`: the rounds of the line before count */
+		base; /* if ours has no `run`, the rounds of the line before count */
 };
 
-/* The cores for a program.  ONE_CORE is for a pair of processes of which each wakes the other.  On
- * two cores, the machine uses most of the pair's time to wake a core. */
+/* The cores for a program. ONE_CORE is for two processes that wake each other in turn. On two
+ * cores, most of the time would be spent on waking a core. */
 enum bench_cores { ANY_CORE, ONE_CORE };
 
 /* Lines that share a scene. */
@@ -90,10 +92,10 @@ struct bench {
 	const char *name;
 	scene_opener *open; /* NULL: scene_open() */
 	enum bench_cores cores;
-	int stages, agents, capacity; /* of scene_open() */
-	int hostless; /* so many stages, the last ones, have no host */
+	int stages, agents, capacity; /* parameters of scene_open() */
+	int hostless; /* number of stages without a host: the last stages */
 	int64_t tasks[2], messages[2]; /* rows of the stages */
-	struct line lines[BENCH_LINES]; /* to the first without a name */
+	struct line lines[BENCH_LINES]; /* ends before the first line without a name */
 };
 
 extern const struct bench bench_table[]; /* ends with a NULL name */
@@ -106,52 +108,54 @@ struct score {
 
 /* The settings, folders and findings that all benches share. */
 struct bench_ground {
-	const char *self; /* the command, which is measured */
+	const char *self; /* path of the command that is measured */
 	char dir[200]; /* for states and servers; removed at the end */
-	bool fast; /* shorter, smaller */
-	bool many; /* growth behind ten times as much */
+	bool fast; /* shorter runs, smaller data */
+	bool many; /* measures growth with ten times as much data */
 	bool peers; /* Redis and PostgreSQL too */
-	struct others others; /* as this bench began */
+	struct others others; /* use by other programs when this bench began */
 	struct score scores[SCORES_MOST]; /* in the table's order */
 	size_t n_scores;
 };
 
 /* --- driver.c ---------------------------------------------------------------- */
 
-/* Runs a bench for its lines that are due, again for those that are noisy; prints them. */
+/* Runs a bench for its due lines, runs it again for noisy lines, and prints the lines. */
 int bench_run(struct bench_ground *g, const struct bench *b);
 
 /* --- score.c ----------------------------------------------------------------- */
 
-/* Chooses the lines that are named, or all whose bench is; without names, all. */
+/* Chooses the named lines, and all lines of a named bench. Without names, chooses all lines. */
 int score_choose(struct bench_ground *g, int n, char *const *names);
 struct score *score_of(struct bench_ground *g, const struct line *l);
-/* Whether a line is to be measured: it is chosen, and no run has found it quiet. */
+/* Whether a line is to be measured: the line is chosen, and no run so far was quiet enough for
+ * a verdict. */
 bool score_due(struct bench_ground *g, const struct line *l);
-/* Judges the rounds of a line, after what was started for them has ended.  A line without
- * rounds, or that is not due, stays as it is. */
+/* Judges the rounds of a line, after the processes of these rounds have ended. The finding of a
+ * line without rounds, or of a line that is not due, does not change. */
 void score_rounds(struct bench_ground *g, const struct line *l, const struct judge *j);
 void score_print(const struct score *s);
-/* Says how all lines were found: 0 where none is short, and one at least was measured. */
+/* Prints a summary of all lines. Returns 0 if no line misses its limit and at least one line
+ * was measured. */
 int score_end(const struct bench_ground *g);
 
-/* Writes all that was found as a page of docs. */
+/* Writes all findings as a page of docs. */
 int page_write(const struct bench_ground *g, const char *path);
 
 /* --- bench_ground.c ---------------------------------------------------------------- */
 
-/* Says on stderr what is under way; the table is on stdout. */
+/* Reports progress on stderr; the table is printed on stdout. */
 void bench_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The same, and gives -1. */
+/* As bench_tell(), and returns -1. */
 int bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int bench_fail_fault(const char *what, const struct fault *f);
 
 int64_t bench_now(void); /* ns, monotonic */
-double bench_ms(int64_t since); /* from a bench_now() on */
+double bench_ms(int64_t since); /* ms since a result of bench_now() */
 uint64_t bench_random(uint64_t *state); /* fast, not secret */
 void bench_rest(double seconds);
 
-/* A new folder below the ground's. */
+/* Makes a new folder in the ground's folder. */
 int ground_folder(struct bench_ground *g, const char *name, char out[256]);
 void bench_remove_tree(const char *path);
 
@@ -161,14 +165,14 @@ struct start {
 	const char *const *argv;
 	int in, out, extra;
 	bool quiet;
-	uid_t uid; /* 0: as we are */
+	uid_t uid; /* 0: the user of this process */
 };
 pid_t bench_start_program(const struct start *s);
-/* Runs a program to its end: 0 if the program says so. */
+/* Runs a program to its end: 0 if the program's exit status is 0. */
 int bench_run_program(const struct start *s);
-/* A child of this program that ends with the bench: fork(). */
+/* As fork(); the child ends when the bench ends. */
 pid_t bench_fork(void);
-/* Ends a child: `signal`, then SIGKILL after 20 s.  Without a pid, nothing. */
+/* Ends a child: `signal`, then SIGKILL after 20 s. Does nothing if there is no pid. */
 void bench_stop_program(pid_t pid, int signal);
 
 #endif

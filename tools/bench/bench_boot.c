@@ -1,4 +1,5 @@
-/* A workspace that is a VM, from the call for it to its guest's answer, beside a bare boot. */
+/* A workspace that is a VM, from the call that makes the workspace to the guest's answer,
+ * beside a bare boot. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static bool boot_has_image(void)
 	return has;
 }
 
-/* Opens the scene where VMs can boot. */
+/* Opens the scene if VMs can boot on this machine. */
 int scene_boot(struct scene *s)
 {
 	static const char *const find[] = { "sh", "-c",
@@ -37,12 +38,13 @@ int scene_boot(struct scene *s)
 		bench_tell("boot: skipped: no " QEMU ", no qemu-img, or no image");
 		return 0;
 	}
-	/* The first of both find out what this machine's processor can do for VMs. */
+	/* The first run of each act finds out what the processor can do for VMs, so it is not
+	 * measured. */
 	return scene_open(s) || act_boot(s, NULL, &scrap) ||
 	       act_bare_boot(s, NULL, &scrap);
 }
 
-/* Boots a VM and sees it end. */
+/* Boots a VM, and waits until the VM has ended. */
 int act_boot(struct scene *s, const struct act *a, struct series *out)
 {
 	int64_t begun = bench_now();
@@ -70,8 +72,8 @@ static const char *boot_words(struct arena *a, const char *accel)
 			    strcmp(accel, "tcg") ? "" : tcg);
 }
 
-/* The same kernel and initrd without a disk, a line or a workspace, until its first program has
- * run (see guest/guest_boot.h). */
+/* Boots the same kernel and initrd without a disk, a line to the host or a workspace, until the
+ * VM's first program has run (see guest/guest_boot.h). */
 int act_bare_boot(struct scene *s, const struct act *act, struct series *out)
 {
 	static const char script[] = QEMU

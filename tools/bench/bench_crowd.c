@@ -13,7 +13,7 @@
 
 enum { MOST = 64, SAMPLES = 20000 };
 
-/* Shared with the processes. */
+/* Memory that the processes of the crowd share. */
 struct crowd {
 	atomic_bool go, ending;
 	atomic_int ready;
@@ -40,7 +40,7 @@ static int crowd_live(struct crowd *c, const struct crowd_task *task, struct sce
 	return rc;
 }
 
-/* The load, or as long a rest, while the crowd goes on. */
+/* Runs the load, or sleeps for the same time, while the crowd works. */
 static int crowd_meanwhile(struct scene *s, const struct act *a)
 {
 	s->beside.n = 0;
@@ -88,7 +88,7 @@ int act_beside(struct scene *s, const struct act *a, struct series *out)
 	return rc;
 }
 
-/* --- writers that take turns: no more than that -------------------------------------------- */
+/* --- writers that only take turns ---------------------------------------------------------- */
 
 struct crowd_lock {
 	int fd;
@@ -104,7 +104,8 @@ static void *crowd_lock_open(struct scene *s)
 	snprintf(path, sizeof(path), "%s/raw.sqlite", s->dir);
 	snprintf(turn, sizeof(turn), "%s.turn", path);
 	l.fd = open(turn, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	/* All writers open the file at once, and the first may hold it to recover the log. */
+	/* All writers open the file at once, and the first writer may lock the file to recover
+	 * the log. */
 	return l.fd < 0 || sqlite3_open(path, &db) || sqlite3_busy_timeout(db, 10000) ||
 			       sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL,
 					    NULL) ||
@@ -132,7 +133,7 @@ static void *crowd_direct_open(struct scene *s)
 	struct stage *direct = &s->stages[0];
 
 	direct->client = NULL;
-	direct->host = 0; /* so that the client goes by the files */
+	direct->host = 0; /* so that the client opens the files itself */
 	return direct;
 }
 

@@ -1,4 +1,5 @@
-/* The ways in of cadre, and a child that echoes: the first words of a client, the end of an answer. */
+/* The doors of cadre, and a child that echoes: for each, the first message of a client and how
+ * an answer ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static size_t door_frame(const struct speaker *s, const char *data, size_t size)
 		return 0;
 	n = 4 + ((size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 | h[3]);
 	if (n > s->room)
-		abort(); /* none of our answers is that large */
+		abort(); /* no answer of cadre is so large */
 	return size >= n ? n : 0;
 }
 
@@ -71,7 +72,7 @@ static int door_join_guest(struct speaker *s)
 	return load_connect(path);
 }
 
-/* An answer, and the Heartbeats before it. */
+/* The size of an answer, with the Heartbeats before the answer. */
 static size_t door_guest_whole(const struct speaker *s, const char *data, size_t size)
 {
 	size_t at = 0, n;
@@ -84,7 +85,7 @@ static size_t door_guest_whole(const struct speaker *s, const char *data, size_t
 	return 0;
 }
 
-/* A part that is read comes as bytes to its reader. */
+/* Whether an answer is good. The answer to a read is the bytes of the part. */
 static bool door_guest_good(const char *data, size_t size)
 {
 	static const char word[] = "\"content\":\"";

@@ -26,7 +26,7 @@ double bench_ms(int64_t since)
 	return (double)(bench_now() - since) / 1e6;
 }
 
-/* xorshift64* */
+/* The generator xorshift64*. */
 uint64_t bench_random(uint64_t *state)
 {
 	uint64_t x = *state ? *state : 88172645463325252u;
@@ -124,7 +124,7 @@ static void ground_become(const struct start *s)
 	close_range(extra > 0 ? 4 : 3, ~0U, 0);
 	if (s->uid && (setgroups(0, NULL) || setgid(s->uid) || setuid(s->uid)))
 		_exit(126);
-	if (s->uid) /* changing the user has undone it */
+	if (s->uid) /* the change of user has reset this */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	execvp(s->argv[0], (char *const *)s->argv);
 	_exit(127);

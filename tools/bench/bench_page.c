@@ -34,7 +34,7 @@ static void page_head(FILE *out)
 		JUDGE_REPEATS);
 }
 
-/* The figure that counts, and the one that is wanted, as they are read. */
+/* Writes the measured figure, and the required figure, as people read them. */
 static void page_figures(FILE *out, const struct line *l, const struct finding *f)
 {
 	if (l->want == AT_MOST_ALONE)

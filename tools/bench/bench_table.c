@@ -1,6 +1,6 @@
 /*
- * The table of speed: each line stands here once, with its acts, for the driver, for
- * `bench --help` and for docs/speed.md.
+ * The table of speed: this file has each line once, with its acts. The driver, `bench --help`
+ * and docs/speed.md use this table.
  */
 #include "tools/bench/bench.h"
 #include "tools/bench/load.h"
@@ -100,7 +100,7 @@ static const char *const words_hook[] = { "hook", "claude", "--team", "t",
 	{                              \
 		act_rows, .batch = (n) \
 	}
-/* The same load at the scene's first host, and at its second. */
+/* The same load at the scene's first host, and at the second host. */
 #define BOTH(of, n, ...) \
 	.ours = LOAD(of, n, __VA_ARGS__), .base = LOAD(of, n, .stage = 1, __VA_ARGS__)
 #define MEDIAN(n) .times = (n), .share = 0.5
@@ -139,7 +139,7 @@ const struct bench bench_table[] = {
 		  "send, receive and acknowledge by 64 clients, a second",
 		  "Redis streams, which sync each write", .peer = true,
 		  .ours = LOAD(cycle, 64), .base = LOAD(redis_cycle, 64) } } },
-	/* More tasks than all rounds can take on a fast machine: 40,000 a second. */
+	/* More tasks than all rounds can claim on a fast machine, at 40,000 a second. */
 	{ "claim", NULL, .stages = 1, .agents = 64, .tasks = { 600000 }, .lines = {
 		{ "claim-64", "pairs/s", AT_LEAST, 0.1,
 		  "claim and complete a task by 64 clients, a second", RAW_ROWS,
@@ -154,7 +154,7 @@ const struct bench bench_table[] = {
 		  "a raw insert of 1,000 rows and one fsync", .share = 0.5,
 		  .ours = LOAD(send_to_all, 1), .base = ROWS(0) } } },
 	{ "tail", NULL, .stages = 1, .agents = 64, .lines = {
-		/* A single round: the slowest of a part of the run says little. */
+		/* A single round: the slowest call of a short run says little. */
 		{ "tail-max", "ms", AT_MOST, 8,
 		  "the slowest message of a long run",
 		  "the slowest bare `fdatasync` of that run", .rounds = 1, .share = 1,
@@ -242,8 +242,8 @@ const struct bench bench_table[] = {
 		{ "http-follow-memory", "MiB", AT_MOST_ALONE, 100,
 		  "memory of 10,000 followers of events", .rounds = 1,
 		  .ours = { act_resident } },
-		/* The disk's speed changes from one second to the next by more than the limit.  So a round
-		 * is the sum of many short runs. */
+		/* From one second to the next, the disk's speed changes by more than the limit.
+		 * So a round is the sum of many short runs. */
 		{ "http-follow", "sends/s", AT_LEAST, 0.95,
 		  "messages a second beside 10,000 silent followers of events", "without them",
 		  .times = 8, BOTH(send, 64, .seconds = 0.3) } } },
@@ -285,7 +285,7 @@ const struct bench bench_table[] = {
 	{ "memory-idle", NULL, .stages = 1, .lines = {
 		{ "memory-idle", "MiB", AT_MOST_ALONE, 12, "memory of an idle host", .rounds = 1,
 		  .ours = { act_resident } } } },
-	/* A thousand processes would measure the machine: the guests are light ones. */
+	/* A thousand guest processes would measure the machine, so the guests are light guests. */
 	{ "memory-1000", scene_fanout, .stages = 1, .agents = 1000, .lines = {
 		{ "memory-1000", "MiB", AT_MOST_ALONE, 60,
 		  "memory of a host with 1,000 workspaces", .rounds = 1,

@@ -1,4 +1,5 @@
-/* The driver: the two acts of each line in turn, round by round; again while a line is noisy. */
+/* The driver: runs the two acts of each line in turn, round by round, and runs them again while
+ * a line is noisy. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,11 @@ static double driver_figure(const struct line *l, struct series *s)
 
 	if (l->share > 0)
 		return judge_share(s->ms, s->n, l->share) * each;
-	/* A rate in us is the time of each. */
+	/* For the unit us, the figure of a rate is the time of one cycle. */
 	return !strcmp(l->unit, "us") ? 1e6 * s->rates / s->rate : s->rate / s->rates;
 }
 
-/* Measures both acts so many times; each of the two begins every other time. */
+/* Measures both acts `times` times; the acts take turns in which of them runs first. */
 static int driver_round(struct scene *s, const struct line *l, struct series both[2])
 {
 	const struct act *acts[2] = { &l->ours, &l->base };
@@ -49,7 +50,7 @@ static int driver_round(struct scene *s, const struct line *l, struct series bot
 	return rc ? bench_fail("%s", l->name) : 0;
 }
 
-/* Measures a line, and those behind it for which the same rounds count. */
+/* Measures a line, and with the same rounds the lines behind it that have no run of their own. */
 static int driver_measure(struct scene *s, const struct line *first,
 			  const struct line *end, struct judge *judges)
 {
@@ -85,7 +86,7 @@ static int driver_play(struct scene *s, const struct bench *b, struct judge *jud
 	return rc;
 }
 
-/* One run: a scene, its lines, and their verdicts once all that was started has ended. */
+/* One run: a scene, its lines, and the verdicts, after all started processes have ended. */
 static int driver_run(struct bench_ground *g, const struct bench *b)
 {
 	struct judge judges[BENCH_LINES] = { 0 };
@@ -113,7 +114,7 @@ static int driver_run(struct bench_ground *g, const struct bench *b)
 	return rc ? bench_fail("%s", b->name) : 0;
 }
 
-/* Whether the bench is run once more, after so many runs. */
+/* Whether the bench must run once more after `runs` runs. */
 static bool driver_repeats(struct bench_ground *g, const struct bench *b, int runs)
 {
 	bool more = false;

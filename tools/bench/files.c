@@ -12,7 +12,7 @@ enum { FILE_BYTES = 420, WORDS = 8 };
 
 /* --- the vault ------------------------------------------------------------------------- */
 
-/* Mirrors until all is shown, the summaries too. */
+/* Runs the mirror until all files are written, including the summaries. */
 static int file_show(struct stage *s, struct series *out)
 {
 	struct store *store = NULL;
@@ -34,8 +34,8 @@ static int file_show(struct stage *s, struct series *out)
 	return rc < 0 ? bench_fail_fault("the mirror", &f) : 0;
 }
 
-/* Shows a fresh state of a.batch tasks: a file that is shown already would not be written
- * again. */
+/* Shows a fresh state of a.batch tasks: in an old state, files that exist already would not be
+ * written again. */
 int act_mirror(struct scene *scene, const struct act *a, struct series *out)
 {
 	struct stage *s = &scene->stages[0];
@@ -46,8 +46,8 @@ int act_mirror(struct scene *scene, const struct act *a, struct series *out)
 	return rc;
 }
 
-/* Writes a.batch new files.  Pages are made anew where they are lost, so nobody syncs them; the
- * disk is at rest before ours begin. */
+/* Writes a.batch new files. The files are not synced, since lost pages of a mirror are made
+ * anew. The disk is idle before the other act begins. */
 int act_plain_files(struct scene *s, const struct act *a, struct series *out)
 {
 	char dir[256], path[300], bytes[FILE_BYTES];
@@ -72,9 +72,9 @@ int act_plain_files(struct scene *s, const struct act *a, struct series *out)
 	return 0;
 }
 
-/* --- a workspace's ------------------------------------------------------------------------ */
+/* --- a file of a workspace ---------------------------------------------------------------- */
 
-/* A guest with a file. */
+/* Opens a scene with a guest that has a file. */
 int scene_file(struct scene *s)
 {
 	static const char script[] =
@@ -95,7 +95,7 @@ int scene_file(struct scene *s)
 	return fd < 0 ? bench_fail("no guest at %s", path) : close(fd);
 }
 
-/* MB a second of a copy of the file, fsync included. */
+/* The speed of a copy of the file in MB a second, with fsync. */
 int act_copy(struct scene *s, const struct act *a, struct series *out)
 {
 	const double mb = (double)LOAD_PARTS * LOAD_PART / 1e6;
@@ -120,7 +120,7 @@ int act_copy(struct scene *s, const struct act *a, struct series *out)
 
 /* --- commands ------------------------------------------------------------------------------ */
 
-/* A client's event, as the client's hook reads it; the other commands read nothing. */
+/* A client's event, as the client's hook reads it; the other commands do not read stdin. */
 static int file_event(struct scene *s)
 {
 	static const char event[] = "{\"hook_event_name\":\"PostToolUse\",\"session_id\":"
@@ -135,7 +135,7 @@ static int file_event(struct scene *s)
 		       : fd;
 }
 
-/* A command, from its start to its end, beside the host of its stage, if there is one. */
+/* Runs a command from start to end, while the host of its stage runs, if the stage has a host. */
 int act_command(struct scene *s, const struct act *a, struct series *out)
 {
 	struct stage *stage = &s->stages[a->stage];

@@ -1,6 +1,6 @@
 /*
- * Rows of a large state, as a million calls leave the rows, in single statements.  No host has
- * the state open meanwhile.
+ * Fills a large state by single statements with the rows that a million calls would leave. No
+ * host has the state open meanwhile.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -45,8 +45,8 @@ int fill_tasks(struct stage *s, int64_t n)
 					n, clock_wall_ms(), clock_wall_ms(), n));
 }
 
-/* Each message was sent, received and acknowledged, one in a millisecond, until now.  Every
- * other key begins with its time. */
+/* Each message was sent, received and acknowledged, one message a millisecond, up to now. Every
+ * other key begins with the time of its message. */
 int fill_history(struct stage *s, int64_t n)
 {
 	return n == 0 ? 0

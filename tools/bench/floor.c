@@ -13,7 +13,7 @@ enum { WARM_UP = 20000, PAGES = 256, LINE = 64 };
 
 /* --- SQLite, four rows a message ------------------------------------------------------ */
 
-/* The columns that ours have in storage/, and no other index. */
+/* The same columns as the tables in storage/, with only these indexes. */
 static const char floor_schema[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 	"PRAGMA wal_autocheckpoint = 2000;"
@@ -53,10 +53,10 @@ struct bench_floor {
 	sqlite3_stmt *steps[STEPS];
 	char dir[256], body[LOAD_BODY];
 	uint64_t random;
-	int64_t n; /* messages; the file begins with one */
+	int64_t n; /* number of messages; the new file has one message */
 };
 
-/* Runs a statement for the last message; a key begins with the time, like those of clients. */
+/* Runs a statement for the last message; a key begins with the time, like the keys of clients. */
 static int floor_step(struct bench_floor *f, int which)
 {
 	uint64_t key[2] = { __builtin_bswap64((uint64_t)bench_now()),
@@ -75,7 +75,8 @@ static int floor_step(struct bench_floor *f, int which)
 		       : bench_fail("%s: %s", floor_text[which], sqlite3_errmsg(f->db));
 }
 
-/* Commits so many messages to one agent each; 0: a message to all agents, in one statement. */
+/* Commits `messages` messages, each to one agent. 0: commits one message to all agents, in one
+ * statement. */
 static int floor_batch(struct bench_floor *f, int messages)
 {
 	int rc = floor_step(f, BEGIN);
@@ -114,8 +115,9 @@ static int floor_need(struct scene *s)
 	f = s->floor = xcalloc(1, sizeof(*f));
 	f->random = 7;
 	memset(f->body, 'x', LOAD_BODY);
-	/* While the WAL grows every sync writes the file's size too: one commit makes it
-	 * as long as it will ever be, the next begins it anew. */
+	/* While the WAL grows, every sync also writes the file's size. So one commit makes the
+	 * WAL as long as it will ever be, and the next commit starts the WAL from its
+	 * beginning. */
 	return ground_folder(s->ground, "floor", f->dir) || floor_open_file(f) ||
 	       floor_batch(f, WARM_UP) || floor_batch(f, 1);
 }
@@ -156,7 +158,8 @@ static int floor_need_page(struct scene *s)
 		return 0;
 	snprintf(p->path, sizeof(p->path), "%s/sync", s->ground->dir);
 	p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	for (int i = 0; i < PAGES && rc == 0; i++) /* later syncs write no new size */
+	for (int i = 0; i < PAGES && rc == 0; i++) /* so later syncs write no new file
+						      size */
 		rc = floor_write_page(p);
 	return rc || fsync(p->fd) ? bench_fail("%s: %m", p->path) : 0;
 }

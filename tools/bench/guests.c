@@ -19,15 +19,16 @@ enum { BEAT_S = 5, FILES = 8192, STACK = 64 << 10, PATIENCE_MS = 60000 };
 
 struct guests {
 	pid_t pid;
-	char behind[256]; /* of a tap: the real guest's sockets; else "" */
-	int told[2]; /* a pipe: a byte for each push that was answered */
+	char behind[256]; /* folder of the real guest's sockets for a tap; else "" */
+	int told[2]; /* a pipe: one byte for each answered push */
 };
 
-/* One direction of a connection, or both of a light guest's: a thread of the child. */
+/* One direction of a connection, or both directions for a light guest. Each has a thread of the
+ * child. */
 struct guest_line {
 	struct guests *guests;
 	int in, out;
-	bool relay; /* the line of pushes; of a tap, the way back */
+	bool relay; /* the line of pushes; for a tap, the direction back to the host */
 	bool greeted;
 };
 
@@ -78,8 +79,8 @@ static json_t *guest_answer(const char *type, json_t *asked)
 	return json_pack("{ss}", "type", "Ok");
 }
 
-/* Answers a frame; of a real guest's answers on the relay line (Hello, Pong, Ok), each Ok is
- * for one push. */
+/* Answers a frame. For a tap, counts pushes: among a real guest's answers on the relay line
+ * (Hello, Pong, Ok), each Ok answers one push. */
 static int guest_hear(struct guest_line *l, const char *body, size_t size)
 {
 	json_t *asked, *answer;
@@ -139,7 +140,7 @@ static void *guest_live(void *arg)
 
 /* --- the child ------------------------------------------------------------------------ */
 
-/* A light guest's line, or the two directions of a tap. */
+/* Starts the line of a light guest, or the two directions of a tap. */
 static void guest_let_in(struct guests *g, int fd, bool relay)
 {
 	const struct timeval beat = { .tv_sec = BEAT_S };
@@ -155,7 +156,7 @@ static void guest_let_in(struct guests *g, int fd, bool relay)
 		 relay ? "relay" : "control");
 	line.out = load_connect(path);
 	if (line.out < 0) {
-		close(fd); /* the guest is not there yet */
+		close(fd); /* the guest does not listen yet */
 		return;
 	}
 	guest_start(guest_live, &(struct guest_line){ g, fd, line.out, false, false });

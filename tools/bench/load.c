@@ -78,7 +78,7 @@ int load_listen(const char *path)
 
 /* --- requests ----------------------------------------------------------------------- */
 
-/* A key as clients make it: a UUIDv7 of now, or a UUIDv4. */
+/* Writes a key as clients make keys: a UUIDv7 of the present time, or a UUIDv4. */
 static void load_put_key(struct speaker *s, bool ordered)
 {
 	uint64_t a = bench_random(&s->random), b = bench_random(&s->random);
@@ -133,14 +133,15 @@ static void load_put_word(struct speaker *s, char word)
 		load_put_part(s, word);
 }
 
-/* Writes the length of the bytes from `from` on into the place before them. */
+/* Writes the length of the bytes from `from` on into the place before these bytes. */
 static void load_put_length(struct speaker *s, size_t from, char kind)
 {
 	const size_t size = s->out.len - from;
 	const uint32_t big = htonl((uint32_t)(size + (kind == 'q' ? 4 : 0)));
 	char text[12];
 
-	/* An empty line of HTTP ends the head; the length is that of the bytes behind it. */
+	/* An empty line of HTTP ends the head; the length is that of the bytes behind this
+	 * line. */
 	snprintf(text, sizeof(text), "%4zu", size - 4);
 	memcpy(s->out.data + from - 4, kind == 'l' ? text : (const char *)&big, 4);
 }
@@ -179,7 +180,7 @@ static int load_flush(struct speaker *s)
 
 /* --- answers -------------------------------------------------------------------------- */
 
-/* Keeps the texts of an answer that stand behind the words of the script. */
+/* Keeps the texts of an answer that follow the words that the script names. */
 static bool load_take(struct speaker *s, const char *data, size_t size)
 {
 	for (int i = 0; i < 2 && s->script->take[i]; i++) {
@@ -200,7 +201,7 @@ static bool load_take(struct speaker *s, const char *data, size_t size)
 	return true;
 }
 
-/* Most of an answer's bytes are text; of the others one sees how many. */
+/* Prints an answer. Most bytes are text; of other bytes only the number is printed. */
 static void load_tell(const char *data, size_t size)
 {
 	char text[300];
@@ -211,7 +212,7 @@ static void load_tell(const char *data, size_t size)
 	bench_tell("an answer was %.*s", (int)n, text);
 }
 
-/* Reads once; how many bytes of `in` are an answer, or -1. */
+/* Reads once. Returns the number of bytes of `in` that are a whole answer, or -1. */
 static ssize_t load_read(struct speaker *s)
 {
 	ssize_t got = read(s->fd, s->in + s->n_in, s->room - s->n_in);
@@ -228,7 +229,7 @@ static void load_drop(struct speaker *s, size_t size)
 	memmove(s->in, s->in + size, s->n_in);
 }
 
-/* Asks one thing, and waits for the answer. */
+/* Sends one request, and waits for the answer. */
 static int load_ask(struct speaker *s, const char *text)
 {
 	ssize_t size = 0;
@@ -267,7 +268,7 @@ static struct speaker *load_speaker(struct scene *scene, const struct act *act,
 	return s;
 }
 
-/* Connects, and says at most so many hellos. */
+/* Connects, and sends at most `hellos` of the door's first messages. */
 static int load_join(struct speaker *s, size_t hellos)
 {
 	const struct door *d = s->script->door;

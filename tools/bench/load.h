@@ -19,7 +19,7 @@ enum {
 	LOAD_BODY = 256
 };
 
-/* A file goes in parts of so many bytes; so many make a file. */
+/* The size of a part of a file, and the number of parts in a file. */
 enum { LOAD_PART = 3 << 19, LOAD_PARTS = 43 };
 
 struct speaker {
@@ -27,10 +27,10 @@ struct speaker {
 	const struct act *act;
 	const struct script *script;
 	int fd, number, next; /* number of the neighbour */
-	pid_t child; /* at the other end, if it is this speaker's alone */
+	pid_t child; /* process at the other end, if only this speaker uses it */
 	int step; /* the step that waits for its answer */
 	uint64_t random;
-	char taken[2][LOAD_TAKEN]; /* from the last answer that had them */
+	char taken[2][LOAD_TAKEN]; /* texts from the last answer that had such texts */
 	int64_t asked; /* requests so far */
 	struct text out;
 	char *in;
@@ -39,19 +39,20 @@ struct speaker {
 	int64_t begun[LOAD_WINDOW];
 };
 
-/* A way in, and its protocol. */
+/* A door, and its protocol. */
 struct door {
 	/* Connects; the socket, or -1. */
 	int (*join)(struct speaker *s);
-	const char *hello[3]; /* what a client says first; each has an answer */
-	/* How long the answer at `data` is; 0 if more is needed. */
+	const char *hello[3]; /* the client's first messages; each gets an answer */
+	/* The length of the answer at `data`; 0 if more bytes are needed. */
 	size_t (*whole)(const struct speaker *s, const char *data, size_t size);
 	/* Whether an answer is no failure. */
 	bool (*good)(const char *data, size_t size);
-	size_t room; /* for answers; 0: LOAD_ROOM */
+	size_t room; /* size of the buffer for answers; 0: LOAD_ROOM */
 };
 extern const struct door door_host; /* the host's own socket, as agent aN of team t */
-extern const struct door door_tokens; /* the same, by the token of each agent */
+extern const struct door door_tokens; /* the host's own socket, with the token of each
+					 agent */
 extern const struct door door_http; /* the host's HTTP */
 extern const struct door door_mcp; /* a process `cadre mcp` */
 extern const struct door door_guest; /* a guest's control line */
@@ -61,7 +62,8 @@ extern const struct door door_redis, door_postgres;
 struct script {
 	const struct door *door;
 	const char *asks[LOAD_STEPS]; /* the request of each step */
-	/* The answer to this step names texts, which stand behind these words: ~i and ~e. */
+	/* In the answer to step `take_at`, the texts behind the words of `take` are kept, for
+	 * ~i and ~e. */
 	int take_at;
 	const char *take[2];
 	size_t answer;
@@ -71,7 +73,8 @@ struct script {
 #define LOAD_CALL(op, args) \
 	"~4{\"type\":\"Call\",\"id\":1,\"op\":\"" op "\",\"args\":" args "}"
 
-/* Acts of the table: a load; one start of script's process until its first answer. */
+/* Acts of the table: act_load is a load; act_greet starts script's process once, and waits for
+ * the first answer. */
 act_run act_load, act_greet;
 
 /* Appends a request, and replaces the words of its text:
@@ -87,7 +90,8 @@ act_run act_load, act_greet;
  */
 void load_say(struct speaker *s, const char *text);
 
-/* Starts a child that answers whatever comes at *fd with so many bytes: its id, or -1. */
+/* Starts a child that answers anything it receives at *fd with `answer` bytes. Returns the
+ * child's id, or -1. */
 pid_t load_echo(int *fd, size_t answer);
 int load_connect(const char *path); /* to a Unix socket; or -1 */
 int load_listen(const char *path); /* at a Unix socket; or -1 */

@@ -7,17 +7,18 @@
 #ifndef TOOLS_BENCH_OTHERS_H
 #define TOOLS_BENCH_OTHERS_H
 
-/* Seconds of all processors since some time before. */
+/* Seconds of all processors, counted since some earlier time. */
 struct others {
-	double busy, all; /* of the machine, what a hypervisor took included */
+	double busy, all; /* of the machine, with the time that a hypervisor took */
 	double ours; /* of this process, and of its children that have ended */
 };
 
-/* Makes the children of children that end ours to wait for: call it once. */
+/* Makes this process the parent of orphaned descendants, so that it can wait for them. Call
+ * this once. */
 void others_init(void);
 void others_now(struct others *o);
-/* The share of the machine's time since `from` that others had, 0 to 1; all that we
- * started must have ended. */
+/* The share of the machine's time since `from` that other programs used, 0 to 1. All processes
+ * that we started must have ended. */
 double others_since(const struct others *from);
 
 #endif

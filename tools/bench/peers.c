@@ -1,7 +1,7 @@
 /*
- * Redis and PostgreSQL: servers on Unix sockets in folders of their own, as durable as we are,
- * and clients that speak their protocols.  Redis has a stream with a group for each client;
- * PostgreSQL has a board, with the statements that PostgreSQL is best at (SKIP LOCKED).
+ * Redis and PostgreSQL: servers on Unix sockets in folders of their own, as durable as cadre,
+ * and clients for their protocols. Redis has a stream with a group for each client. PostgreSQL
+ * has a board, with the statements that suit PostgreSQL best (SKIP LOCKED).
  */
 #include <arpa/inet.h>
 #include <glob.h>
@@ -14,8 +14,8 @@
 
 #include "tools/bench/load.h"
 
-/* A client's connection, or -1; the first starts the peer: a script that is told the folder,
- * and waits until the peer lets somebody in. */
+/* A client's connection, or -1. The first client starts the peer by a script that gets the
+ * folder, and waits until the peer accepts a connection. */
 static int peer_join(struct speaker *s, const char *script, const char *socket, uid_t uid)
 {
 	struct bench_peer *p = &s->scene->peer;
@@ -33,7 +33,7 @@ static int peer_join(struct speaker *s, const char *script, const char *socket, 
 	}
 	for (int i = 0; i < 6000 && (fd = load_connect(p->socket)) < 0; i++)
 		bench_rest(0.01);
-	if (first && fd >= 0) { /* PostgreSQL refuses the clients of the first moment */
+	if (first && fd >= 0) { /* just after its start PostgreSQL refuses clients */
 		close(fd);
 		bench_rest(1);
 		fd = load_connect(p->socket);
@@ -84,7 +84,8 @@ static size_t redis_whole(const struct speaker *s, const char *data, size_t size
 	return at;
 }
 
-/* A stream that has its group already is as good; nothing read or acknowledged is not. */
+/* Whether an answer is good. A stream that has its group already is good, too. An answer with
+ * nothing read or acknowledged is a failure. */
 static bool redis_good(const char *data, size_t size)
 {
 	return (data[0] != '-' || !strncmp(data, "-BUSYGROUP", 10)) && size > 1 &&

@@ -1,6 +1,6 @@
 /*
- * The delay until guests are told: of one message to one guest, of one message to all guests, and
- * of a message until the runner that it starts does its first thing.
+ * Delays of pushes to guests: of one message to one guest, of one message to all guests, and
+ * from a message to the first action of the runner that the message starts.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 
 enum { PATIENCE_MS = 10000 };
 
-/* A folder of the scene's for sockets or files. */
+/* A folder of the scene, for sockets or files. */
 static const char *push_folder(struct scene *s, const char *name, char out[300])
 {
 	snprintf(out, 300, "%.200s/%s", s->dir, name);
@@ -21,7 +21,7 @@ static const char *push_folder(struct scene *s, const char *name, char out[300])
 	return out;
 }
 
-/* --- one and all -------------------------------------------------------------------------- */
+/* --- one guest and all guests ------------------------------------------------------------- */
 
 /* Starts a real guest: a process with a folder and a spool on the disk. */
 static int push_start_guest(struct scene *s)
@@ -46,8 +46,9 @@ int scene_push(struct scene *s)
 	       act_push(s, NULL, &scrap);
 }
 
-/* The time until all guests of the scene have said Ok (the message is stored there): from the
- * call on, or for all from the sender's answer (the message is committed). */
+/* The time until all guests of the scene have answered Ok, which means that the guest has
+ * stored the message. The time begins at the call; for a message to all, it begins at the
+ * sender's answer, when the message is committed. */
 int act_push(struct scene *s, const struct act *a, struct series *out)
 {
 	const bool all = s->bench->agents > 1;
@@ -68,8 +69,8 @@ int act_push(struct scene *s, const struct act *a, struct series *out)
 	return 0;
 }
 
-/* The guests are light guests, which keep nothing: two hundred guests that each write to
- * the one disk of this machine would measure that disk. */
+/* The guests are light guests, which store nothing. Two hundred real guests would all write to
+ * the one disk of this machine, and the bench would measure this disk. */
 int scene_fanout(struct scene *s)
 {
 	const int n = s->bench->agents;
@@ -83,7 +84,7 @@ int scene_fanout(struct scene *s)
 	if (rc)
 		return -1;
 	s->guests = guests_open(push_folder(s, "front", front), NULL);
-	/* The first waits for the lines. */
+	/* The first push, which is not measured, waits for the lines. */
 	return guests_attach(&s->stages[0], n, front) || act_push(s, NULL, &scrap);
 }
 
@@ -128,7 +129,7 @@ int scene_turns(struct scene *s)
 	return stage_make_ready(&s->stages[0], args) || act_turn(s, NULL, &scrap);
 }
 
-/* The time from the call on until the runner has begun. */
+/* The time from the call until the runner has begun. */
 int act_turn(struct scene *s, const struct act *a, struct series *out)
 {
 	struct pollfd begun = { .fd = s->fifo, .events = POLLIN };

@@ -1,4 +1,4 @@
-/* Scenes that the table's numbers do not describe, and the memory of their hosts. */
+/* Scenes that the numbers in the table cannot describe, and the memory of their hosts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { FOLLOWERS = 10000 };
 
-/* The index is made after the tasks, a slice with each search. */
+/* The search index is built after the tasks, one slice with each search. */
 int scene_search(struct scene *s)
 {
 	int rc = scene_open(s);
@@ -32,7 +32,7 @@ int scene_search(struct scene *s)
 	return rc;
 }
 
-/* The first of two hosts has limits; a host takes them from the environment. */
+/* The first of two hosts has limits; a host reads its limits from the environment. */
 int scene_limits(struct scene *s)
 {
 	static const char *const names[] = { "CADRE_LIMITS_ENABLED",
@@ -53,7 +53,7 @@ int scene_limits(struct scene *s)
 	return rc;
 }
 
-/* Until the inboxes are full. */
+/* Sends messages to all until the inboxes are full. */
 int scene_broadcast(struct scene *s)
 {
 	const struct act *act = &s->bench->lines[0].ours;
@@ -84,8 +84,8 @@ static double scene_resident(const struct stage *s)
 	return (double)(pages * sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-/* Memory since scene_followers() has looked first, if it has.  Six seconds settle a host, and
- * bring heartbeats of all its guests. */
+/* The memory of a host, less the memory that scene_followers() measured at first, if it did.
+ * After six seconds a host's memory is stable, and all guests have sent heartbeats. */
 int act_resident(struct scene *s, const struct act *a, struct series *out)
 {
 	(void)a;
@@ -94,7 +94,7 @@ int act_resident(struct scene *s, const struct act *a, struct series *out)
 	return 0;
 }
 
-/* Follows the log of a team in which nothing happens. */
+/* Follows the log of a team without any events. */
 static int scene_follow(const char *socket)
 {
 	static const char ask[] =
@@ -111,7 +111,7 @@ static int scene_follow(const char *socket)
 	return fd;
 }
 
-/* A host with silent followers, and one without. */
+/* Opens a scene with two hosts: one with silent followers, one without followers. */
 int scene_followers(struct scene *s)
 {
 	static const char quiet[] = "{\"name\":\"quiet\",\"roles\":[{\"name\":\"a\"}]}";

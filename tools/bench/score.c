@@ -1,4 +1,4 @@
-/* The lines of the table as they are found: chosen, judged, printed. */
+/* The findings of the table's lines: choosing, judging and printing lines. */
 #include "tools/bench/bench.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@ struct score *score_of(struct bench_ground *g, const struct line *l)
 	for (size_t i = 0; i < g->n_scores; i++)
 		if (g->scores[i].line == l)
 			return &g->scores[i];
-	abort(); /* score_choose() has made one for each line */
+	abort(); /* score_choose() has made a score for each line */
 }
 
 int score_choose(struct bench_ground *g, int n, char *const *names)
@@ -76,7 +76,7 @@ void score_print(const struct score *s)
 	fflush(stdout);
 }
 
-/* Names the chosen lines that were found so; how many. */
+/* Prints the names of the chosen lines with the verdict `v`. Returns their number. */
 static int score_tell(const struct bench_ground *g, enum verdict v, const char *what)
 {
 	int n = 0;

@@ -21,7 +21,7 @@ int stage_open(struct stage *s, struct bench_ground *g, const char *name)
 	return 0;
 }
 
-/* Opens the client, which goes through the host if it runs, else directly. */
+/* Opens the client, which calls the host if the host runs, else opens the state itself. */
 static int stage_need_client(struct stage *s)
 {
 	struct client_options o = { .home = &s->home, .direct = s->host == 0 };
@@ -56,7 +56,7 @@ int stage_team(struct stage *s, int agents, int capacity)
 	int rc;
 
 	text_addf(&args, "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":[", capacity);
-	for (int i = 0; i < agents; i++) /* a lead comes by itself */
+	for (int i = 0; i < agents; i++) /* a team is made with its lead */
 		text_addf(&args, "%s{\"name\":\"a%d\"}", i ? "," : "", i);
 	text_addf(&args, "]}");
 	rc = stage_call(s, "team.create", args.data, &made);
@@ -94,7 +94,7 @@ int stage_serve(struct stage *s)
 	int ends[2];
 	ssize_t n;
 
-	stage_leave(s); /* from here on the opened state is the host's */
+	stage_leave(s); /* from here on only the host has the state open */
 	if (pipe(ends))
 		return bench_fail("no pipe");
 	start.extra = ends[1];
@@ -182,8 +182,7 @@ static int scene_open_stage(struct scene *s, int i)
 	if (stage_open(stage, s->ground, i == 0 ? "one" : "two") ||
 	    (b->agents && stage_team(stage, b->agents, b->capacity)))
 		return -1;
-	stage_leave(
-		stage); /* or the host would show the rows as files, beside the acts */
+	stage_leave(stage); /* else the host would write rows as files during the acts */
 	return fill_tasks(stage, b->tasks[i]) ||
 	       fill_history(stage, b->messages[i] * (s->ground->many ? 10 : 1)) ||
 	       (i < b->stages - b->hostless && stage_serve(stage));

@@ -1,5 +1,5 @@
 /*
- * stage - a state of its own with agents in it, and a host that serves the state.
+ * stage - a separate state with agents, and a host that serves the state.
  *
  * A scene has the stages of a bench, and the servers, files and children of the acts.
  */
@@ -13,36 +13,36 @@ struct stage {
 	struct bench_ground *ground;
 	char dir[256];
 	struct home home;
-	struct client *client; /* opened at need */
+	struct client *client; /* opened when first needed */
 	json_t *team; /* the answer of team.create, with the tokens */
 	pid_t host;
 };
 
 /* A fresh state in the folder `name`. */
 int stage_open(struct stage *s, struct bench_ground *g, const char *name);
-/* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
+/* Makes team `t` with agents a0, a1, ...; capacity 0: inboxes without a limit. */
 int stage_team(struct stage *s, int agents, int capacity);
 void stage_leave(
-	struct stage *s); /* closes the client: a process that writes directly is alone */
+	struct stage *s); /* closes the client, so that a direct writer is alone */
 int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
 void stage_stop(struct stage *s); /* ends the host */
 void stage_close(struct stage *s); /* ends the host, and removes the folders */
 
 const char *stage_token(const struct stage *s, int agent);
-void stage_http(const struct stage *s, char path[120]); /* the socket of the host's web */
+void stage_http(const struct stage *s, char path[120]); /* the host's HTTP socket */
 /* Runs one operation as the operator; `json` are its arguments. */
 int stage_call(struct stage *s, const char *op, const char *json, struct text *out);
 
-/* Makes team `g`, as `args` describe it, and waits for its workspaces. */
+/* Makes team `g` with the arguments `args`, and waits for the team's workspaces. */
 int stage_make_ready(struct stage *s, const char *args);
-/* Ends team `g`, if a host has it: its guests would outlive the host. */
+/* Ends team `g`, if a host has this team, since the team's guests would outlive the host. */
 void stage_end_team(struct stage *s);
 
 /* --- fill.c: rows of a large state ------------------------------------------------- */
 
 /* Fills a board with ready tasks. */
 int fill_tasks(struct stage *s, int64_t n);
-/* Fills a state with old messages that are done with; half of their keys are UUIDv4. */
+/* Fills a state with old messages that were all acknowledged; half of their keys are UUIDv4. */
 int fill_history(struct stage *s, int64_t n);
 
 /* --- the scene ---------------------------------------------------------------------- */
@@ -67,27 +67,27 @@ struct scene {
 	struct bench_ground *ground;
 	const struct bench *bench;
 	bool skipped; /* no such scene on this machine */
-	char dir[256]; /* for files and guests; made at need */
+	char dir[256]; /* for files and guests; made when first needed */
 	struct stage stages[2];
-	/* Opened by the acts that need them first. */
+	/* Each of these is opened by the first act that needs it. */
 	struct bench_peer peer;
 	struct bench_floor *floor;
 	struct floor_page page;
 	pid_t echo;
 	int echo_fd;
-	struct series beside; /* of the load beside a crowd */
-	/* Of guests. */
+	struct series beside; /* times of the load beside a crowd */
+	/* For acts with guests. */
 	struct guests *guests;
 	pid_t guest;
 	int fifo;
 	int *followers;
-	double mib; /* memory of the first host, before */
+	double mib; /* memory of the first host before the act */
 };
 
 /* Opens the stages, as the bench describes them. */
 scene_opener scene_open;
-int scene_folder(struct scene *s); /* s->dir; at its first call, a new one */
-void scene_close(struct scene *s); /* ends all that the scene has, and frees the scene */
+int scene_folder(struct scene *s); /* s->dir; the first call makes the folder */
+void scene_close(struct scene *s); /* ends the scene's processes, and frees the scene */
 
 /* Scenes and acts of the table. */
 scene_opener scene_search, scene_limits, scene_broadcast;
@@ -98,7 +98,8 @@ act_run act_boot, act_bare_boot, act_resident;
 
 /* Raises this process's limit of open files. */
 int stage_allow_files(unsigned n);
-/* Lets teams have a thousand workspaces, in the hosts that start from here on; or as ever. */
+/* Lets teams have a thousand workspaces, in the hosts that start from now on; or restores the
+ * usual limit. */
 void stage_let_many(bool many);
 
 /* --- floor.c ------------------------------------------------------------------- */
@@ -106,12 +107,13 @@ void stage_let_many(bool many);
 /* The same work without cadre: the costs of SQLite, the disk and the kernel. */
 void floor_close(struct scene *s); /* the scene's floor and page */
 
-/* Messages, a.batch of them a commit, four rows each, as many bytes as ours; or, where that is
- * 0, a message to 1,000 agents in one statement and one commit. */
+/* Writes messages, a.batch of them in a commit, with four rows each and as many bytes as
+ * messages of cadre. If a.batch is 0, writes one message to 1,000 agents in one statement and
+ * one commit. */
 act_run act_rows;
-/* The work that our command cannot avoid: a process that is linked with the same libraries opens a
- * file and does a.text with one row ("read", "commit"); then follow a.syncs bare fdatasync and
- * a.trips round trips to another process. */
+/* The work that our command cannot avoid: a process that is linked with the same libraries
+ * opens a file, and reads or commits one row (a.text is "read" or "commit"). Then follow
+ * a.syncs bare calls of fdatasync, and a.trips round trips to another process. */
 act_run act_bare;
 
 double floor_sync(struct scene *s); /* a write of 4 KiB and its fdatasync: ms, or -1 */
@@ -125,31 +127,34 @@ int floor_main(const char *what, const char *path);
 /* Processes that do one thing again and again, each at its own pace. */
 struct crowd_task {
 	int n; /* processes */
-	double rest; /* between two times, in seconds */
-	void *(*open)(struct scene *s); /* in each process; NULL: a failure */
+	double rest; /* pause between two runs, in seconds */
+	void *(*open)(struct scene *s); /* called in each process; returns NULL on
+					   failure */
 	int (*once)(void *own);
 };
 extern const struct crowd_task crowd_locked; /* 8: take a lock, insert a row, sync */
-extern const struct crowd_task crowd_direct; /* 8: send, by opening the state themselves */
+extern const struct crowd_task crowd_direct; /* 8: send, by opening the state
+						themselves */
 extern const struct crowd_task crowd_syncs; /* one: a bare fdatasync */
 
-/* The times of a.crowd, beside a load if a.script names one, whose times s.beside has. */
+/* The times of a.crowd. If a.script is set, its load runs at the same time, and s.beside gets
+ * the load's times. */
 act_run act_crowd;
-/* The load's times beside a.crowd; without a crowd, those that s.beside has. */
+/* The load's times beside a.crowd; without a crowd, the times in s.beside. */
 act_run act_beside;
 
 /* --- guests.c ------------------------------------------------------------------ */
 
-/* The other end of a host's lines, for what a host itself costs.
- * A child answers like a guest for any number of them at one folder, as unix:FOLDER, and keeps
- * nothing; or as a tap: the traffic between a host and one real guest passes through the child,
- * unchanged.  Both tell when pushes were answered. */
+/* The other end of a host's lines, to measure the cost of the host itself. A child answers for
+ * any number of guests at one folder, as unix:FOLDER, and stores nothing. Or the child is a
+ * tap: the traffic between a host and one real guest passes through the child, unchanged. Both
+ * report each answered push. */
 /* Listens at control.sock and relay.sock in `folder`.  Input is passed to the same sockets in
  * `behind`, or answered if `behind` is NULL. */
 struct guests *guests_open(const char *folder, const char *behind);
 void guests_close(struct guests *g); /* NULL is fine */
 
-/* Agents a0 to aN of team t work in guests that are reached at `folder`. */
+/* Agents a0 to aN of team t get guests that the host reaches at `folder`. */
 int guests_attach(struct stage *s, int n, const char *folder);
 
 /* Waits until `n` more pushes were answered Ok; -1 after a minute. */

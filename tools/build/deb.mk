@@ -1,5 +1,5 @@
-# Debian packages, built from a copy of the tree: build/deb/*.deb.  BUILT=yes takes what is
-# compiled already along, for tests.
+# Debian packages, built from a copy of the tree: build/deb/*.deb. With BUILT=yes, for tests,
+# the copy includes the files that are compiled already.
 VERSION = $(shell sed -n 's/.*CADRE_VERSION "\(.*\)"/\1/p' core/base/version.h)
 deb:
 	@tools/setup --deb

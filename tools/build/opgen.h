@@ -4,10 +4,10 @@
  *     opgen schema/A.op schema/B.op ... > build/ops.gen.c
  *     opgen -h schema/A.op ...          > build/ops.gen.h
  *
- * The grammar is in schema/README.md.  opgen_parse.c reads text into declarations.
- * opgen_check.c, opgen_check_op.c and opgen_face.c refuse wrong declarations.  opgen_write.c
- * writes C: data and declarations only, all behaviour is in core/.  A refusal is one line
- * `file:line: reason` on stderr; one run tells every refusal.
+ * The grammar is in schema/README.md. opgen_parse.c reads text into declarations.
+ * opgen_check.c, opgen_check_op.c and opgen_face.c refuse wrong declarations. opgen_write.c
+ * writes C: data and declarations only, all behaviour is in core/. A refusal is one line
+ * `file:line: reason` on stderr; one run prints every refusal.
  */
 #ifndef TOOLS_BUILD_OPGEN_H
 #define TOOLS_BUILD_OPGEN_H
@@ -47,21 +47,22 @@ struct list {
 /* A field, a value of an enum, or a tool of a set. */
 struct member {
 	const char *name, *id, *doc;
-	const char *type_name; /* NULL: the param of its name stands for it */
+	const char *type_name; /* NULL: the param with the field's name gives the type */
 	const char *def;
-	bool quoted; /* the default was a "text" */
+	bool quoted; /* the default was written as "text" */
 	bool optional, list;
-	int64_t most; /* values of a list; 0: any number */
+	int64_t most; /* most values of a list; 0: any number */
 	bool plain; /* needs no description; written #- */
 	bool unlisted; /* no tool of MCP shows it */
-	bool callers; /* a key of the configuration that concerns the caller alone */
+	bool callers; /* a key of the configuration that concerns only the caller */
 	struct list aliases;
-	const char *own; /* of a face: the operation's name of the argument */
-	const char *names, *makes; /* noun of the thing that the value names, or makes */
+	const char *own; /* for a face: the argument's name in the operation */
+	const char *names, *makes; /* noun of the thing that the value names or makes */
 	struct opgen_place place;
 	const struct decl *type; /* found by the check */
-	const struct decl *noun; /* operation that lists the named things, found too */
-	const char *by; /* of its type: FIELD:VALUE names those with that value */
+	const struct decl *noun; /* operation that lists the named things; found by
+				    the check */
+	const char *by; /* for its type: FIELD:VALUE names the things with this value */
 };
 
 struct members {
@@ -69,7 +70,7 @@ struct members {
 	size_t n;
 };
 
-/* The form in which a face tells a fault. */
+/* The form in which a face answers a fault. */
 struct opgen_refusal {
 	const char *code, *where; /* NULL: any */
 	const char *body; /* JSON */
@@ -86,9 +87,9 @@ struct decl {
 	const char *base, *pattern, *names, *by, *given;
 	int64_t min, max;
 	bool ranged;
-	int index; /* of types, enums and records in type_table */
-	size_t row; /* in the table of its kind, once that is sorted */
-	bool visiting, ordered; /* for finding loops among records */
+	int index; /* index in type_table, for types, enums and records */
+	size_t row; /* row in the sorted table of the declaration's kind */
+	bool visiting, ordered; /* to find loops among records */
 
 	/* event, events (LO..HI is in min and max), topic (its nouns), wire */
 	int number;
@@ -101,7 +102,7 @@ struct decl {
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
 	const char *owner, *message_name, *says, *empty, *next, *example, *misses;
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
-	/* The words of one line fill the members of each of these. */
+	/* For each of these structs, the words of one line fill the members. */
 	struct {
 		const char *method, *path;
 	};
@@ -115,29 +116,30 @@ struct decl {
 		const char *follows, *signals_name;
 	};
 	struct {
-		/* flags of the answer: it is so, it never will be, no host runs that has to
-		 * do it */
+		/* flags of the answer: the awaited state is reached; it can never be reached;
+		 * no host runs that has to do the work */
 		const char *reached, *over, *hostless;
 	};
 	bool idempotent, destructive, request, lax, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
-	bool quiet; /* says nothing where no state is */
-	bool clock; /* times are told by the clock */
+	bool quiet; /* prints nothing if no state exists */
+	bool clock; /* times are shown as times of the clock */
 	bool identifies; /* its answer has the name, team and token of an agent */
-	bool above; /* leads of teams above may call it as well */
+	bool above; /* leads of the teams above may call the operation, too */
 	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,
 		emits;
-	struct list lists; /* noun, field that is its name, field that says more */
+	struct list lists; /* noun, field with the name, field with further text */
 	struct list awaits; /* parts of the answer, one of which a call waits for */
-	struct list finds; /* noun, argument that has the name */
-	struct list until; /* operation that waits for this one's work, and its values */
+	struct list finds; /* noun, argument with the name */
+	struct list until; /* operation that waits for the work of this operation, and
+			      that operation's values */
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */
 
 	/* face */
 	const char *of_name, *sets, *operator, * answers; /* the last three are JSON */
 	struct {
-		/* a key of the configuration, and what is said where it is false */
+		/* a key of the configuration, and the text to show if the key is false */
 		const char *only, *without;
 	};
 	const struct decl *of; /* found by the check */
@@ -148,10 +150,10 @@ struct decl {
 /* A word of an operation that names a field of the operation's own: struct op of core/op has a
  * pointer to the field. */
 struct opgen_pointer {
-	const char *member; /* of struct op; a table of these ends with NULL */
+	const char *member; /* member of struct op; a table of pointers ends with NULL */
 	size_t name; /* place of the word in struct decl */
-	bool answers; /* the field is of the answer */
-	const char *base; /* the type that the field has; NULL: any */
+	bool answers; /* the field is one of the answer's */
+	const char *base; /* the required type of the field; NULL: any type */
 };
 extern const struct opgen_pointer opgen_pointers[];
 
@@ -159,7 +161,7 @@ struct schema {
 	struct arena arena;
 	struct decl **decls;
 	size_t n;
-	struct decl **records; /* sorted: a record stands behind its parts */
+	struct decl **records; /* sorted: a record follows its parts */
 	size_t n_records;
 	FILE *errors;
 	int n_errors;
@@ -170,22 +172,22 @@ void schema_release(struct schema *s);
 void schema_parse(struct schema *s, const char *name, FILE *in);
 void schema_read(struct schema *s, const char *name); /* opens and parses a file */
 void schema_check_all(struct schema *s);
-void op_check(struct schema *s, struct decl *d); /* a part of it */
-void op_check_places(struct schema *s, const struct decl *d); /* its route and its tool */
+void op_check(struct schema *s, struct decl *d); /* see opgen_check_op.c */
+void op_check_places(struct schema *s, const struct decl *d); /* route and tool */
 void face_check(struct schema *s,
-		struct decl *d); /* a part of it too, after all operations */
-void screen_check(struct schema *s, const struct decl *d); /* a part of that */
-/* The field that a word of the operation names; NULL where there is none. */
+		struct decl *d); /* checks a face, after all operations */
+void screen_check(struct schema *s, const struct decl *d); /* words for people */
+/* The field that a word of the operation names; NULL if there is no such field. */
 const struct member *opgen_field(const struct decl *d, const struct opgen_pointer *p);
 /* The first list of records in an operation's answer; NULL if there is none. */
 const struct member *opgen_rows(const struct decl *d);
 void schema_write_header(const struct schema *s, FILE *out);
 void schema_write_source(const struct schema *s, FILE *out);
 
-/* Says what is wrong at a place, and counts it. */
+/* Prints a refusal about a place, and counts the refusal. */
 void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* schema_refuse() of a declaration, with whose name the sentence begins. */
+/* schema_refuse() for a declaration: the sentence begins with the declaration's name. */
 #define decl_refuse(s, d, fmt, ...) \
 	schema_refuse((s), (d)->place, "%s" fmt, (d)->name, ##__VA_ARGS__)
 
@@ -197,11 +199,11 @@ struct opgen_rule {
 void opgen_rules(struct schema *s, const struct decl *d, const struct opgen_rule *rules,
 		 size_t n);
 
-/* The next declaration of a kind from place `*i` on, which moves behind the declaration; NULL at the
- * end. */
+/* The next declaration of a kind from index `*i` on; NULL at the end. Moves `*i` behind the
+ * declaration. */
 struct decl *schema_next(const struct schema *s, enum decl_kind kind, size_t *i);
-/* The declaration of that kind and name; NULL if there is none.  Types, enums
- * and records have one name space: any of the three kinds finds all three. */
+/* The declaration with this kind and name; NULL if there is none. Types, enums and records
+ * share one name space, so any of these three kinds finds all three. */
 struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char *name);
 struct decl *decl_add(struct schema *s);
 bool decl_is_type(const struct decl *d);
@@ -209,22 +211,22 @@ struct member *member_find(const struct members *m, const char *name);
 /* The member whose name is the first `n` bytes of a path. */
 struct member *member_part(const struct members *m, const char *path, size_t n);
 struct member *members_add(struct schema *s, struct members *m);
-/* The numbers that are kept for the events of a noun; NULL if none are. */
+/* The numbers that are reserved for the events of a noun; NULL: no numbers are reserved. */
 const struct decl *schema_events(const struct schema *s, const char *noun, size_t len);
 void list_add(struct schema *s, struct list *l, const char *item);
 bool list_has(const struct list *l, const char *item);
-/* Whether a word is one of a set, which ends with NULL. */
+/* Whether a word is in a set; the set ends with NULL. */
 bool opgen_among(const char *word, const char *const *set);
-bool opgen_same(const char *a, const char *b); /* neither is NULL, and they are equal */
+bool opgen_same(const char *a, const char *b); /* both are not NULL, and they are equal */
 bool opgen_is_fault(const char *code);
-/* `task.claim` is task_claim in C; a wire's ExecResult, wire_exec_result. */
+/* `task.claim` is task_claim in C; the wire message ExecResult is wire_exec_result. */
 const char *opgen_c_name(struct arena *a, const char *name, bool wire);
 /* Writes a name as part of a constant, between two texts of C. */
 void opgen_put_constant(FILE *out, const char *before, const char *name,
 			const char *after);
-void opgen_put_string(FILE *out, const char *s); /* in quotes, as C has a text */
-/* Whether an operation gets an argument `idempotency_key`: a `write` that names no
- * `request`, and is not the host's own. */
+void opgen_put_string(FILE *out, const char *s); /* in quotes, as a text in C */
+/* Whether an operation gets an argument `idempotency_key`: a `write` that names no `request`,
+ * and that not only the host may call. */
 bool op_takes_key(const struct decl *d);
 
 #endif

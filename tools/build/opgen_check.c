@@ -7,8 +7,8 @@
 #include "core/op/op.h"
 #include "tools/build/opgen.h"
 
-/* Words for what people see: columns, overviews and brief answers name parts of the answer.  Tests of
- * screens show what a page or a line lacks. */
+/* Checks of the words for people: columns, overviews and brief answers must name parts of the
+ * answer. Whether a page or a line lacks something is shown by the tests of screens. */
 
 static bool is_records(const struct member *m)
 {
@@ -25,7 +25,7 @@ static bool is_part(const struct decl *d, const char *word)
 	       (!word[n] || (is_records(m) && member_find(&m->type->in, word + n + 1)));
 }
 
-/* Whether the answer, or a list of records in the answer, has such a column. */
+/* Whether the answer, or a list of records in the answer, has a column of this name. */
 static bool is_column(const struct decl *d, const char *word)
 {
 	for (size_t i = 0; i < d->out.n; i++) {
@@ -37,7 +37,8 @@ static bool is_column(const struct decl *d, const char *word)
 	return member_find(&d->out, word) != NULL;
 }
 
-/* Refuses a word of a list, but the bar between two parts, that names nothing. */
+/* Refuses each word of a list that is no part of the answer. The bar between two parts is
+ * allowed. */
 static void opgen_check_parts(struct schema *s, const struct decl *d,
 			      const struct list *words,
 			      bool (*is_there)(const struct decl *d, const char *word),
@@ -67,7 +68,7 @@ static const char *const c_words[] = {
 	"volatile", "while",    "asm",    "typeof",  "linux",  "unix",     NULL,
 };
 
-/* Structs that core/ and storage/ have already. */
+/* Names of structs that exist already in core/ and storage/. */
 static const char *const taken_structs[] = {
 	"arena",  "arena_block", "arena_mark", "blob",       "call",     "caller",
 	"choice", "event_kind",  "fault",      "fault_info", "field",    "identity",
@@ -100,8 +101,8 @@ static bool is_pascal(const char *s)
 
 /* --- types -------------------------------------------------------------------------- */
 
-/* Checks that POSIX ERE and ECMA-262 read a pattern alike. Returns the part that does
- * not fit, or NULL. */
+/* Checks that POSIX ERE and ECMA-262 read a pattern alike. Returns the part that the two read
+ * differently, or NULL. */
 static const char *pattern_fault(const char *s)
 {
 	bool set = false;
@@ -220,8 +221,8 @@ static bool default_fits(const struct member *m)
 	return !m->quoted && int_default(t, m->def);
 }
 
-/* A field without a type is the param of its name; doc, default and aliases of the field replace
- * those of the param. */
+/* A field without a type takes everything from the param of the same name. The field's own doc,
+ * default and aliases replace the param's. */
 static void take_param(struct schema *s, struct member *m)
 {
 	const struct decl *p = schema_find(s, DECL_PARAM, m->name);
@@ -290,7 +291,7 @@ static bool goes_by(const struct member *m, const char *name)
 	       list_has(&m->aliases, name);
 }
 
-/* Refuses two members that answer to one name, be it an alias. */
+/* Refuses two members with the same name; an alias counts as a name. */
 static void check_twins(struct schema *s, const struct members *all, size_t i)
 {
 	const struct member *m = all->items[i];
@@ -361,8 +362,8 @@ static void check_choices(struct schema *s, const struct decl *d)
 	}
 }
 
-/* Checks that an event has one of the numbers that are kept for its noun: a query for
- * all events of a noun asks for a range. */
+/* Checks that an event has one of the numbers that are reserved for its noun, since a query for
+ * all events of a noun uses a range of numbers. */
 static void opgen_check_number(struct schema *s, const struct decl *d)
 {
 	size_t n = strcspn(d->name, "."), first = 0;
@@ -480,7 +481,7 @@ static void check_record(struct schema *s, struct decl *d)
 		schema_refuse(s, d->place, "'%s' is a struct of cadre already", d->name);
 }
 
-/* The operation that lists a noun; NULL, refused, if none does. */
+/* The operation that lists a noun; if no operation does, refuses the noun and returns NULL. */
 static const struct decl *opgen_find_noun(struct schema *s, struct opgen_place at,
 					  const char *name)
 {
@@ -492,7 +493,7 @@ static const struct decl *opgen_find_noun(struct schema *s, struct opgen_place a
 	return NULL;
 }
 
-/* Checks the noun that all of an argument's type name. */
+/* Checks the noun that the values of an argument's type name. */
 static void check_named(struct schema *s, struct member *m)
 {
 	const struct decl *t = m->type, *list = opgen_find_noun(s, t->place, t->names);
@@ -524,7 +525,7 @@ static void check_nouns(struct schema *s, const struct decl *d)
 		check_noun(s, d, d->in.items[i]);
 }
 
-/* The operations that help shows first of a topic are commands of that topic. */
+/* Checks that the operations that help shows first for a topic are commands of this topic. */
 static void opgen_check_first(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->first.n; i++) {

@@ -4,7 +4,7 @@
 
 #include "tools/build/opgen.h"
 
-/* The words of an operation that are for the doors. */
+/* Checks of the words of an operation that doors read. */
 
 static bool opgen_is_value(const struct member *m, const char *base)
 {
@@ -41,7 +41,8 @@ const struct member *opgen_field(const struct decl *d, const struct opgen_pointe
 	return name ? member_find(p->answers ? &d->out : &d->in, name) : NULL;
 }
 
-/* The bytes are of the arguments, or of the answer. */
+/* Checks the words that name fields. The field of `bytes` is an argument, or else a part of the
+ * answer. */
 static void check_pointers(struct schema *s, struct decl *d)
 {
 	if (d->bytes)
@@ -99,13 +100,13 @@ static void check_flags(struct schema *s, const struct decl *d)
 	opgen_rules(s, d, rules, sizeof(rules) / sizeof(*rules));
 }
 
-/* Whether a call or its answer has a value of that name. */
+/* Whether a call or its answer has a value of this name. */
 static bool opgen_is_known(const struct decl *d, const char *name)
 {
 	return member_find(&d->in, name) || member_find(&d->out, name);
 }
 
-/* Finds an operation that is called with what this one's call and answer say. */
+/* Finds an operation that a door calls with values of this operation's call and answer. */
 static const struct decl *opgen_find_next(struct schema *s, const struct decl *d,
 					  const char *name)
 {
@@ -129,7 +130,7 @@ static const struct decl *opgen_find_next(struct schema *s, const struct decl *d
 	return next;
 }
 
-/* Finds what the operation names in other declarations. */
+/* Finds the other declarations that the operation names. */
 static void check_others(struct schema *s, struct decl *d)
 {
 	d->rest = opgen_find_next(s, d, d->rest_name);
@@ -169,7 +170,7 @@ static void check_words(struct schema *s, const struct decl *d)
 			      d->name);
 }
 
-/* Characters, as a terminal counts them. */
+/* The number of characters, as a terminal counts columns. */
 static size_t columns(const char *s, size_t n)
 {
 	size_t count = 0;
@@ -185,7 +186,7 @@ static void check_summary(struct schema *s, struct decl *d)
 
 	d->summary = arena_strndup(&s->arena, d->doc, n);
 	if (!n)
-		return; /* said already: no documentation */
+		return; /* refused already: no documentation */
 	if (columns(d->doc, n) > 80)
 		schema_refuse(s, d->place, "the summary of %s is longer than 80 columns",
 			      d->name);
@@ -298,7 +299,7 @@ static void check_tool(struct schema *s, const struct decl *d)
 
 /* --- commands ------------------------------------------------------------------------ */
 
-/* The argument that a word names, small or in capitals. */
+/* The argument that a word names, in small letters or capitals. */
 static const struct member *cli_field(const struct decl *d, const char *word)
 {
 	char name[64];
@@ -365,7 +366,7 @@ static bool begins_command(const struct decl *d, const char *word)
 	       (d->cli.n && opgen_same(d->cli.items[0], word));
 }
 
-/* Refuses another word for a command that begins one already. */
+/* Refuses an alternative word for a command if another command begins with this word. */
 static void check_also(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->also.n; i++) {
@@ -413,7 +414,7 @@ static void check_cli(struct schema *s, struct decl *d)
 
 /* --- keys ------------------------------------------------------------------------------- */
 
-/* Adds the argument that every write takes without declaring it. */
+/* Adds the argument that every write has without a declaration. */
 static void add_key(struct schema *s, struct decl *d, const char *name, const char *doc)
 {
 	struct member *m;
@@ -436,9 +437,9 @@ void op_check_places(struct schema *s, const struct decl *d)
 		check_tool(s, d);
 }
 
-/* A door takes its own arguments out of a call, so that the operation would never see one of
- * that name.  `team` and `operator` are passed on: the command is where, or who, the operation
- * is about. */
+/* Refuses arguments with names that a door uses itself: a door takes its own arguments out of a
+ * call, so the operation would never get them. `team` and `operator` are allowed, since the
+ * command passes them on. */
 static void check_taken(struct schema *s, const struct decl *d)
 {
 	static const char *const of_mcp[] = { "action", "max_result_tokens", NULL };

@@ -6,7 +6,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Whether the record that a field holds, and those in it, have the rest of a path. */
+/* Whether the rest of a path names a field: in the record that a field holds, or in a record
+ * within. */
 static bool has_path(const struct member *m, const char *path, const char *end)
 {
 	size_t n;
@@ -14,7 +15,7 @@ static bool has_path(const struct member *m, const char *path, const char *end)
 	while (m && path < end) {
 		n = strcspn(++path, ".?}");
 		if (m->list && n && strspn(path, "0123456789") >= n)
-			; /* one of the list */
+			; /* an index into the list */
 		else if (!m->type || m->type->kind != DECL_RECORD)
 			return false;
 		else
@@ -24,7 +25,8 @@ static bool has_path(const struct member *m, const char *path, const char *end)
 	return m != NULL;
 }
 
-/* Whether a path names a part of the answer, an argument or, of a fault, a part of that. */
+/* Whether a path names a part of the answer, an argument or, in the text for a fault, a part of
+ * the fault. */
 static bool opgen_face_is_known(const struct decl *d, const char *path, const char *end,
 				bool of_fault)
 {
@@ -52,8 +54,8 @@ static void opgen_face_json(struct schema *s, const struct decl *d, struct opgen
 	json_decref(json);
 }
 
-/* Refuses a part, such as {card.name} or {thread?}, that is not there.  Braces of the JSON
- * itself have no letter behind them. */
+/* Refuses a part, such as {card.name} or {thread?}, that does not exist. A brace of the JSON
+ * itself has no letter behind it. */
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {
@@ -87,7 +89,8 @@ static void opgen_face_arguments(struct schema *s, const struct decl *d)
 	}
 }
 
-/* Demands what the operation cannot do without: of the face's arguments, or set. */
+/* Demands a value for each argument that the operation needs: an argument of the face, or a
+ * value that the face sets. */
 static void check_needs(struct schema *s, const struct decl *d)
 {
 	json_t *sets = d->sets ? json_loads(d->sets, 0, NULL) : NULL;
@@ -105,7 +108,7 @@ static void check_needs(struct schema *s, const struct decl *d)
 	json_decref(sets);
 }
 
-/* The place of a fault begins with an argument. */
+/* Checks that the place of a fault begins with an argument. */
 static void opgen_face_place(struct schema *s, const struct decl *d,
 			     const struct opgen_refusal *r)
 {

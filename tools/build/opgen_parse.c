@@ -14,15 +14,16 @@ struct opgen_line {
 	const char *words[WORDS];
 	bool quoted[WORDS];
 	size_t n;
-	const char *doc; /* behind `#` or `#-`; "" if none */
-	bool plain; /* it was `#-` */
+	const char *doc; /* text behind `#` or `#-`; "" if there is no text */
+	bool plain; /* the mark was `#-` */
 	bool indented;
 };
 
 struct parser {
 	struct schema *schema;
 	struct opgen_place at;
-	struct decl *open; /* the one whose members follow; NULL after a bad one */
+	struct decl *open; /* declaration that gets the next members; NULL after a
+			      wrong declaration */
 	const char *doc; /* collected for the next declaration, or NULL */
 	const char **last_doc; /* the doc that an indented `# text` continues */
 };
@@ -31,7 +32,7 @@ struct parser {
 
 /* --- fields ------------------------------------------------------------------------ */
 
-/* `[]`, or `[N]` of at most so many values. */
+/* Reads `[]`, or `[N]` for a list of at most N values. */
 static void parse_list(struct parser *p, struct member *m, const char *w, size_t *n)
 {
 	const char *open = memchr(w, '[', *n);
@@ -91,7 +92,8 @@ static void parse_field_tail(struct parser *p, struct member *m,
 		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);
 }
 
-/* Whether a word stands behind the type; the param of that name has the type then. */
+/* Whether a word is of the kind that follows a type. If this word is in the place of the type,
+ * the param of the same name gives the type. */
 static bool is_tail(const char *w)
 {
 	static const char *const tails[] = {
@@ -101,7 +103,7 @@ static bool is_tail(const char *w)
 	return opgen_among(w, tails);
 }
 
-/* The field that begins at word `i`. */
+/* Reads the field that begins at word `i`. */
 static void parse_field(struct parser *p, struct members *to, const struct opgen_line *l,
 			size_t i)
 {
@@ -127,7 +129,7 @@ static void parse_field(struct parser *p, struct members *to, const struct opgen
 
 /* --- members of an operation -------------------------------------------------------- */
 
-/* Words behind the word of a line, each of which sets a flag. */
+/* Words that may follow the first word of a line. Each of these words sets a flag. */
 static const struct {
 	const char *word, *option;
 	size_t flag;
@@ -179,8 +181,8 @@ static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line
 		refuse(p, "expected: wait FIELD [when FLAG]");
 }
 
-/* A word of the command is written small, a field small or in capitals; the
- * check knows the fields and tells the second word from a first field. */
+/* A word of the command is written small, a field small or in capitals; the check knows the
+ * fields, so it finds out whether the second word is a field. */
 static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->cli.n)
@@ -197,8 +199,9 @@ static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line 
 	}
 }
 
-/* An argument of a face stands for one of the operation's, which is in brackets, or has the
- * same name.  No struct has these fields: their names may be anything that a client says. */
+/* An argument of a face is passed as an argument of the operation, which is named in brackets
+ * or has the same name. No struct has the fields of a face, so their names may be any names
+ * that a client uses. */
 static void parse_own(struct parser *p, struct member *m)
 {
 	char *id = arena_strdup(&p->schema->arena, m->id);
@@ -238,8 +241,9 @@ static void parse_fault(struct parser *p, struct decl *d, const struct opgen_lin
 				     .place = p->at };
 }
 
-/* The member that a line fills: texts, once, a member for each word; JSON, once; a list, in one
- * line or in several; a flag.  Other lines have a function of their own. */
+/* The kind of member that a line fills. Texts: only once, one member for each word. JSON: only
+ * once. A list: in one line, or in several lines. A flag. Other lines have a function of their
+ * own. */
 enum slot { SLOT_TEXT, SLOT_JSON, SLOT_LIST, SLOT_MORE, SLOT_FLAG, SLOT_OWN };
 #define SLOT(slot, member, of) SLOT_##slot, offsetof(struct decl, member), NULL, of
 #define TEXT(member) SLOT(TEXT, member, OF_OPS)
@@ -253,7 +257,7 @@ static const struct {
 	size_t least, most;
 	const char *usage;
 	enum slot slot;
-	size_t at; /* the member of struct decl */
+	size_t at; /* offset of the member in struct decl */
 	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
 	enum { OF_OPS, OF_FACES, OF_BOTH } of;
 } op_words[] = {
@@ -355,7 +359,7 @@ static void parse_op_member(struct parser *p, struct decl *d, const struct opgen
 
 /* --- lines ---------------------------------------------------------------------- */
 
-/* A text in quotes; `s` is behind the first one.  Returns the rest. */
+/* Reads a text in quotes; `s` is behind the first quote. Returns the rest of the line. */
 static char *opgen_parse_take_text(struct parser *p, struct opgen_line *l, char *s)
 {
 	char *out = s, *in = s;
@@ -375,7 +379,7 @@ static char *opgen_parse_take_text(struct parser *p, struct opgen_line *l, char 
 	return in;
 }
 
-/* A plain word.  Brackets around aliases are words of their own. */
+/* Reads a plain word. A bracket around aliases is a word of its own. */
 static char *opgen_parse_take_word(struct parser *p, struct opgen_line *l, char *s)
 {
 	size_t n = strcspn(s, " \t");
@@ -390,7 +394,7 @@ static char *opgen_parse_take_word(struct parser *p, struct opgen_line *l, char 
 	return s + n;
 }
 
-/* Whether JSON may stand behind a word, to the end of the line. */
+/* Whether JSON may follow a word, up to the end of the line. */
 static bool takes_json(const char *word)
 {
 	static const char *const words[] = { "sets", "operator", "answer", "fault",
@@ -475,7 +479,7 @@ static void parse_event(struct parser *p, struct decl *d, const struct opgen_lin
 			list_add(p->schema, &d->wakes, l->words[i]);
 }
 
-/* The block has the name of its first noun. */
+/* Reads a block of events. The block's name is that of its first noun. */
 static void parse_events(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_range(p, d, l->words[2]);
@@ -499,7 +503,7 @@ static void parse_topic(struct parser *p, struct decl *d, const struct opgen_lin
 
 static void parse_wire(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	if (l->n == 2) /* only ever an answer */
+	if (l->n == 2) /* a message that is only used as an answer */
 		return;
 	if (l->n != 4 && !(l->n >= 6 && strcmp(l->words[4], "->") == 0)) {
 		refuse(p, "expected: %s", WIRE_USAGE);
@@ -518,7 +522,7 @@ static void parse_face(struct parser *p, struct decl *d, const struct opgen_line
 	d->of_name = l->words[3];
 }
 
-/* The rest of the line is a field under the declaration's own name. */
+/* Reads a param. The rest of the line is a field with the param's name. */
 static void parse_param(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_field(p, &d->in, l, 1);
@@ -526,7 +530,8 @@ static void parse_param(struct parser *p, struct decl *d, const struct opgen_lin
 
 static const struct {
 	const char *word;
-	size_t name, least, most; /* which word is the name; how many words */
+	size_t name, least, most; /* index of the name's word; bounds of the number of
+				     words */
 	const char *usage;
 	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
 } decl_words[DECL_KINDS] = {
@@ -632,7 +637,7 @@ static void take_doc(struct parser *p, const char *s)
 			: arena_strdup(&p->schema->arena, s);
 }
 
-/* Documentation behind a member goes on as one paragraph. */
+/* Continues the documentation behind a member: its lines become one paragraph. */
 static void continue_doc(struct parser *p, const char *s)
 {
 	s += strspn(s, " \t");
@@ -687,7 +692,7 @@ void schema_parse(struct schema *s, const char *name, FILE *in)
 			buf[--n] = '\0';
 		if (strlen(buf) != (size_t)n)
 			refuse(&p, "a NUL byte");
-		/* Words are kept, so each line needs memory of its own. */
+		/* The parser keeps pointers to words, so each line needs memory of its own. */
 		parse_line(&p, arena_strndup(&s->arena, buf, strlen(buf)));
 	}
 	if (p.doc)

@@ -11,7 +11,7 @@
 
 /* --- pieces ------------------------------------------------------------------ */
 
-/* A text that the doors are told of. */
+/* Writes a member with a text for the doors. */
 static void opgen_put_text(FILE *out, const char *member, const char *text)
 {
 	if (!text)
@@ -36,7 +36,7 @@ static bool based(const struct member *m, const char *base)
 	return opgen_same(m->type->base, base);
 }
 
-/* Writes the C type of one value; a star at its end needs no blank before the name. */
+/* Writes the C type of one value; a type that ends with a star needs no blank before the name. */
 static void put_c_type(FILE *out, const struct member *m)
 {
 	if (m->type->kind == DECL_RECORD)
@@ -49,7 +49,7 @@ static void put_c_type(FILE *out, const struct member *m)
 		fputs(based(m, "bool") ? "bool " : "int64_t ", out);
 }
 
-/* A text or json that is absent is NULL. */
+/* Whether a member needs a flag `has_…`. A text or json needs no flag: NULL means absent. */
 static bool has_flag(const struct member *m)
 {
 	return m->optional && !m->list && !based(m, "text") && !based(m, "json") &&
@@ -224,7 +224,8 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 	}
 }
 
-/* A field of a record's struct; `record` NULL: of none, it only describes. */
+/* Writes a field of the struct of a record. `record` NULL: there is no struct, the field only
+ * describes an argument. */
 static void opgen_put_field(FILE *out, const char *record, const struct member *m)
 {
 	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n", m->name, m->type->id);
@@ -302,7 +303,8 @@ static void opgen_write_put_types(FILE *out, struct arena *a, const struct schem
  * Writes the table of faces.
  */
 
-/* Writes the arguments as a record, which describes them: no struct holds them. */
+/* Writes the arguments of a face as a record. The record only describes the arguments; no
+ * struct holds them. */
 static void put_arguments(FILE *out, const struct decl *d)
 {
 	fprintf(out, "static const struct field fields_face_%s[] = {\n", d->id);
@@ -443,8 +445,8 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 		fputs("\t  .clock = true,\n", out);
 }
 
-/* Which fields of a record the words name behind `prefix`, as bits; all of them where
- * the words name the whole (`prefix` without a dot). */
+/* The fields of a record that the words name behind `prefix`, as bits. If a word is `prefix`
+ * alone, all bits are set: it names the whole record. */
 static unsigned long long brief_bits(const struct decl *d, const char *prefix,
 				     const struct members *of)
 {
@@ -467,8 +469,8 @@ static unsigned long long brief_bits(const struct decl *d, const char *prefix,
 	return bits;
 }
 
-/* Writes what a brief answer keeps: the bits of its fields, then those of the record in
- * each. */
+/* Writes which fields a brief answer keeps: the bits of the answer's fields, and then for each
+ * field the bits of the record in the field. */
 static void put_brief(FILE *out, const struct decl *d)
 {
 	static const struct members none;
@@ -488,7 +490,7 @@ static void put_brief(FILE *out, const struct decl *d)
 	fputs(" },\n", out);
 }
 
-/* Writes which row of a table another declaration is. */
+/* Writes a pointer to another declaration's row in a table. */
 static void put_row(FILE *out, const char *member, const char *table,
 		    const struct decl *d)
 {
@@ -542,7 +544,7 @@ static void opgen_tables_put_op(FILE *out, const struct decl *d)
 	fputs("\t},\n", out);
 }
 
-/* Hands the untyped structs to the typed handler. */
+/* Writes a function that passes the untyped structs to the typed handler. */
 static void put_thunk(FILE *out, const struct decl *d)
 {
 	fprintf(out,
@@ -561,7 +563,8 @@ static int opgen_tables_by_number(const void *a, const void *b)
 	return (*(struct decl *const *)a)->number - (*(struct decl *const *)b)->number;
 }
 
-/* The declarations of one kind, in the order that bsearch wants: `row` is the place in it. */
+/* The declarations of one kind, in the order that bsearch needs. Sets `row` of each to its
+ * place in this order. */
 static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_kind kind,
 			    size_t *n)
 {
@@ -577,7 +580,7 @@ static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_k
 	return some;
 }
 
-/* A table may be empty; C arrays may not, so each has a row behind its end. */
+/* A table may be empty; C arrays may not, so each table has one more row behind its end. */
 static void opgen_tables_put_table(FILE *out, const char *name, size_t n)
 {
 	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name, n);
@@ -588,10 +591,10 @@ static void opgen_tables_put_ops(FILE *out, struct arena *a, const struct schema
 	size_t n;
 	struct decl **ops;
 
-	sorted(s, a, DECL_WIRE, &n); /* operations name them */
+	sorted(s, a, DECL_WIRE, &n); /* sets `row`, which operations refer to */
 	ops = sorted(s, a, DECL_OP, &n);
 
-	/* A program without a state has the operations, but does none of them itself. */
+	/* A program without a state has the operations, but runs none of them itself. */
 	fputs("#ifdef OPS_WITHOUT_HANDLERS\n#define OP_HANDLER(run) NULL\n#else\n"
 	      "#define OP_HANDLER(run) run\n",
 	      out);
@@ -631,7 +634,7 @@ static void opgen_tables_put_events(FILE *out, struct arena *a, const struct sch
 	opgen_tables_put_table(out, "event", n);
 }
 
-/* The operation that finds one of a noun; NULL if none does. */
+/* The operation that finds a thing of a noun by its name; NULL if there is no such operation. */
 static const struct decl *finder(const struct schema *s, const char *noun)
 {
 	const struct decl *d;

@@ -1,4 +1,4 @@
-# llhttp's generated sources, as Debian packs them for Node.js: see tools/setup.
+# llhttp's generated sources, in the form that Debian packages for Node.js: see tools/setup.
 LLHTTP = $(firstword $(wildcard /usr/share/llhttp /usr/local/share/llhttp))
 LLHTTP_OBJ = $(patsubst %,$(O)/obj/llhttp/%.o,llhttp api http)
 

@@ -6,15 +6,16 @@
  *     sqlgen    schema/x.op ... storage/enums migrations/x.sql ... -- storage/y.sql ...
  *     sqlgen -p PREFIX_ ...: not the state, but a database beside it
  *
- * The first writes build/sql.gen.h, the other one build/sql.gen.c.  With -m in the place of
- * -h the migrations are written as they are run, each behind a line `-- migration NAME`;
- * with -l the statements, each behind `-- statement FILE:LINE NAME PARAMETER:TYPE...`.
+ * The first call writes build/sql.gen.h, the second call build/sql.gen.c. With -m instead of
+ * -h, the migrations are written in the form in which they are run, each behind a line `--
+ * migration NAME`; with -l, the statements are written, each behind `-- statement FILE:LINE
+ * NAME PARAMETER:TYPE...`.
  *
  * The migrations (or schemas, whose names have no number) are applied to an empty database, and
- * every statement is prepared against the result.  So a misspelt column, a view that lost its
- * table, or a statement that would read a whole table stops the build with
- * `file:line: name: reason`, and not a running service.  storage/README.md says which lines may
- * stand above a statement; the output fills the structs of storage/stmt.h.
+ * every statement is prepared against the result. So a misspelt column, a view that lost its
+ * table, or a statement that would read a whole table stops the build with `file:line: name:
+ * reason`, and not a running service. storage/README.md lists the comment lines that may be
+ * above a statement; the output fills the structs of storage/stmt.h.
  */
 #include "tools/build/sqlgen.h"
 
@@ -123,7 +124,7 @@ char *sqlgen_slurp(const char *path)
 	return n < 0 ? sqlgen_copy("", 0) : s;
 }
 
-/* Statements and what stands above them: storage/README.md has the rules. */
+/* Reads statements and the comments above them: storage/README.md has the rules. */
 
 static char *sqlgen_read_word(const char *s)
 {
@@ -145,7 +146,7 @@ static void read_types(struct sqlgen_statement *s, const char *names, enum type 
 	}
 }
 
-/* Whether a line is one of the comments that are a word alone. */
+/* Whether a line is a comment that consists only of the word `mark`. */
 static bool heading_is(const char *line, const char *mark)
 {
 	size_t n = strlen(mark);
@@ -224,7 +225,7 @@ static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
 	sqlgen_append(&s->sql, sql, strlen(sql));
 }
 
-/* Begins a list of columns, whose lines become one. */
+/* Begins a list of columns. The lines of the list are joined to one line. */
 static struct set *sqlgen_read_list(struct sqlgen_build *b, const char *line)
 {
 	struct set *list;
@@ -321,7 +322,7 @@ static enum type look_up_type(struct sqlgen_build *b, const char *name)
 	return type;
 }
 
-/* The type that all columns of this name in all tables have. */
+/* The type of the columns with this name, if they have the same type in all tables. */
 static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 {
 	struct column *c = columns_find(&b->known, name);
@@ -333,8 +334,8 @@ static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 	return c->type;
 }
 
-/* A column's type is the one declared above the statement, else that of the table's
- * column, else the one that its name stands for. */
+/* Finds a column's type: the type declared above the statement, else the type of the table's
+ * column, else the type that all columns with this name have. */
 static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
 			struct column *c, const char *declared)
 {
@@ -425,7 +426,7 @@ static void check_rows(struct sqlgen_build *b)
 
 /* --- plans -------------------------------------------------------------------- */
 
-/* Whether `NAME [(columns)] AS [[NOT] MATERIALIZED] (` stands in the text. */
+/* Whether `NAME [(columns)] AS [[NOT] MATERIALIZED] (` is in the text. */
 static bool defines_cte(const char *sql, struct word name)
 {
 	struct word w = { sql, 0 }, at;
@@ -450,8 +451,8 @@ static bool defines_cte(const char *sql, struct word name)
 	return false;
 }
 
-/* Whether the plan's `name` is a common table expression or an alias of one:
- * such a thing has only the rows that its own parts have looked up. */
+/* Whether the plan's `name` is a common table expression or an alias of one: such a table has
+ * only the rows that its own parts have looked up. */
 static bool is_cte(const char *sql, struct word name)
 {
 	struct word before = { "", 0 }, w = { sql, 0 };
@@ -468,7 +469,7 @@ static bool is_cte(const char *sql, struct word name)
 	return false;
 }
 
-/* The word behind the first of a plan's line: the thing that is read or made. */
+/* The second word of a line of a plan: the table that is read or made. */
 static struct word plan_name(const char *detail)
 {
 	return sqlgen_next((struct word){ detail + strcspn(detail, " "), 0 });
@@ -493,7 +494,7 @@ static bool is_derived(sqlite3_stmt *plan, struct word name)
 static bool is_scan(const char *detail)
 {
 	if (strstr(detail, "USING AUTOMATIC"))
-		return true; /* builds an index of the whole table each time */
+		return true; /* SQLite builds an index of the whole table on each run */
 	return strncmp(detail, "SCAN ", 5) == 0 && detail[5] != '(' &&
 	       !strstr(detail, "CONSTANT ROW") && !strstr(detail, "VALUES CLAUSE") &&
 	       !strstr(detail, "VIRTUAL TABLE");
@@ -517,8 +518,8 @@ static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
 	sqlite3_finalize(again);
 }
 
-/* Which statements change what a kept row shows: SQLite itself names every
- * column that a statement reads or writes. */
+/* Finds the statements that change the columns of a kept row. SQLite itself names every column
+ * that a statement reads or writes. */
 
 static void sqlgen_kept_note(struct columns *c, const char *table, const char *column)
 {
@@ -573,7 +574,7 @@ static void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 		check_plan(b, s);
 }
 
-/* Only a query's row, in a struct of its own, can be kept. */
+/* Checks that a kept row is the row of a query, in a struct of its own. */
 static void sqlgen_kept_check(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	if (!s->readonly || !s->out.n || s->into)
@@ -642,7 +643,7 @@ static void check_views(struct sqlgen_build *b, const struct sqlgen_statement *f
 	}
 }
 
-/* Refuses numbers in place of names, statement by statement. */
+/* Refuses numbers that are written in place of names, statement by statement. */
 static void check_written(struct sqlgen_build *b, const char *file, const char *text)
 {
 	struct sqlgen_statement s = { .file = file,
@@ -661,7 +662,8 @@ static void check_written(struct sqlgen_build *b, const char *file, const char *
 	} while (w.len);
 }
 
-/* A second engine writes triggers in another language: a statement has to do their work. */
+/* Refuses triggers. Another database engine would need them in another language, so a statement
+ * has to do their work. */
 static void check_triggers(struct sqlgen_build *b)
 {
 	struct sqlgen_statement at = { .file = "migrations", .line = 1 };
@@ -673,7 +675,7 @@ static void check_triggers(struct sqlgen_build *b)
 			      sqlgen_text(triggers, 0));
 }
 
-/* Statement by statement, so that an error has its line. */
+/* Runs a file statement by statement, so that an error can name its line. */
 static void sqlgen_apply(struct sqlgen_build *b, const char *file, const char *text)
 {
 	struct sqlgen_statement at = { .file = file,
@@ -769,7 +771,8 @@ int main(int argc, char **argv)
 	i = optind;
 	if (sqlite3_open(":memory:", &b.db) != SQLITE_OK)
 		return 1;
-	/* As the store opens it: a view must not need what it forbids. */
+	/* The same setting as in the store: a view must not need a function that this setting
+	 * forbids. */
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);

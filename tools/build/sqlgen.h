@@ -2,9 +2,9 @@
  * sqlgen - declarations that the parts of the statement compiler share.
  *
  * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives them types,
- * and refuses what is wrong.  sqlgen_names.c puts the numbers of schema/ in, and refuses
- * numbers in place of names.  sqlgen_put.c writes C, and the tables that exports are made with.
- * Without memory the program aborts.  The program frees no memory: the program ends once
+ * and refuses wrong statements. sqlgen_names.c replaces names by the numbers of schema/, and
+ * refuses numbers in place of names. sqlgen_put.c writes C, and the tables that exports are
+ * made with. Without memory the program aborts. It frees no memory, since it ends as soon as
  * the files are written.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
@@ -16,7 +16,7 @@
 
 enum type { TYPE_UNSAID, TYPE_INT, TYPE_TEXT, TYPE_BLOB, TYPE_UNKNOWN };
 
-/* How SQL, a comment above a statement, C and storage/stmt.h call a type. */
+/* The names of a type in SQL, in a comment above a statement, in C and in storage/stmt.h. */
 extern const struct sqlgen_type {
 	const char *sql, *word, *c, *slot;
 } sqlgen_types[];
@@ -32,17 +32,17 @@ struct columns {
 	int n;
 };
 
-enum { KEPT_STATEMENTS = 8 }; /* as storage/stmt.h has it */
+enum { KEPT_STATEMENTS = 8 }; /* the same value as in storage/stmt.h */
 
 struct sqlgen_statement {
 	const char *file;
 	int line;
 	char *name, *row, *into, *sql;
-	char *written; /* sql with its names in braces, and lines for comments in it */
-	int sql_line; /* where it begins */
+	char *written; /* sql as written: names in braces, empty lines for comments */
+	int sql_line; /* line at which `sql` begins */
 	bool scan_ok, readonly;
-	bool late; /* nobody uses its result */
-	bool always; /* it has a row, or the state is damaged */
+	bool late; /* nobody uses the statement's result */
+	bool always; /* the statement gives a row, unless the state is damaged */
 	bool kept; /* see struct kept in storage/store_inside.h */
 	int kept_number; /* from 1 on */
 	unsigned invalidates; /* a bit for the number of each kept statement */
@@ -54,7 +54,7 @@ struct sqlgen_statement {
 struct sqlgen_migration {
 	const char *file, *name;
 	char *text;
-	int version; /* 0: a schema that is made in one go */
+	int version; /* 0: a schema without versions */
 };
 
 /* A column that holds the number of an enum's value, or of an event. */
@@ -69,20 +69,20 @@ struct set {
 
 struct sqlgen_build {
 	sqlite3 *db;
-	const char *prefix; /* of the database's names in C; "": the state's */
+	const char *prefix; /* prefix of the database's names in C; "": the state */
 	struct schema *schema; /* as tools/build/opgen.h has it */
 	struct held *held;
 	struct set *sets;
 	int n_held, n_sets;
-	struct columns known; /* types that all columns of a name have */
+	struct columns known; /* for each name, the type of all columns with it */
 	struct sqlgen_migration *migrations;
 	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;
-	struct transfer
-		*transfer; /* contents of storage/exports; NULL: the database has none */
+	struct transfer *transfer; /* contents of storage/exports; NULL: no exports */
 };
 
-/* A name with its table's in front, a number, a text, a name in braces, or a sign. */
+/* A token of SQL: a name (with the table's name in front, if written), a number, a text, a name
+ * in braces, or a sign. */
 struct word {
 	const char *at;
 	size_t len;
@@ -95,7 +95,7 @@ bool sqlgen_is(struct word w, const char *s);
 /* `array` with room for one more zeroed item behind its `n`. */
 void *sqlgen_grow(void *array, int n, size_t size);
 char *sqlgen_copy(const char *s, size_t n);
-char *sqlgen_slurp(const char *path); /* ends the program when it cannot */
+char *sqlgen_slurp(const char *path); /* ends the program on failure */
 void sqlgen_append(char **text, const char *more, size_t len);
 
 /* A query of the database that is built; the program ends when the query is wrong. */
@@ -108,11 +108,12 @@ const char *sqlgen_text(sqlite3_stmt *st, int column);
 void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The text with numbers for the names in braces. */
+/* The text, with numbers in place of the names in braces. */
 char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 			 const char *text, size_t len);
 void sqlgen_read_enums(struct sqlgen_build *b, const char *file); /* storage/enums */
-/* The values of a set of that list, with blanks between them; NULL if there is none. */
+/* The values of a set of the enum `list`, with blanks between them; NULL if there is no such
+ * set. */
 const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 			    const char *name);
 void sqlgen_check_held(struct sqlgen_build *b); /* refuses gaps in storage/enums */

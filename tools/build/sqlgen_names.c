@@ -1,5 +1,5 @@
 /*
- * Numbers by name: what stands in braces is found in schema/.
+ * Numbers by name: a name in braces is looked up in schema/.
  *
  *     {task_state.pending}                  the number of a value
  *     {event.message_sent}                  the number of an event
@@ -28,10 +28,11 @@
 /*
  * Storage/enums, and numbers beside the columns that hold an enum's value.
  *
- * Such a number is the place of a line in schema/, so statements ask for it by name.  A
- * number is refused where one word tells its column: beside a sign, in the list of an IN or
- * the bounds of a BETWEEN, as the result of a CASE there, in SET and in INSERT.  A name of
- * another enum is refused, too.  e2e/permute finds numbers that stand farther away.
+ * Such a number is the place of a line in schema/, so statements write a name in place of the
+ * number. A number is refused if one word shows which column it belongs to: beside a sign, in
+ * the list of an IN or the bounds of a BETWEEN, as the result of a CASE in one of these places,
+ * in SET and in INSERT. A name of another enum is refused, too. e2e/permute finds numbers that
+ * are not so close to their column.
  */
 
 /* --- storage/enums ------------------------------------------------------------------- */
@@ -105,7 +106,7 @@ const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 	return NULL;
 }
 
-/* a column holds it */
+/* whether a column holds values of the enum */
 static bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 {
 	for (int i = 0; i < b->n_held; i++)
@@ -116,7 +117,7 @@ static bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 
 /* --- numbers beside columns ------------------------------------------------------------ */
 
-/* The statement that is read; `table`: the one whose columns an INSERT names. */
+/* The statement that is being read; `table`: the table into which an INSERT writes. */
 struct held_place {
 	struct sqlgen_build *b;
 	const struct sqlgen_statement *s;
@@ -155,7 +156,7 @@ struct word sqlgen_next(struct word w)
 	return (struct word){ s, strnlen(s, n ? n : 1) };
 }
 
-/* Whether the statement names the table, as `alias` if that is not empty. */
+/* Whether the statement names the table, with the alias `alias` if `alias` is not empty. */
 static bool held_names(const char *sql, const char *table, struct word alias)
 {
 	static const char *const in_front[] = { "FROM", "JOIN", "UPDATE", "INTO",
@@ -176,7 +177,8 @@ static bool held_names(const char *sql, const char *table, struct word alias)
 	return false;
 }
 
-/* The enum that the column holds; NULL if it holds none, or the value is of it. */
+/* The enum that the column holds; NULL if the column holds no enum, or if the value is written
+ * as a name of the enum. */
 static const char *held_list(const struct held_place *p, struct word column,
 			     struct word value)
 {
@@ -201,8 +203,9 @@ static const char *held_list(const struct held_place *p, struct word column,
 
 static void held_check(const struct held_place *p, struct word column, struct word value);
 
-/* Checks values up to the parenthesis behind them, and returns what follows; `each`: the
- * columns from there on take one each, in all SELECTs of a UNION. */
+/* Checks values up to the parenthesis behind them, and returns the word that follows. `each`:
+ * the values belong to the columns from `column` on, one value to each, in all SELECTs of a
+ * UNION. */
 static struct word held_check_row(const struct held_place *p, struct word column,
 				  struct word at, bool each)
 {
@@ -225,7 +228,7 @@ static struct word held_check_row(const struct held_place *p, struct word column
 	return at;
 }
 
-/* Checks the value that begins there: a number, or the results of a CASE. */
+/* Checks the value that begins at `value`: a number, or the results of a CASE. */
 static void held_check(const struct held_place *p, struct word column, struct word value)
 {
 	static const char *const in_front[] = { "(",    "+",        "-", "NOT",
@@ -253,7 +256,7 @@ static void held_check(const struct held_place *p, struct word column, struct wo
 		      (int)column.len, column.at, list, list, (int)value.len, value.at);
 }
 
-/* Behind INTO: `table (columns) VALUES (…), …`, or a SELECT. */
+/* Checks the words behind INTO: `table (columns) VALUES (…), …`, or a SELECT. */
 static void held_check_insert(struct held_place p, struct word at)
 {
 	struct word columns;
@@ -279,10 +282,11 @@ void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement 
 					     "&",  "|",  "<<", ">>", NULL };
 	struct held_place p = { b, s, { "", 0 } };
 	struct word w = sqlgen_next((struct word){ s->written, 0 }), sign, value;
-	struct word of = { "", 0 }; /* behind the last CASE, if it compares */
+	struct word of = { "", 0 }; /* the value that the last CASE compares, if it
+				       compares one */
 
 	if (sqlgen_is(w, "CREATE") && sqlgen_is(sqlgen_next(w), "TABLE"))
-		return; /* defaults and bounds stay as they were when it was made */
+		return; /* a table's defaults and bounds never change */
 	for (; w.len; w = sqlgen_next(w)) {
 		sign = sqlgen_next(w);
 		if (sqlgen_is(w, "INTO"))
@@ -311,8 +315,8 @@ void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement 
 	}
 }
 
-/* Refuses a column that is called like one that holds an enum, and of which storage/enums
- * does not say what it holds. */
+/* Refuses a column that has the name of a column with an enum, and that storage/enums does not
+ * list. */
 void sqlgen_check_held(struct sqlgen_build *b)
 {
 	struct sqlgen_statement at = { .file = "storage/enums", .line = 1 };
@@ -355,7 +359,7 @@ static void put_number(struct names *w, const char *before, long long number)
 
 /* --- looking up ----------------------------------------------------------------- */
 
-/* The i-th name of a list, NULL behind its end; its number in *number. */
+/* The i-th name of a list, NULL behind the end. *number becomes the number of the name. */
 static const char *name_at(const struct schema *s, const struct decl *list, size_t i,
 			   int *number)
 {
@@ -408,7 +412,7 @@ static int sqlgen_names_number_of(struct names *w, const struct decl *list,
 
 /* --- writing --------------------------------------------------------------------- */
 
-/* Takes the keyword back that was written last, with the blank behind it. */
+/* Removes the last written keyword and the blank behind it, if it is `keyword`. */
 static bool sqlgen_names_take_back(struct names *w, const char *keyword)
 {
 	size_t len = strlen(keyword), n = strlen(w->out);
@@ -492,7 +496,7 @@ static void sqlgen_names_put_row(struct names *w, const char *list, int number,
 	sqlgen_append(&w->out, text, strlen(text));
 }
 
-/* A statement of its own. */
+/* Writes the rows of {words} as a statement of its own. */
 static void put_words(struct names *w)
 {
 	const struct schema *s = w->b->schema;
@@ -515,7 +519,7 @@ static void put_words(struct names *w)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-/* The numbers of values with blanks between them; how many. */
+/* Finds the numbers of values that have blanks between them. Returns how many there are. */
 static int numbers_of(struct names *w, const struct decl *list, char *values,
 		      int *numbers)
 {

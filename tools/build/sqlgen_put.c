@@ -1,4 +1,4 @@
-/* The two generated files of a database; storage/stmt.h describes the tables they fill. */
+/* The two generated files of a database; storage/stmt.h describes the tables in these files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,18 +6,19 @@
 #include "tools/build/opgen.h"
 #include "tools/build/sqlgen.h"
 
-/* Writes the state file as all migrations leave an empty one: its objects, with which
- * storage/migrate.c compares a file, and its rows, for one that is made. */
+/* Writes the contents of an empty state file after all migrations. These are the objects, with
+ * which storage/migrate.c compares a file, and the rows, for a new file. */
 
-/* Writes a text as C has it, on lines of its own. */
+/* Writes a text as a string in C, on lines of its own. */
 static void put_string(const char *s)
 {
 	printf("\n\t\t");
 	opgen_put_string(stdout, s);
 }
 
-/* For each table a query whose rows are statements that insert the table's.  Some columns each new
- * state draws for itself, as migrations/0001-first.sql does. */
+/* Gives for each table a query. The rows of this query are statements that insert the table's
+ * rows. Some columns are random: each new state draws their values itself, as
+ * migrations/0001-first.sql does. */
 static const char tables[] =
 	"SELECT 'SELECT ''INSERT INTO ' || t.name || ' VALUES ('' || '"
 	" || (SELECT group_concat(CASE name WHEN 'incarnation' THEN '''lower(hex(randomblob(8)))'''"
@@ -58,7 +59,7 @@ static void sqlgen_schema_put_rows(const struct sqlgen_build *b)
 	printf("\n\t\t\"PRAGMA user_version = %d;\";\n", b->n_migrations);
 }
 
-/* How structs are named; an operation of the schema has a NAME_in already. */
+/* How structs are named; an operation of the schema already uses the name NAME_in. */
 static const struct shape {
 	const char *prefix, *suffix;
 } in_shape = { "sql_", "_in" }, row_shape = { "", "_row" };
@@ -74,7 +75,8 @@ static void sqlgen_put_struct(const struct shape *shape, const char *name,
 	printf("};\n\n");
 }
 
-/* Names a script and, where its own text sets it, the version that it makes. */
+/* Writes the name of each script, and the version that the script makes, if the script's own
+ * text sets the version. */
 static void put_scripts(const struct sqlgen_build *b)
 {
 	sqlite3_stmt *st = sqlgen_query(b, "PRAGMA user_version");
@@ -91,7 +93,7 @@ static void put_scripts(const struct sqlgen_build *b)
 	sqlite3_finalize(st);
 }
 
-/* In front of the names of statements whose results nobody uses: core/call/call.h. */
+/* The prefix for the names of statements with results that nobody uses: see core/call/call.h. */
 static const char *late(const struct sqlgen_statement *s)
 {
 	return s->late ? "late_" : "";
@@ -131,8 +133,8 @@ static void put_slots(const struct shape *shape, const char *name,
 	printf("};\n");
 }
 
-/* The schema's structs are not known here; the C compiler finds a column that
- * is no field, and the store finds where the fields are. */
+/* sqlgen does not know the structs of the schema. So the C compiler refuses a column that is no
+ * field, and the store finds the places of the fields. */
 static void put_into(const struct sqlgen_statement *s)
 {
 	if (!s->into)
@@ -239,15 +241,15 @@ void put_statements(const struct sqlgen_build *b)
 	}
 }
 
-/* Reads storage/exports, and writes the tables and statements of storage/store_transfer.h: what
- * an export holds of the state. */
+/* Reads storage/exports, and writes the tables and statements of storage/store_transfer.h,
+ * which define the parts of the state in an export. */
 
 struct told {
-	char *name, *kind; /* kind: the words behind it */
+	char *name, *kind; /* kind: the words behind the name */
 	bool key, row, left, none; /* row: the number of a row of `table` */
-	char *table; /* behind -> or as */
-	bool text, null; /* as the schema has it */
-	int primary; /* place in the primary key, from 1; 0: none */
+	char *table; /* the name behind `->` or `as` */
+	bool text, null; /* type and nullability in the schema */
+	int primary; /* place in the primary key, from 1; 0: not in it */
 };
 
 struct table {
@@ -264,7 +266,7 @@ struct transfer {
 	int n;
 };
 
-/* --- what the file says ------------------------------------------------------------ */
+/* --- the contents of the file ------------------------------------------------------ */
 
 static char *sqlgen_transfer_word(char **line)
 {
@@ -331,7 +333,7 @@ void sqlgen_read_transfer(struct sqlgen_build *b, const char *file)
 	}
 }
 
-/* --- what the schema says -------------------------------------------------------------- */
+/* --- the columns in the schema --------------------------------------------------------- */
 
 static struct table *table_find(struct transfer *t, const char *name)
 {
@@ -349,8 +351,8 @@ static struct told *column_find(struct table *table, const char *name)
 	return NULL;
 }
 
-/* The column that another table's numbers of rows are equal to: the key, or what the
- * primary key is of where rows have the numbers of another table. */
+/* The column that references to a row of this table hold: the first column of the primary key.
+ * This is the key, or a reference, if the rows have the numbers of another table. */
 static const struct told *sqlgen_transfer_id_of(const struct table *table)
 {
 	for (int i = 0; i < table->n; i++)
@@ -446,8 +448,8 @@ static const char below[] =
 static void put_exists(struct transfer *t, FILE *out, const char *alias,
 		       const struct told *c, bool of_team, int depth);
 
-/* Whether the row `alias` of a table is of the team: all rows that it cannot be without
- * are. */
+/* Writes the condition that the row `alias` of a table belongs to the team: all rows that it
+ * must refer to belong to the team. */
 static void put_inside(struct transfer *t, FILE *out, const struct table *table,
 		       const char *alias, int depth)
 {
@@ -463,7 +465,7 @@ static void put_inside(struct transfer *t, FILE *out, const struct table *table,
 		fprintf(out, " AND %s.id IN below", alias);
 }
 
-/* Whether there is the row whose number column `c` of `alias` holds. */
+/* Writes the condition that the row exists to which column `c` of `alias` refers. */
 static void put_exists(struct transfer *t, FILE *out, const char *alias,
 		       const struct told *c, bool of_team, int depth)
 {
@@ -477,7 +479,8 @@ static void put_exists(struct transfer *t, FILE *out, const char *alias,
 	fputc(')', out);
 }
 
-/* A column as an export tells it: what may be missing is told if it is there. */
+/* Writes a column as an export has it. A reference to a row that may be missing is exported
+ * only if the row exists. */
 static void put_told(struct transfer *t, FILE *out, const struct told *c, bool of_team)
 {
 	if (strncmp(c->kind, "is ", 3) == 0) {
@@ -542,7 +545,7 @@ static void put_add(FILE *out, const struct table *table)
 
 enum which { ALL, OF_TEAM, COUNT, COUNT_OF_TEAM, ADD, N_WHICH };
 
-/* Writes a statement as a member, once SQLite has taken it. */
+/* Writes a statement as a member, after SQLite has accepted the statement. */
 static void sqlgen_transfer_put_statement(struct transfer *t, const struct table *table,
 					  enum which which)
 {
@@ -568,7 +571,7 @@ static void sqlgen_transfer_put_statement(struct transfer *t, const struct table
 	printf(",\n");
 }
 
-/* The number of a table among those that are told. */
+/* The index of a table among the exported tables. */
 static int sqlgen_transfer_place_of(const struct transfer *t, const char *name)
 {
 	int n = 0;
