@@ -46,8 +46,8 @@ static int check_policy(struct call *call, int64_t team, int64_t from, int64_t t
 
 /* --- tokens ------------------------------------------------------------------------ */
 
-/* Gives the same refusal for every wrong token, so that nobody learns who is in other
- * teams. */
+/* Gives the same refusal for every wrong token. So the caller does not learn which agents other
+ * teams have. */
 static int no_door(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "/door",

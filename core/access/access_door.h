@@ -11,17 +11,18 @@
 
 #include "core/call/call.h"
 
-/* Splits a token that came at a door; `name` is of the arena. False: it is none. */
+/* Splits a token that a caller showed at a door. `name` is in the arena. Returns false if the
+ * text is not a token for a door. */
 bool door_split(struct arena *a, const char *token, const char **name, const char **hex);
 
-/* Finds the agent that identity->agent names, and fills `who`.  Checks that
- * identity->token is the agent's token for the door that identity->door names, and that
- * this door is open to the agent.  1, or `denied` (at /door; at "" where the network
- * policy forbids the call). */
+/* Finds the agent that identity->agent names, and fills `who`. Checks that identity->token is
+ * the agent's token for the door that identity->door names, and that this door is open to the
+ * agent. Returns 1, or `denied`. The fault is at /door, or at "" if the network policy forbids
+ * the call. */
 int door_find(struct call *call, const char *team, struct caller_row *who);
 
-/* Finds whether the agent's workspace, its team and the teams above let others come to
- * its door: `*yes`, and 0 or negative. */
+/* Finds whether the agent's workspace, its team and the teams above let other agents call the
+ * agent's door. Sets `*yes`; returns 0 or negative. */
 int door_is_open(struct call *call, int64_t team, int64_t agent, bool *yes);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * access_session - MCP sessions over HTTP as rows, which the next host finds.
+ * access_session - MCP sessions over HTTP, stored as rows so that the next host finds them.
  */
 #include "core/call/call.h"
 
@@ -7,7 +7,7 @@
 
 enum {
 	SESSIONS_MOST = 10000,
-	SESSIONS_OF_ONE = 500, /* with one token */
+	SESSIONS_OF_ONE = 500, /* sessions made with one token */
 	UNUSED_S = 30 * 86400,
 };
 

@@ -13,7 +13,8 @@
 
 /* --- texts ---------------------------------------------------------------------------- */
 
-/* The text of a token: its row and when it was made; in the call's arena. */
+/* The text of a token, made from its row and the time at which the token was made. The text is
+ * in the call's arena. */
 static const char *bearer_text(struct call *call, int64_t row, int64_t made_at)
 {
 	char secret[TOKEN_SIZE];
@@ -39,7 +40,8 @@ static int64_t bearer_row_of(const char *text)
 
 /* --- who calls -------------------------------------------------------------------------- */
 
-/* Gives the same refusal for every token, so that nobody learns which there were. */
+/* Gives the same refusal for every wrong token. So the caller does not learn which tokens there
+ * were. */
 static int bearer_no_token(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "/token", "the token proves nobody");
@@ -62,7 +64,7 @@ static int become_agent(struct call *call, const struct caller_row *r)
 {
 	struct identity *id = &call->identity;
 
-	id->level = WHO_OBSERVER; /* until its role is read */
+	id->level = WHO_OBSERVER; /* until the token's role is read */
 	id->team = r->team_name;
 	id->agent = r->name;
 	id->proven = true;
@@ -191,7 +193,8 @@ static int bearer_add(struct call *call, const struct token_create_in *in,
 	return fault_hint(&call->fault, "Choose another name, or revoke that one.");
 }
 
-/* The operator has a row in each team, by which a token would be one for all of them. */
+/* Refuses a token for the operator's row. The operator has a row in each team, so a token for
+ * one row would hold in all teams. */
 static int check_agent(struct call *call, const struct agent_row *a)
 {
 	if (!a->id || a->kind != AGENT_KIND_OPERATOR)
@@ -332,8 +335,8 @@ int token_who(struct call *call, const struct token_who_in *in, struct token_who
 }
 
 /*
- * Codes for which a browser gets a token, once: so no token stands in an address, which
- * browsers keep.
+ * A browser gets its token in exchange for a code that works once. So no token stands in an
+ * address, which browsers keep.
  */
 
 enum { CODE_S = 120, BROWSER_S = 12 * 3600, ENDED_S = 30 * 86400 };
@@ -345,8 +348,8 @@ static const char *code_name_of(struct call *call, const char *name, int tried)
 		     : arena_printf(&call->arena, "%s-%" PRId64, name, call->made);
 }
 
-/* Makes a token, or with `once` a code, which becomes call->made.  Its name begins with `name`:
- * another one where somebody has given that to a token. */
+/* Makes a token, or with `once` a code. call->made becomes its row. Its name begins with
+ * `name`; if another token has the name already, a number is added. */
 static int code_add(struct call *call, const char *name, int64_t kind, int64_t seconds,
 		    bool once)
 {

@@ -33,7 +33,8 @@ struct rate_size limit_size(const struct config *c, enum rate rate)
 	return sizes[rate];
 }
 
-/* When the caller's bucket is full again, by a host's memory or as its row said: us. */
+/* The time in microseconds at which the caller's bucket is full again. The host's memory may
+ * know a later time than `row`, the time in the bucket's row. */
 static int64_t limit_full_at(const struct call *call, int64_t agent, enum rate rate,
 			     int64_t row)
 {
@@ -67,7 +68,8 @@ static int limit_refuse(struct call *call, const struct rate_size *size, int64_t
 	return f->code;
 }
 
-/* The owner of the bucket: the agent's row, or for a token that only reads the negative of its. */
+/* The owner of the bucket: the agent's row, or, for a token that only reads, the token's row
+ * with a minus sign. */
 static int64_t spender(const struct call *call)
 {
 	return call->identity.looks ? -call->bearer.row : call->caller.self;
@@ -97,7 +99,8 @@ int limit_spend(struct call *call)
 	wait = rates ? rates->take(rates, &size, call->now * 1000, b)
 		     : rate_take(&size, call->now * 1000, &b->full_at);
 	if (wait) {
-		/* A row beyond an empty bucket, of a clock that was put back, is mended. */
+		/* If the clock was put back, the row's time may be later than that of an empty
+		 * bucket. Such a row is corrected. */
 		if (rates || b->full_at == row.full_at)
 			b->agent = 0;
 		return limit_refuse(call, &size, wait);
@@ -118,7 +121,7 @@ void limit_settle(struct call *call)
 	    store_begin_lax(keep.store, &keep.fault) < 0)
 		return;
 	size = limit_size(&call->settings->config, limit_rate(call));
-	/* Others may have spent since that transaction was undone. */
+	/* Other calls may have spent since the call's transaction was undone. */
 	if (sql_row(&keep, rate_row, &row, .agent = b->agent, .category = b->category) >=
 	    0)
 		rate_take(&size, store_now(keep.store) * 1000, &row.full_at);
@@ -131,7 +134,7 @@ void limit_settle(struct call *call)
 	arena_release(&keep.arena);
 }
 
-/* Lists what agents may call now. */
+/* Lists how many calls agents may make now. */
 
 static int64_t limit_show_left_of(const struct call *call, int64_t agent, enum rate rate,
 				  int64_t row)
@@ -141,7 +144,7 @@ static int64_t limit_show_left_of(const struct call *call, int64_t agent, enum r
 	return rate_left(&size, call->now * 1000, limit_full_at(call, agent, rate, row));
 }
 
-/* Adds what the agents of the page have left; `ids` are their rows. */
+/* Adds how many calls the agents of the page have left; `ids` gets their rows. */
 static int add_left(struct call *call, const struct limit_list_in *in, int64_t agent,
 		    int64_t **ids, struct limit_list_out *out)
 {
@@ -184,7 +187,7 @@ static void add_sizes(struct call *call, struct limit_list_out *out)
 	}
 }
 
-/* Adds the pairs in which an agent has sent. */
+/* Adds the pairs in which the agent was the sender. */
 static int add_pairs(struct call *call, int64_t agent, const char *name,
 		     struct limit_list_out *out)
 {
@@ -224,7 +227,7 @@ int limit_list(struct call *call, const struct limit_list_in *in,
 	return rc;
 }
 
-/* Does nothing: the call's transaction writes the buckets, see core/host/batch.c. */
+/* Does nothing: the call's transaction writes the buckets (see core/host/batch.c). */
 int limit_keep(struct call *call, const struct limit_keep_in *in,
 	       struct limit_keep_out *out)
 {
@@ -236,14 +239,14 @@ int limit_keep(struct call *call, const struct limit_keep_in *in,
 
 enum { MINUTE_US = 60000000 };
 
-/* Microseconds until one more call is there. */
+/* Microseconds until a bucket gets one call back. */
 static int64_t each(const struct rate_size *size)
 {
 	return MINUTE_US / size->per_minute;
 }
 
-/* Microseconds until a bucket is full: at most the time that fills an empty bucket.
- * `full_at` may be later after a change of the limits, or when the clock was put back. */
+/* Microseconds until a bucket is full: at most the time that fills an empty bucket. After a
+ * change of the limits, or after the clock was put back, `full_at` may be later than that time. */
 static int64_t lack_of(const struct rate_size *size, int64_t now, int64_t full_at)
 {
 	int64_t whole = size->burst * each(size), lack = full_at - now;

@@ -1,8 +1,8 @@
 /*
- * limit - whether a call may be made now: its caller has a bucket of calls.
+ * limit - whether a caller may make a call now: each caller has a bucket of calls.
  *
- * Limits bind agents.  The operator is free of them, also where he acts as an agent, and so
- * is the host.
+ * Limits bind agents. They do not bind the host, nor the operator, even if the operator acts as
+ * an agent.
  */
 #ifndef CORE_ACCESS_LIMIT_H
 #define CORE_ACCESS_LIMIT_H
@@ -17,21 +17,23 @@ static inline bool limit_binds(const struct config *config, const struct identit
 	       who->level != WHO_HOST && config->limits_enabled;
 }
 
-/* The rate that a call is counted with. */
+/* The rate that counts the call. */
 static inline enum rate limit_rate(const struct call *call)
 {
 	return call->rate.stands ? call->rate.stands_for : call->op->rate;
 }
 
-/* The category of operations with this rate, which is not RATE_FREE: an enum rate_category. */
+/* The category of operations with this rate: an enum rate_category. The rate must not be
+ * RATE_FREE. */
 int64_t limit_category(enum rate rate);
-/* The size of their bucket. */
+/* The size of the buckets for this rate. */
 struct rate_size limit_size(const struct config *config, enum rate rate);
 
-/* Takes a call out of its caller's bucket, once however often the call runs: 0, or
- * `rate_limited`.  The call stays spent if it fails later. */
+/* Takes a call out of its caller's bucket. A call that runs several times is taken once.
+ * Returns 0 or `rate_limited`. The call stays spent if the operation fails later. */
 int limit_spend(struct call *call);
-/* Without a host: writes what a call has spent whose own transaction was undone. */
+/* Writes the bucket of a call whose own transaction was undone. Only for a process without a
+ * host. */
 void limit_settle(struct call *call);
 
 #endif

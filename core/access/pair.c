@@ -4,12 +4,13 @@
 
 enum {
 	FIRST_MS = 2000, /* the first wait; each later wait is twice as long */
-	MOST_MS = 30000, /* the longest */
-	SOON_MS = 5000, /* a message that comes within is one too soon */
-	LATE_MS =
-		1000, /* a message so late behind its wait still counts as one that waited */
-	QUIET_MS = 30000, /* after which a pair begins anew */
-	A_MINUTE = 10, /* messages of a pair */
+	MOST_MS = 30000, /* the longest wait */
+	SOON_MS = 5000, /* a message within this time after the last message is too
+			   soon */
+	LATE_MS = 1000, /* a message within this time after the end of its wait is too
+			   soon, too */
+	QUIET_MS = 30000, /* after such a quiet time a pair begins anew */
+	A_MINUTE = 10, /* the most messages of a pair in a minute */
 };
 
 static int64_t pair_wait_of(int64_t level)
@@ -22,8 +23,8 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* When the next message of a pair may come, which last sent `p`, and how often its wait will
- * have been doubled then. */
+/* The time at which the next message of a pair may be sent. `p` is the pair's last message.
+ * `*level` says how often the pair's wait will have been doubled at that time. */
 static int64_t pair_next_of(const struct pair_last_row *p, int64_t now, int64_t *level)
 {
 	int64_t free = p->due_at + pair_wait_of(p->level);
@@ -52,7 +53,7 @@ static int pair_refuse(struct call *call, const struct agent_row *to, int64_t wa
 	return call->fault.code;
 }
 
-/* When a message of the pair that is sent now may come, and its level. */
+/* The time at which a new message of the pair may be delivered, and the level of that message. */
 static int pair_find_next(struct call *call, int64_t sender, int64_t recipient,
 			  int64_t *due, int64_t *level)
 {

@@ -1,11 +1,12 @@
 /*
- * pair - how soon one agent may speak to another again, so that two that answer each other
- * at once come to rest.
+ * pair - how soon one agent may write to another agent again. The pace slows down two agents
+ * that answer each other at once.
  *
- * The first message of a sender to a recipient may come at once.  A second message sent
- * within 5 s may come 2 s after the first, the third 4 s after the second, then 8, 16,
- * 30, 30 s...; a pair that was quiet for 30 s begins anew.  A pair has at most 10
- * messages in a minute.  Directions count apart.
+ * The first message of a sender to a recipient may be delivered at once. A second message sent
+ * within 5 s may be delivered 2 s after the first. The third may be delivered 4 s after the
+ * second, and later messages after 8, 16, 30, 30 s... A pair that was quiet for 30 s begins
+ * again without a wait. A pair has at most 10 messages in a minute. Each direction is counted
+ * by itself.
  */
 #ifndef CORE_ACCESS_PAIR_H
 #define CORE_ACCESS_PAIR_H
@@ -13,22 +14,23 @@
 #include "core/call/call.h"
 
 enum {
-	PAIR_MINUTE_MS = 60000, /* older messages limit nothing */
-	PAIR_DELAY_MOST_MS = 600000, /* no message is delayed for longer */
+	PAIR_MINUTE_MS = 60000, /* messages older than this are not counted */
+	PAIR_DELAY_MOST_MS = 600000, /* the longest delay of a message */
 };
 
-/* Whether a message may come now, counted as sent if so: `*due` is now, or with `delays` the
- * time at which it may be delivered, never before the one in front of it.  Otherwise
- * `rate_limited` at `where`. */
+/* Whether a message may be sent now. If it may, the message is counted as sent. `*due` is now,
+ * or with `delays` the time at which the message may be delivered. That time is never before
+ * the pair's previous message. Otherwise returns `rate_limited` at `where`. */
 int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
 	     const char *where, int64_t *due);
 
-/* Whether the pace of the pair applies to a message of this call.  The caller must be an
- * agent, and limits.pair must cover all messages, or messages that start or interrupt a
- * turn; `turns` says whether the message does. */
+/* Whether the pace of the pair applies to a message of this call. The caller must be an agent.
+ * limits.pair must cover all messages, or it must cover messages that start or interrupt a
+ * turn, and `turns` must be set for such a message. */
 bool pair_holds(const struct call *call, bool turns);
 
-/* When the next message of a pair may come: `*at` is now or later; 0 or negative. */
+/* Finds the time at which the next message of a pair may be sent: `*at` is now or later.
+ * Returns 0 or negative. */
 int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at);
 
 #endif

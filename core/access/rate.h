@@ -1,9 +1,10 @@
 /*
  * rate - how often a caller may call: token buckets, a bucket per agent and category.
  *
- * A bucket holds `burst` calls and gets `per_minute` of them back.  It is kept as one
- * number, the time at which it is full again, which is a row of `rate`.  A host keeps the
- * buckets in memory as well (core/host/rates.h); without a host each call writes its row.
+ * A bucket holds `burst` calls and gets back `per_minute` calls in a minute. The table `rate`
+ * keeps a row for each bucket, with one number: the time at which the bucket is full again. A
+ * host keeps the buckets in memory as well (core/host/rates.h); without a host each call writes
+ * the bucket's row.
  *
  * Times here are microseconds since 1970.
  */
@@ -19,22 +20,23 @@ struct rate_size {
 };
 
 struct rate_bucket {
-	int64_t agent, category; /* its row */
+	int64_t agent, category; /* the key of the bucket's row */
 	int64_t full_at;
 };
 
-/* Takes a call out of a bucket that is full at `*full_at`: 0, or the microseconds after which
- * there will be one, and nothing is taken.  `*full_at` comes back no later than of an empty bucket. */
+/* Takes a call out of a bucket that is full at `*full_at`, and returns 0. If the bucket is
+ * empty, returns the microseconds until the bucket has a call again. `*full_at` is set to at
+ * most the time of an empty bucket. */
 int64_t rate_take(const struct rate_size *size, int64_t now, int64_t *full_at);
-/* How many calls a bucket holds. */
+/* How many calls a bucket holds now. */
 int64_t rate_left(const struct rate_size *size, int64_t now, int64_t full_at);
 
-/* The buckets that a host knows; any thread may call. */
+/* The buckets that a host knows. Any thread may call the functions of this struct. */
 struct rate_keeper {
-	/* Sets full_at, which is what the row says, to the time that the host knows where that
-	 * is later: then the row is not written yet. */
+	/* On entry, full_at is the time in the bucket's row. Sets full_at to the host's time if
+	 * that is later. A later time means that the row is not written yet. */
 	void (*look)(struct rate_keeper *k, struct rate_bucket *b);
-	/* rate_take() of a bucket after a look(): full_at becomes what it now is. */
+	/* Calls rate_take() on a bucket after a look(). full_at gets the bucket's new time. */
 	int64_t (*take)(struct rate_keeper *k, const struct rate_size *size, int64_t now,
 			struct rate_bucket *b);
 };

@@ -1,9 +1,9 @@
 /*
  * token - the secret text by which an agent proves who it is.
  *
- * A token is derived from the state's secret, the agent's row and its
- * generation, so that a host can hand it to a guest again after a restart; the
- * row keeps only its SHA-256.  A next generation has another token.
+ * A token is derived from the state's secret, the agent's row and the agent's generation. So a
+ * host can give the token to a guest again after a restart. The row keeps only the token's
+ * SHA-256. The next generation has another token.
  */
 #ifndef CORE_ACCESS_TOKEN_H
 #define CORE_ACCESS_TOKEN_H
@@ -18,28 +18,26 @@ enum { TOKEN_SIZE = 65, TOKEN_HASH = 32 };
 
 void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
 		char out[TOKEN_SIZE]);
-/* Makes the token by which `agent` proves itself at the door of `owner`, and nowhere
- * else. */
+/* Makes the token by which `agent` proves itself at the door of `owner`, and at no other door. */
 void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 		    int64_t owner, int64_t owner_generation, char out[TOKEN_SIZE]);
 /* Makes the secret of a token for a client over HTTP. */
 void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
 		      char out[TOKEN_SIZE]);
 void token_hash(const char *token, uint8_t out[TOKEN_HASH]);
-/* Compares in a time that does not depend on where two values differ. */
+/* Compares two values. The time does not depend on where the values differ. */
 bool token_equal(const void *a, const void *b, size_t n);
 
 /*
- * Checks that a secret is the one that a state's tokens were made with.
+ * Checks that a secret is the one from which a state's tokens were made.
  *
- * No further data is needed for that: a state has the hash of each agent's token, and
- * the token can be made again from secret, row and generation.
+ * The check needs no further data: a state has the hash of each agent's token, and the token
+ * can be made again from secret, row and generation.
  */
 
 struct secret_fit {
-	int64_t tokens; /* how many tokens were looked at: those of the newest 1,000
-			   living agents */
-	int64_t fit; /* how many of these were made with the secret */
+	int64_t tokens; /* tokens checked: those of the newest 1,000 living agents */
+	int64_t fit; /* checked tokens that were made with the secret */
 };
 
 /* Counts the tokens of a state that fit `secret`; outside a transaction. */

@@ -9,7 +9,7 @@
 #include "core/call/id.h"
 #include "core/team/team.h"
 
-/* The hint where a team is called otherwise now. */
+/* The hint if a team was renamed. */
 #define RENAMED "Team %s is called %s now."
 
 void who_enter(struct call *call, const struct caller_row *r)
@@ -52,8 +52,8 @@ static int who_level_of(struct call *call, const struct caller_row *r)
 	return 0;
 }
 
-/* A token of an earlier generation is recognised, so that its owner hears why it is
- * refused. */
+/* Whether the token is of an earlier generation. The owner of such a token is told why the
+ * token is refused. */
 static bool is_old(struct call *call, const struct caller_row *r, const char *token)
 {
 	char old[TOKEN_SIZE];
@@ -94,11 +94,11 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 	return rc;
 }
 
-/* The caller's row.  An agent uses its old name, or its team's old name, until told the
- * new name.  So the token finds the agent in the team that has or had the name, even if
- * another team has the name now.  If another agent of this team has the name now, the
- * token finds its agent only if cadre keeps the identity: with a name set by hand, the
- * token may be a mistake. */
+/* Finds the caller's row. An agent uses its old name, or its team's old name, until it is told
+ * the new name. So the token finds the agent in the team that has or had the name, even if
+ * another team has the name now. If another agent of this team has the name now, the token
+ * finds its agent only if cadre keeps the identity: if a person set the name, the token may be
+ * a mistake. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -155,8 +155,8 @@ static int who_only_team(struct call *call, const char **name)
 	return 0;
 }
 
-/* An operator who acts as an agent may leave its team unsaid wherever he may for himself.
- * *team stays NULL when the team is not clear. */
+/* Finds the team of the caller. An operator who acts as an agent may leave out the agent's team
+ * if an operator may leave out a team. *team stays NULL when the team is not clear. */
 static int team_of_caller(struct call *call, const char **team)
 {
 	*team = call->identity.team;
@@ -171,9 +171,9 @@ const char *who_home(const struct call *call)
 	return id->door || id->inside ? NULL : call->settings->home;
 }
 
-/* The end of a fault about a missing team or agent: a caller in the wrong folder asks
- * another state than he means.  A client that shows a token may be on another machine, and has
- * chosen no folder. */
+/* The end of a fault about a missing team or agent: the path of the state. A caller in the
+ * wrong folder asks another state than the caller means. The path is left out for a client that
+ * shows a token: the client may be on another machine, and has chosen no folder. */
 static const char *in_state(struct call *call)
 {
 	const char *home = call->identity.bearer ? NULL : who_home(call);
@@ -198,7 +198,7 @@ static int no_such_caller(struct call *call, const char *team)
 
 enum { NAMES_MOST = 8 };
 
-/* The names of the teams that there are, the first few; NULL after a failure. */
+/* The names of the first few teams of the state; NULL after a failure. */
 static const char *team_names(struct call *call)
 {
 	struct team_names_row *all = NULL;
@@ -214,7 +214,8 @@ static const char *team_names(struct call *call)
 			      : names;
 }
 
-/* Only an operator, who acts as an agent, is told the teams that there are. */
+/* Refuses an agent without a team. Only an operator who acts as an agent gets the names of the
+ * teams. */
 static int agent_without_team(struct call *call)
 {
 	const char *names = call->identity.as ? team_names(call) : NULL;
@@ -284,7 +285,7 @@ static int no_team(struct call *call, const char *team)
 	return fault_hint(&call->fault, "Teams: %s.", names);
 }
 
-/* Finds the operator's place in the team of that name or id: 1, 0, or negative. */
+/* Finds the operator's place in the team with this name or id: 1, 0, or negative. */
 static int who_find_place(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct id_among all = { .noun = ID_TEAM, .where = "/team" };
@@ -300,7 +301,7 @@ static int who_find_place(struct call *call, const char *team, struct caller_row
 		      : rc;
 }
 
-/* Makes the operator's place in a team the caller. */
+/* Makes the operator's place in a team the caller of the call. */
 static int who_enter_place(struct call *call, const char *team)
 {
 	struct caller_row r;
@@ -322,7 +323,8 @@ static bool names_own(struct call *call, const char *team)
 	       (id_parse(call, ID_TEAM, team, &row, &at) > 0 && row == call->caller.team);
 }
 
-/* Whether the caller's team had a name that no team has: 1, 0, negative. */
+/* Whether `team` is a former name of the caller's team, and no team has that name now: 1, 0,
+ * negative. */
 static int was_own(struct call *call, const char *team)
 {
 	struct team_was_called_row r;
@@ -354,8 +356,9 @@ int who_take_seat_above(struct call *call, const char *team)
 	return who_take_place(call, team, true);
 }
 
-/* Puts a call that only reads into a team below the caller's own, which it leads, or where it
- * made that team: 1, 0 where that may not be, or negative. */
+/* Puts a call that only reads into a team below the caller's own team. The caller must lead its
+ * own team, or must have made the lower team. 1, 0 if the caller may not read the team, or
+ * negative. */
 static int look_below(struct call *call, const char *team)
 {
 	struct caller_row r;
@@ -372,8 +375,8 @@ static int look_below(struct call *call, const char *team)
 	return rc;
 }
 
-/* An agent's team is its own, by name, also a former one, by id or the beginning of its
- * id; a lead looks into those below it. */
+/* Refuses any team but the caller's own. An agent may name its own team by its name, a former
+ * name, its id or the beginning of its id. A lead may also read the teams below its own. */
 static int only_own(struct call *call, const char *team)
 {
 	const struct id_among own = {
@@ -386,7 +389,7 @@ static int only_own(struct call *call, const char *team)
 
 	if (!team || names_own(call, team))
 		return 0;
-	/* A name is one before it is the beginning of an id. */
+	/* A text that is a team's name is not taken for the beginning of an id. */
 	rc = sql_row(call, caller_by_name, &other, .team_name = team, .name = "operator");
 	if (rc == 0 && ((rc = was_own(call, team)) > 0 ||
 			(rc == 0 && (rc = id_short(call, &own, team, &team)) > 0)))
@@ -428,8 +431,8 @@ int who_means(struct call *call, const char *team)
 	return 0;
 }
 
-/* The row of the team that is over and was the last one of that name, or has that id: 1, 0,
- * negative. */
+/* The row of the last team with that name, if the team has ended, or of the team with that id:
+ * 1, 0, negative. */
 static int find_ended(struct call *call, const char *team, int64_t *row)
 {
 	struct team_ended_row last;
@@ -501,7 +504,7 @@ static int find_lead(struct call *call, struct agent_row *a)
 	return rc > 0 ? sql_row(call, agent_by_id, a, .id = lead.id) : rc;
 }
 
-/* Takes the team off an address, which has to be the call's: 0 or a fault. */
+/* Removes the team from an address. The team must be the call's team. Returns 0 or a fault. */
 static int take_team(struct call *call, const char **address, const char *where)
 {
 	size_t own = strlen(call->caller.team_name);
@@ -520,7 +523,7 @@ static int take_team(struct call *call, const char **address, const char *where)
 	return 0;
 }
 
-/* Adds to a fault the names of the team's other members, as many as it has room for. */
+/* Adds the names of the team's other members to a fault, as many as fit. */
 static int tell_available(struct call *call)
 {
 	char *names = call->fault.available;

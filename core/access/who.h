@@ -1,5 +1,5 @@
 /*
- * who - the team and the agents of a call, and whether the caller may reach them.
+ * who - finds the team and the agents of a call, and checks that the caller may reach them.
  */
 #ifndef CORE_ACCESS_WHO_H
 #define CORE_ACCESS_WHO_H
@@ -10,87 +10,90 @@
 /* Fills call->caller from call->identity: rows, level, token.  0 or a fault. */
 int who_calls(struct call *call);
 
-/* Finds an agent by the hash of its token, in its team or in the team that had that name
- * before: 1, 0, negative. */
+/* Finds an agent by the hash of its token, in the team with that name or in the team that had
+ * the name before: 1, 0, negative. */
 int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 		  struct caller_row *r);
 
-/* Puts the call into the team that it names (name or id; NULL: the caller's
- * own, or the one that there is).  An agent reaches its own team only. */
+/* Puts the call into the team that the call names, by name or id. NULL means the caller's own
+ * team, or the only team of the state. An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
 /* Puts the call into a team, by the row of any member of the team; the caller stays the
  * same. */
 void who_enter(struct call *call, const struct caller_row *r);
 
-/* Makes the caller the lead of a team that it made without one, or that it made by such a
- * place: 1, 0 where it holds none there, or negative. */
+/* Makes the caller the lead of a team in which the caller holds the lead's place. An agent
+ * holds this place in a team that it made without a lead, itself or through such a place. 1, 0
+ * if the caller holds no place in the team, or negative. */
 int who_take_seat(struct call *call, const char *team);
-/* The same in the team above `team`: its lead changes and ends teams below it. */
+/* Like who_take_seat(), but in the team above `team`. The lead of the team above changes and
+ * ends the teams below. */
 int who_take_seat_above(struct call *call, const char *team);
 
-/* The state's folder as the caller may know it; NULL for callers inside workspaces, who
- * have no choice of states. */
+/* The path of the state's folder, if the caller may know the path. NULL for callers inside
+ * workspaces, who cannot choose a state. */
 const char *who_home(const struct call *call);
 
-/* who_team() for reads of the log.  If no team has the name (or id), the operator and an
+/* Like who_team(), for reads of the log. If no team has the name (or id), the operator and an
  * observer of all teams reach the last team that had the name and has ended. */
 int who_team_then(struct call *call, const char *team);
 
-/* who_team(), but 0 without a fault where there is no such team, else 1. */
+/* Calls who_team(). Returns 1, or 0 without a fault if no such team exists. */
 int who_means(struct call *call, const char *team);
 
-/* who_team() where an address may name the team: for an operator who names none in the
- * call it is the part before the slash, whatever his environment says.  A fault of that
- * is at `where`. */
+/* Calls who_team() for a call in which an address may name the team. If an operator names no
+ * team in the call, the team is the part of the address before the slash, even if the
+ * environment names another team. A fault of that part is at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
-/* Whether the caller is a session without an identity, which may only look and join. */
+/* Whether the caller is a session without an identity. Such a session may only look and join. */
 bool who_is_nobody(const struct call *call);
 
 /* Whether the caller is the operator, who may act in all teams. */
 bool who_roams(const struct call *call);
 
-/* The living member `name` of the call's team: 0 or a fault at `where`.
- * `lead` is the team's lead, `operator` the operator's place. */
+/* Finds the living member `name` of the call's team: 0 or a fault at `where`. The name `lead`
+ * means the team's lead, `operator` the operator's place. */
 int who_agent(struct call *call, const char *name, const char *where,
 	      struct agent_row *a);
 
-/* The role that `role:NAME` or `team/role:NAME` names: 1 with `*role` set, 0 where `address`
- * is none such, or a fault at `where`. */
+/* The role that `role:NAME` or `team/role:NAME` names. Returns 1 with `*role` set, 0 if
+ * `address` names no role, or a fault at `where`. */
 int who_role(struct call *call, const char *address, const char *where,
 	     const char **role);
 
-/* The living members of the call's team with a role, without `except` (0: all): 0, or
- * not_found at `where` if there are none.  Rows are in the call's arena. */
+/* Finds the living members of the call's team with a role, without the agent `except` (0: all).
+ * Returns 0, or not_found at `where` if no member has the role. The rows are in the call's
+ * arena. */
 int who_with_role(struct call *call, const char *role, int64_t except, const char *where,
 		  struct agent_row **rows, size_t *n);
 
-/* who_agent(), where `role:NAME` stands for the only one who has that role. */
+/* Calls who_agent(). `role:NAME` may stand for the only member with that role. */
 int who_one(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* The agent that the call acts for: `name`, or the caller itself when NULL.  Only the
  * lead and the operator may act for another agent.  0 or a fault at `where`. */
 int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a);
 
-/* who_acts() that fills only id, team, name and generation: the caller's own row has just
- * been read, and costs no further query. */
+/* Like who_acts(), but fills only id, team, name and generation. The caller's own row has been
+ * read already, so it needs no further query. */
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* Whether an agent is an observer: an observer reads no inbox, and nothing is sent to an
  * observer.  A lead is no observer, whatever the lead's role. */
 bool who_observes(const struct agent_row *a);
 
-/* 0, or `invalid` for an observer, who may not be a task's assignee: it cannot claim the
- * task, and nobody else could. */
+/* Returns 0, or `invalid` for an observer. An observer may not be a task's assignee: the
+ * observer cannot claim the task, and no other agent could claim it. */
 int who_may_own(struct call *call, const struct agent_row *a, const char *where);
 
-/* Hints at whom to ask for what is for `least`, or for a caller with more power; returns
+/* Adds a hint that names whom to ask for an operation that needs `least` or more power. Returns
  * the fault's code. */
 int who_ask(struct call *call, enum who least);
 
-/* 0, or `denied` unless the caller is the team's lead or the operator. */
+/* Returns 0 if the caller is the team's lead or the operator, else `denied`. */
 int who_leads(struct call *call, const char *where);
 
 #endif

@@ -18,8 +18,7 @@
 #include "core/turn/turn.h"
 
 /*
- * A name for an agent that brings none: two words that people keep apart and
- * remember.
+ * Names for agents that bring no name: two words that people do not confuse and can remember.
  */
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -44,11 +43,11 @@ static const char *const nouns[] = {
 
 enum { TRIED_PLAIN = 4 };
 
-/* Picks a name for a new agent, by the call's randomness.  `tried` names before it were
- * taken; each `tried` gives another name.  In the call's arena. */
+/* Picks a name for a new agent, by the call's randomness. `tried` is the number of picked names
+ * that were already in use; each value gives another name. The name is in the call's arena. */
 static const char *agent_name_pick(struct call *call, size_t tried)
 {
-	/* There is an even number of pairs: an odd step leads to other words. */
+	/* The number of pairs is even, so an odd step leads to other words. */
 	uint64_t pairs = COUNT(adjectives) * COUNT(nouns), step = call->seed >> 32 | 1;
 	uint64_t at = (call->seed % pairs + tried * (step % pairs)) % pairs;
 	const char *adjective = adjectives[at % COUNT(adjectives)];
@@ -109,7 +108,7 @@ static int agent_set_skills(struct call *call, int64_t agent, const char **skill
 	return rc;
 }
 
-/* Replaces the whole list of what an agent can do, or of how it speaks. 0 or negative. */
+/* Replaces the list of the protocols that an agent speaks. Returns 0 or negative. */
 static int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
 			       size_t n)
 {
@@ -121,8 +120,9 @@ static int agent_set_protocols(struct call *call, int64_t agent, const char **pr
 	return rc;
 }
 
-/* The name or role (or NULL) `lead` makes an agent lead its team, so only who leads gives either:
- * 0, or denied at `where`, or at /role. */
+/* The name or role `lead` makes an agent the lead of its team. So only a caller who leads the
+ * team may give this name or role. Returns 0, or denied at `where` or at /role. `name` and
+ * `role` may be NULL. */
 static int agent_may_lead(struct call *call, const char *name, const char *role,
 			  const char *where)
 {
@@ -137,14 +137,14 @@ static int agent_check_name(struct call *call, const struct newcomer *n,
 	if (!n->is_operator && agent_reserved(n->name))
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is a reserved name", n->name);
-	if (strlen(n->name) > NAME_BYTES) /* a role's, with its number */
+	if (strlen(n->name) > NAME_BYTES) /* made from a role and a number */
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is longer than %d bytes", n->name, NAME_BYTES);
 	return 0;
 }
 
-/* Writes the row, under a name that nobody has: 1, 0 where the name is taken, or negative.
- * A name that is picked is another one until it is free. */
+/* Writes the row, under a name that no agent has: 1, 0 if the given name is taken, or negative.
+ * If no name is given, names are picked until one is free. */
 static int agent_insert_row(struct call *call, struct newcomer *n,
 			    struct agent_add_row *row)
 {
@@ -211,7 +211,7 @@ static int resumes(struct call *call, const struct agent_register_in *in,
 	       token_equal(hash, a->token.data, TOKEN_HASH);
 }
 
-/* Discards mail that the new generation does not want, and tells its senders. */
+/* Discards the mail that the new generation does not want, and tells the senders of the mail. */
 static int discard(struct call *call, int64_t agent)
 {
 	struct agent_discard_row *all = NULL;
@@ -227,13 +227,14 @@ static int discard(struct call *call, int64_t agent)
 	return rc;
 }
 
-/* Begins the next generation of one agent, in the call's team. */
+/* Begins the next generation of an agent in the call's team. */
 static int begin_next(struct call *call, int64_t agent)
 {
 	struct agent_next_generation_row next;
 	int rc;
 
-	/* Messages and claims whose time is over stay ended, also when no row says so yet. */
+	/* Messages and claims whose time has run out stay ended, even if no row records their
+	 * end yet. */
 	if ((rc = inbox_settle(call, agent)) < 0 ||
 	    (rc = task_give_back(call, agent, "a new generation")) < 0 ||
 	    (rc = sql_row(call, agent_next_generation, &next, .agent = agent,
@@ -305,8 +306,8 @@ static int agent_taken(struct call *call, const struct agent_row *a)
 		a->name);
 }
 
-/* A new name is made by the operator or the lead for others, and by a session that is nobody
- * for itself. */
+/* Registers an agent under a new name. The operator or the lead makes a name for another agent,
+ * and a session without an identity for itself. */
 static int join_new(struct call *call, const struct agent_register_in *in)
 {
 	struct newcomer n = { .name = in->name,
@@ -328,7 +329,7 @@ static int join_new(struct call *call, const struct agent_register_in *in)
 	return 0;
 }
 
-/* Registers a caller that says no name: an agent keeps its name, a stranger gets a picked
+/* Registers a caller that gives no name. An agent keeps its name; a stranger gets a picked
  * name. */
 static int join_nameless(struct call *call, const struct agent_register_in *in,
 			 bool *resumed)
@@ -365,8 +366,8 @@ static int agent_join(struct call *call, const struct agent_register_in *in,
 	return resumes(call, in, &a) ? 0 : agent_taken(call, &a);
 }
 
-/* A caller who is nobody may repeat a call, but the token of a generation that somebody else
- * began is not given to it. */
+/* Lets a caller without an identity repeat a call. The caller does not get the token of a
+ * generation that another caller began. */
 static int agent_check_first(struct call *call, const struct agent_row *a)
 {
 	struct agent_first_generation_row r;
@@ -375,7 +376,8 @@ static int agent_check_first(struct call *call, const struct agent_row *a)
 	return rc < 0 || (rc > 0 && r.is_first) ? rc : agent_taken(call, a);
 }
 
-/* Somebody who was away, and has no workspace whose guest would tell, is there again. */
+/* Sets the status of an agent that was offline to ready. For an agent with a workspace the
+ * guest reports the status instead. */
 static int come_back(struct call *call, const struct agent_row *a)
 {
 	const int64_t status = AGENT_STATUS_READY;
@@ -453,7 +455,8 @@ static int matches(struct call *call, const char *name, const char *text)
 	return rc < 0 ? rc : found;
 }
 
-/* Whether a line is asked for, as far as the statement has not decided: 1, 0 or negative. */
+/* Whether the caller asks for a line. Checks only those conditions that the SQL statement does
+ * not check. 1, 0 or negative. */
 static int is_asked(struct call *call, const struct agent_list_in *in,
 		    const struct agent_line *line)
 {
@@ -524,8 +527,8 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 		       .generation = a->generation);
 }
 
-/* Sends the others of the team what has changed on an agent's card: a message of the agent's,
- * which counts as any other. */
+/* Sends the other members of the team a message that says what has changed on an agent's card.
+ * The agent is the sender, and the message counts like any other message. */
 static int agent_change_tell_teammates(struct call *call, const struct agent_row *a,
 				       const char *changed)
 {
@@ -601,7 +604,7 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	    (!call->made && (rc = agent_change(call, in, &out->was)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
-	if (!out->was) /* a call that is repeated */
+	if (!out->was) /* the call is a repeated call */
 		out->was = a.name;
 	return card_tell(call, &a, &out->card);
 }
@@ -640,7 +643,7 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 	return 0;
 }
 
-/* Claims are renewed by every write of an agent: see op_perform(). */
+/* Claims are renewed by every write of an agent; see op_perform(). */
 int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
 		    struct agent_heartbeat_out *out)
 {
@@ -749,7 +752,8 @@ int agent_daemon_moves(struct call *call, const struct assignment_row *x)
 	return set_status(call, x->team, x->agent, AGENT_STATUS_WORKING);
 }
 
-/* The agent itself is the sender: the host speaks for it. */
+/* Sends a message to the lead. The agent with the stuck daemon is the sender: the host speaks
+ * for the agent. */
 static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
 {
 	struct team_lead_row lead;
@@ -801,7 +805,7 @@ int agent_daemons_settle(struct call *call)
  * Gives a shell the variables that make it an agent.
  */
 
-/* The text in quotes: one word for a shell. */
+/* Quotes the text so that a shell reads it as one word. */
 static const char *quoted(struct call *call, const char *text)
 {
 	const char *quote;
@@ -815,7 +819,8 @@ static const char *quoted(struct call *call, const char *text)
 	return arena_printf(&call->arena, "%s%s'", out, text);
 }
 
-/* A token that is made from another secret than the rows' proves nothing. */
+/* Refuses a token that was not made from the same secret as the rows. Such a token proves
+ * nothing. */
 static int check_valid(struct call *call, const struct agent_row *a, const char *token)
 {
 	uint8_t hash[TOKEN_HASH];

@@ -13,7 +13,8 @@
 #include "core/call/space.h"
 #include "core/message/inbox.h"
 
-/* Whether a list of a card has room for one more; if not, the card says so. */
+/* Whether a list of a card has room for one more text. If it has no room, the card says that
+ * there is more. */
 static bool agent_card_has_room(struct call *call, struct card *card, const char *text)
 {
 	if (!call->form.most || space_take_text(call, text))
@@ -43,7 +44,7 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	return query_over(&q, rc);
 }
 
-/* Leaves out what has no room in an answer that may take less than a frame. */
+/* Leaves out fields that have no room in an answer with a size limit of its own. */
 static void cut_card(struct call *call, struct card *card)
 {
 	if (!call->form.most)
@@ -72,7 +73,8 @@ struct endpoints card_endpoints(const char *http, int64_t cid, const char *addre
 	};
 }
 
-/* Fills in where the member is reached: over HTTP if its policy lets anybody come. */
+/* Fills in the endpoints at which other agents reach the member. HTTP is filled in if the
+ * member's policy lets other agents call it. */
 static int tell_endpoints(struct call *call, const struct agent_row *a, struct card *card)
 {
 	struct agent_endpoints_row at;
@@ -133,7 +135,7 @@ int card_tell_whole(struct call *call, const struct agent_row *a, struct card *c
 	return rc;
 }
 
-/* A card as the fields of its JSON, compact texts; to be released. */
+/* A card as a JSON object, made from compact JSON text. The caller releases the object. */
 static json_t *card_fields(const struct card *card)
 {
 	struct text text = { 0 };
@@ -145,7 +147,8 @@ static json_t *card_fields(const struct card *card)
 	return fields;
 }
 
-/* Whether two fields, or none, are the same to the letter: a schema's keys have an order. */
+/* Whether two fields have exactly the same text, or both are missing. The texts are compared
+ * because the order of a schema's keys counts. */
 static bool same_field(const json_t *a, const json_t *b)
 {
 	char *one = json_dumps(a, JSON_ENCODE_ANY),
@@ -194,7 +197,7 @@ int agent_whois(struct call *call, const struct agent_whois_in *in,
 
 /* --- by range --------------------------------------------------------------------------- */
 
-/* The texts of a list as one, a line each. */
+/* Joins the texts of a list into one text, with a line for each. */
 static const char *as_lines(struct call *call, const char *const *texts, size_t n)
 {
 	const char *all = "";

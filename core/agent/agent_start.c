@@ -1,5 +1,5 @@
 /*
- * agent_start - an agent that has just come is told where it stands, in one short answer.
+ * agent_start - tells an agent that has just joined, in one short answer, what it has to do.
  */
 #include <string.h>
 
@@ -11,12 +11,13 @@
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
-/* The answer is short whatever is in it: 1,000 bytes with what waits for the caller. */
+/* The answer has a fixed limit of size: 1,000 bytes together with the notice of what waits for
+ * the caller. */
 enum {
-	ANSWER_MOST = 940, /* bytes, without what the doors add */
+	ANSWER_MOST = 940, /* bytes, without what the doors add to the answer */
 	HELD_SHOWN = 5,
 	TEAMMATES_SHOWN = 8,
-	TEXT_SHOWN = 80, /* of a title, or of all the titles where many are held */
+	TEXT_SHOWN = 80, /* bytes of a title, or of all titles if many tasks are held */
 	ROLE_SHOWN = 40,
 };
 
@@ -84,7 +85,7 @@ static int tell_board(struct call *call, struct agent_start_out *out)
 	return rc;
 }
 
-/* The answer's bytes in the form in which a model gets it. */
+/* The answer's size in bytes, in the form that a model gets. */
 static size_t agent_start_bytes_of(const struct call *call,
 				   const struct agent_start_out *out)
 {
@@ -94,7 +95,7 @@ static size_t agent_start_bytes_of(const struct call *call,
 	return t.len;
 }
 
-/* Adds a teammate to the answer: false where that is full. */
+/* Adds a teammate to the answer. Returns false if the answer is full. */
 static bool add_teammate(struct call *call, const struct agent_line *line, size_t *bytes,
 			 struct agent_start_out *out)
 {
@@ -111,8 +112,7 @@ static bool add_teammate(struct call *call, const struct agent_line *line, size_
 	return true;
 }
 
-/* Tells of as many teammates as the rest of the answer has left room for, and how many the
- * others are. */
+/* Lists as many teammates as the rest of the answer has room for, and counts the others. */
 static int agent_start_tell_teammates(struct call *call, const struct agent_row *self,
 				      struct agent_start_out *out)
 {
@@ -136,7 +136,7 @@ static int agent_start_tell_teammates(struct call *call, const struct agent_row 
 	return rc < 0 ? rc : 0;
 }
 
-/* The one thing to do first: mail, then what is held, then new work. */
+/* The one thing to do first: read mail, then go on with held tasks, then claim a new task. */
 static const char *agent_start_next_of(const struct agent_start_out *out)
 {
 	if (out->unread)

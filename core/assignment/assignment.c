@@ -14,7 +14,7 @@
 
 /* --- payloads ---------------------------------------------------------------------- */
 
-/* The decoded texts are borrowed from the JSON value, which is freed: they are copied. */
+/* Copies the decoded texts into the arena. The JSON value that holds them is freed later. */
 static void assignment_keep_texts(struct arena *arena, struct task_payload *p)
 {
 	struct pair *env = arena_alloc(arena, (p->n_env + 1) * sizeof(*env));
@@ -52,7 +52,7 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 	return rc;
 }
 
-/* Reads the environment as its column keeps it (JSON) back into pairs. */
+/* Reads the environment back into pairs from the JSON text in its column. */
 static int assignment_env(struct call *call, const char *text, struct task_payload *p)
 {
 	json_t *json, *value;
@@ -73,7 +73,7 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
-enum { ENV_MOST = 262144 }; /* bytes of JSON: a push of so many fits a frame */
+enum { ENV_MOST = 262144 }; /* bytes of JSON; a push with this many fits a frame */
 
 static const char *env_text(struct call *call, const struct task_payload *p)
 {
@@ -94,7 +94,7 @@ static const char *env_text(struct call *call, const struct task_payload *p)
 	return copy;
 }
 
-/* The history shows a payload without its environment, which the guest alone may see. */
+/* The payload as the history shows it: without its environment, which only the guest may see. */
 static const char *shown_text(struct call *call, const struct task_payload *p)
 {
 	struct task_payload bare = *p;
@@ -109,7 +109,7 @@ static const char *shown_text(struct call *call, const struct task_payload *p)
 	return copy;
 }
 
-/* Counts `n` open commands more of an agent, in a team. 0 or negative. */
+/* Adds `n` to the number of open commands of an agent in a team. Returns 0 or negative. */
 static int assignment_count(struct call *call, int64_t agent, int64_t team, int n)
 {
 	int rc = sql_run(call, assignment_count, .agent = agent, .n = n);
@@ -163,7 +163,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	    (rc = chain_give(call, to->id)) < 0)
 		return rc;
 	own.content = shown_text(call, p);
-	own.expires_at = 0; /* a command waits for its daemon */
+	own.expires_at = 0; /* a command waits for its daemon without a time limit */
 	own.type = "task_assignment";
 	if ((message = message_store(call, &own)) < 0)
 		return message;
@@ -229,8 +229,8 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 	return fault_hint(&call->fault, "Send a new assignment to run it again.");
 }
 
-/* Puts the task that failed with the command back on the board, for the new command to
- * claim. */
+/* Makes the task that failed with the command free again, so that the new command can claim the
+ * task. */
 static int assignment_put_back(struct call *call, const struct assignment_row *x)
 {
 	int rc;
@@ -324,8 +324,8 @@ int assignment_named(struct call *call, const char *id, bool ended, int64_t *mes
 	return rc;
 }
 
-/* The row of the message that a page of assignments or results ends before: 0 or a
- * fault at /before.  Without an id there is no such end. */
+/* Finds the row of the message before which a page of assignments or results ends. Returns 0 or
+ * a fault at /before. Without an id the page has no such end. */
 static int assignment_before(struct call *call, const char *id, int64_t *row)
 {
 	struct message_head_row m;
@@ -387,12 +387,12 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 }
 
 /*
- * Results that an agent's daemon reports of its assignments.
+ * Results of assignments that an agent's daemon has reported.
  */
 
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
 
-/* Cuts to at most `most` bytes, before a character that does not fit whole. */
+/* Cuts the text to at most `most` bytes, and cuts no character in two. */
 static const char *assignment_result_cut(struct arena *arena, const char *s, size_t most)
 {
 	size_t n = s ? strlen(s) : 0;
@@ -427,7 +427,7 @@ struct gathering {
 	struct result_line *lines;
 	int64_t *rows;
 	size_t n, n_rows;
-	int64_t limit; /* of lines */
+	int64_t limit; /* the most lines */
 	bool more; /* a result had no room in the answer */
 };
 
@@ -481,11 +481,11 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 	return rc;
 }
 
-/* Records what is collected; the first `n_again` results were collected before. */
+/* Records which results are collected. The first `n_again` results were collected before. */
 static int collected(struct call *call, const struct collecting *c,
 		     const struct gathering *g, size_t n_again)
 {
-	/* A result that is taken belongs to no session until its answer has arrived. */
+	/* A result that is taken for good belongs to no session until its answer has arrived. */
 	int64_t session = c->takes ? 0 : c->session;
 	int rc = 0;
 
@@ -578,15 +578,15 @@ int result_list(struct call *call, const struct result_list_in *in,
 
 /* --- one result -------------------------------------------------------------------------- */
 
-/* A range of a stream that is text: it may be asked for from or to the middle of a
- * character, and begins and ends between two. */
+/* A range of a stream that is text. The caller may ask for any bytes, even from or to the
+ * middle of a character. The piece holds whole characters only. */
 struct piece {
 	const char *text;
-	int64_t next; /* offset of the first byte behind the piece */
+	int64_t next; /* offset of the first byte after the piece */
 };
 
-/* Bytes read besides a range, before and behind it, so that the characters at its two
- * ends are whole. */
+/* Bytes read before and after a range, so that the characters at both ends of the range are
+ * whole. */
 enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
 
 static struct piece piece_of(struct call *call, const char *s,
@@ -688,8 +688,8 @@ static int ack_assignment(struct call *call, const struct assignment_row *x)
 	return 0;
 }
 
-/* Ends an assignment: its daemon has one command less, and its message is
- * acknowledged. */
+/* Ends an assignment. The daemon's number of commands falls by one, and the assignment's
+ * message is acknowledged. */
 static int end_assignment(struct call *call, const struct assignment_row *x)
 {
 	int rc;
@@ -711,7 +711,7 @@ static const char *outcome(const struct assignment_row *x, bool success)
 	return success ? "ok" : "failed";
 }
 
-/* The text that a result is shown by where there is room for one: of a failure, the
+/* The text of a result if an answer has room for one text only. For a failure, it is the
  * reason. */
 static const char *shown(struct call *call, const struct result_store_in *r)
 {
@@ -726,7 +726,7 @@ static const char *shown(struct call *call, const struct result_store_in *r)
 			    (int)r->exit_code);
 }
 
-/* Stores a result: 1, or 0 where the assignment has a result already. */
+/* Stores a result. Returns 1, or 0 if the assignment has a result already. */
 static int assignment_result_keep(struct call *call, const struct assignment_row *x,
 				  const struct result_store_in *r)
 {
@@ -762,7 +762,7 @@ int result_store(struct call *call, const struct result_store_in *in,
 		return rc;
 	if (rc == 0 || x.at != at || x.agent != in->agent)
 		return 0;
-	r.success = r.success && r.exit_code == 0; /* a guest may say both */
+	r.success = r.success && r.exit_code == 0; /* reports may contradict */
 	if (r.elapsed_secs < 0 || r.elapsed_secs > INT32_MAX)
 		r.elapsed_secs = 0;
 	rc = assignment_result_keep(call, &x, &r);
@@ -770,7 +770,8 @@ int result_store(struct call *call, const struct result_store_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-/* Ends assignments with a result that says `why`; returns how many, or negative. */
+/* Ends assignments with a result that gives the reason `why`. Returns the number of
+ * assignments, or negative. */
 static int end_each(struct call *call, const struct assignments_running_row *all,
 		    size_t n, const char *why)
 {
@@ -813,8 +814,8 @@ int assignments_end(struct call *call, const char *why)
 	return rc < 0 ? rc : end_each(call, all, n, why);
 }
 
-/* Starts the task of a command that its daemon reports as running, and renews the
- * lease. */
+/* Starts the task of a command that a daemon reports as running, and renews the lease of the
+ * task. */
 static int note_running(struct call *call, int64_t agent, const char *id,
 			int64_t *renewed)
 {

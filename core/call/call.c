@@ -54,7 +54,8 @@ static const char **call_text_at(void *base, const struct field *f)
 	return (const char **)((char *)base + f->at);
 }
 
-/* The value of a hexadecimal digit in small letters; above 15: it is none. */
+/* The value of a hexadecimal digit in small letters. A value above 15 means that the character
+ * is no such digit. */
 static inline unsigned digit_of(char c)
 {
 	static const uint8_t digits[256] = {
@@ -66,7 +67,8 @@ static inline unsigned digit_of(char c)
 	return digits[(uint8_t)c] - 1u;
 }
 
-/* The bytes of a UUID as it is written, in small letters; false: it is none. */
+/* Reads the 16 bytes of a UUID that is written in small letters. Returns false if the text is
+ * no UUID. */
 static bool uuid_bytes(const char *text, uint8_t key[16])
 {
 	static const uint8_t places[16] = { 0,  2,  4,  6,  9,  11, 14, 16,
@@ -86,7 +88,7 @@ static bool uuid_bytes(const char *text, uint8_t key[16])
 	return true;
 }
 
-/* A UUID is its 16 bytes; any other text is hashed to as many. */
+/* Makes 16 bytes from a key. A UUID gives its own bytes; any other text is hashed. */
 static void key_bytes(const char *text, uint8_t key[16])
 {
 	uint8_t hash[TOKEN_HASH];
@@ -97,7 +99,8 @@ static void key_bytes(const char *text, uint8_t key[16])
 	memcpy(key, hash, 16);
 }
 
-/* The field of a write's idempotency key: opgen puts it behind the other arguments. */
+/* The field of a write's idempotency key, or NULL. opgen puts this field after the other
+ * arguments. */
 static const struct field *call_key_of(const struct op *op)
 {
 	const struct field *last =
@@ -124,7 +127,7 @@ int call_decode(struct call *call, const struct op *op, json_t *args)
 	return 0;
 }
 
-/* Hashes an operation's name, as a replay row keeps it. */
+/* Hashes an operation's name. A replay row keeps the hash. */
 static int64_t name_hash(const char *s)
 {
 	return (int64_t)(hash_text(s) >> 1);
@@ -140,10 +143,10 @@ static uint64_t args_hash(const struct call *call)
 	return op_hash(call->op->in, call->in, "idempotency_key");
 }
 
-/* Sets call->asked, a hash of all that an idempotency key covers.  These are the
- * arguments and, for an operator, the row of the team meant (by argument, by
- * environment, or the only team).  An operation about the team itself leaves out the row.
- * An agent means its own team. */
+/* Sets call->asked, a hash of all that an idempotency key covers. The hash covers the arguments
+ * and, for an operator, the row of the call's team. The team is given by argument or by
+ * environment, or is the only team. For an operation about the team itself, the row is left
+ * out. For an agent the team is always the agent's own. */
 static int hash_asked(struct call *call)
 {
 	const struct field *f = field_find(call->op->in, "team");
@@ -199,11 +202,11 @@ int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t
 	return rc < 0 ? rc : 0;
 }
 
-enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
+enum { REPLAY_MS = 86400000 }; /* the time for which keys are kept */
 
-/* Finds an earlier call with the same key: a repeat of that call reports the row that the
- * earlier call made; a different call is refused.  A key belongs to its caller; the
- * operators of all teams count as a single caller. */
+/* Finds an earlier call with the same key. If it is the same call, the answer reports the row
+ * that the earlier call made. If it is a different call, the new call is refused. A key belongs
+ * to its caller; the operators of all teams count as a single caller. */
 static int find_replay(struct call *call)
 {
 	struct replay_find_row r;
@@ -247,7 +250,7 @@ static int keep_replay(struct call *call)
 
 /* --- performing -------------------------------------------------------------- */
 
-/* Refuses what a session may not do that has not said who it is. */
+/* Refuses an operation that a session without an identity may not call. */
 static int nobody_yet(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "", "you are nobody yet: %s is for %s",
@@ -319,26 +322,28 @@ static int call_check_may(struct call *call)
 		       : 0;
 }
 
-/* Last activity is kept to half a minute: most calls need not write it. */
+/* The time of the last activity is exact to half a minute, so that most calls need not write
+ * it. */
 enum { TOUCH_MS = 30000 };
 
-/* A time that is to come is of a clock that was put back since. */
+/* Whether the agent's activity was stored in the last half minute. A time in the future is not
+ * counted: the clock was put back since. */
 static bool was_touched(const struct call *call)
 {
 	return call->caller.active_at >= call->now - TOUCH_MS &&
 	       call->caller.active_at <= call->now;
 }
 
-/* Every write by an agent also records its activity and renews those of its leases of
- * which under half is left (for the operator: his own claims); reservations with the activity.
- * A read cannot write: it sets call->renew instead. */
+/* Every write by an agent also records its activity and renews each of its leases of which less
+ * than half is left. For the operator, a write renews the operator's own claims. Reservations
+ * are extended together with the activity. A read cannot write: it sets call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
 	struct lease_due_row due;
 	int rc;
 
-	/* The operator has a place in a team when the call has entered one. */
+	/* An operator has an agent row, too, once the call has entered a team. */
 	if (!call->caller.agent || call->identity.level == WHO_HOST ||
 	    who_is_nobody(call))
 		return 0;
@@ -361,8 +366,8 @@ static int keep_alive(struct call *call)
 	return sql_late(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }
 
-/* Counts the messages that wait for the caller, for an answer that tells the number.  The
- * answer of a receive tells the rest itself. */
+/* Counts the messages that wait for the caller, for an answer that gives the number. The answer
+ * of a receive gives the number itself. */
 static int count_mail(struct call *call)
 {
 	struct inbox_urgent_row urgent = { 0 };
@@ -392,7 +397,7 @@ struct identity call_renewer(const struct call *read)
 {
 	struct identity id = read->identity;
 
-	id.bearer = NULL; /* the bearer's token has proved the identity */
+	id.bearer = NULL; /* the bearer's token has already proved the identity */
 	if (!id.agent)
 		id.team = read->caller.team_name;
 	return id;
@@ -400,19 +405,20 @@ struct identity call_renewer(const struct call *read)
 
 /*~ The frame around every operation.  Station 8 of 12.
  *
- * The same few steps for all of them, inside the transaction: who calls (by name and token,
- * in the caller's own team only), may he, was this very call made before?
+ * Every operation takes the same few steps inside the transaction. Who is the caller (found by
+ * name and token, in the caller's own team only)? May the caller make this call? Was the same
+ * call made before?
  *
- * find_replay() answers the promise of station 3.  It looks the key up, and where the same
- * call was done, `made` names the row that it made: the handler then only tells what became
- * of it.  A key that comes with other arguments is refused.  keep_replay() writes the key
- * down in the same transaction as the change itself; so a crash leaves both or neither.
+ * find_replay() answers the promise of station 3. It looks up the key. If the same call was
+ * done before, `made` names the row that the earlier call made, and the handler only reports
+ * the state of that row. A key with other arguments is refused. keep_replay() stores the key in
+ * the same transaction as the change itself. So after a crash the state has both or neither.
  *
- * op->run is the handler, and for us that is task_claim().
+ * op->run is the handler. In this tour the handler is task_claim().
  *
- * A handler that finds nothing may set wait_on.  The transaction ends, and the call lies
- * still, without a thread, until an event wakes it.  as_of is the last event that it has
- * seen: what happens between the COMMIT and the waiting is therefore not missed.
+ * A handler that finds nothing may set wait_on. The transaction ends, and the call waits
+ * without a thread until an event wakes the call. as_of is the last event that the call has
+ * seen. So the call does not miss an event between the COMMIT and the waiting.
  *
  * Next: core/task/task_claim.c
  */
@@ -430,13 +436,13 @@ int op_perform(struct call *call)
 	call->wait_on = WAKE_NONE;
 	space_open(call);
 	call->given = (struct given){ 0 };
-	/* A handler may pass over the NULL of id_public() and its like: the fault
-	 * tells. */
+	/* A handler may use the NULL of a failed id_public() or a similar function without a
+	 * check: the call's fault shows the failure here. */
 	if ((rc = call->op->run(call, call->in, call->out)) < 0 ||
 	    (rc = call->fault.code) < 0)
 		return rc;
 	if (call->plans)
-		return 0; /* the handler has only planned: its write is yet to come */
+		return 0; /* the handler has only planned, and has not written yet */
 	if ((rc = space_check(call)) < 0)
 		return rc;
 	if (!waited && ((rc = keep_replay(call)) < 0 || (rc = keep_alive(call)) < 0))
@@ -453,7 +459,8 @@ int op_perform(struct call *call)
 	return 0;
 }
 
-/* A step that dropped the transaction leaves nothing to keep. */
+/* Reports that the state could not be written: a step has dropped the transaction, so nothing
+ * is kept. */
 static int unavailable(struct call *call)
 {
 	call->fault.code = FAULT_NONE;
@@ -470,7 +477,7 @@ int call_begin(struct call *call, bool write)
 	return rc;
 }
 
-/* call_begin() for a read that writes what it spends. */
+/* Like call_begin(), for a read that writes its caller's bucket of calls. */
 static int begin_lax(struct call *call)
 {
 	int rc = store_begin_lax(call->store, &call->fault);
@@ -480,7 +487,8 @@ static int begin_lax(struct call *call)
 	return rc;
 }
 
-/* Without a host a call of an agent writes what it spends, even if it only reads. */
+/* Whether the call's transaction writes the caller's bucket. Without a host every call of an
+ * agent does, even a read. */
 static bool spends(const struct call *call)
 {
 	const struct settings *s = call->settings;
@@ -522,7 +530,7 @@ int call_run(struct call *call)
 			       : call_transact(call, call->op->flags & OP_WRITE);
 }
 
-/* Puts one more member at the end of the object that was written last. */
+/* Adds a member at the end of the JSON object that `out` ends with. */
 static void call_add_member(struct text *out, const char *member)
 {
 	out->len--; /* the closing brace */
@@ -566,7 +574,7 @@ bool call_finds_host(const struct call *call)
 	return call->host || other_host(call, &deaf);
 }
 
-/* The matter with a host that did not answer. */
+/* The reason why a host did not answer. */
 static const char *trouble_of(bool deaf)
 {
 	return deaf ? "runs, but its sockets are gone" : "runs and does not answer";

@@ -1,13 +1,13 @@
 /*
- * call - an operation on its way through: caller, arguments and time.
+ * call - an operation with its caller, arguments and time.
  *
- * Clock, randomness and identity are values here, so that core/ is a function
- * of its inputs and the database.  A door fills the upper part; op_perform()
- * runs the handler inside a transaction that somebody else began; nothing is
- * acknowledged before that transaction is committed.
+ * Clock, randomness and identity are values here, so that core/ is a function of its inputs and
+ * the database. A door fills the upper part. op_perform() runs the handler inside a transaction
+ * that op_perform()'s caller began. Nothing is acknowledged before that transaction is
+ * committed.
  *
- * A handler may be run again until COMMIT: it has no effect outside the
- * database and the arena, which is reset in between.
+ * A handler may run again until COMMIT. So it has no effect outside the database and the arena,
+ * and the arena is reset between the runs.
  */
 #ifndef CORE_CALL_CALL_H
 #define CORE_CALL_CALL_H
@@ -18,40 +18,40 @@
 
 /* The caller's identity, as a door has proved it. */
 struct identity {
-	enum who level; /* WHO_OPERATOR for a local user, WHO_HOST inside,
-			      else WHO_OBSERVER until the agent's row is read */
-	const char *team; /* NULL: none (an operator without a default) */
-	const char *agent; /* NULL: the operator as such */
-	const char *token; /* proves agent; NULL where the door proved it */
-	int64_t generation; /* the agent's, as the door knows it; 0: not */
-	const char *door; /* token of the agent at whose HTTP door the call came in,
-			     and where `token` proves `agent`; NULL: the call did not
-			     come so */
-	const char *bearer; /* token shown by a client over HTTP: the token proves a caller,
+	enum who level; /* WHO_OPERATOR for a local user, WHO_HOST inside the host, else
+			   WHO_OBSERVER until the agent's row is read */
+	const char *team; /* NULL: no team (an operator without a default team) */
+	const char *agent; /* NULL: the operator, not as an agent */
+	const char *token; /* proves `agent`; NULL if the door proved it */
+	int64_t generation; /* the agent's, if the door knows it; else 0 */
+	const char *door; /* token of the agent at whose HTTP door the call arrived; at
+			     this door `token` proves `agent`. NULL: another door */
+	const char *bearer; /* token that a client showed over HTTP; it proves a caller,
 			       who is then filled in here */
 	bool proven; /* the door (channel, operator's --as) proved agent */
-	bool as; /* an operator acting as agent; events say so */
-	bool inside; /* it called from a workspace, which has no choice of states */
-	bool looks; /* its bearer only reads, in all teams */
-	bool nobody; /* a session of a local user that has not said who it is: it looks,
-			and may join */
-	bool kept; /* by cadre itself, for a directory, a workspace or a session: the agent
-		      may have another name by now, and another agent its old one */
-	const char *session; /* names the receiver's session; NULL: none */
+	bool as; /* an operator acts as `agent`; events say so */
+	bool inside; /* the call came from a workspace, which cannot choose a state */
+	bool looks; /* the token `bearer` only reads, in all teams */
+	bool nobody; /* a session of a local user without an identity: it may look and
+			join */
+	bool kept; /* cadre keeps this identity for a directory, a workspace or a
+		      session. The agent may have another name now, and another agent
+		      may have its old name */
+	const char *session; /* names the receiver's session; NULL: no session */
 };
 
 /* The caller's rows, filled by op_perform(). */
 struct caller {
 	enum who level;
-	int64_t team, agent; /* row ids; 0: none */
-	int64_t own_team; /* of the agent, also where the call is in one below */
-	int64_t self; /* the calling agent, even where it acts in a lead's place */
+	int64_t team, agent; /* row ids; 0: no row */
+	int64_t own_team; /* the agent's own team, even if the call is in a team below */
+	int64_t self; /* the calling agent, even if it acts in a lead's place */
 	int64_t generation;
 	int64_t inbox_capacity; /* of the team */
-	int64_t team_state; /* as last announced */
-	int64_t team_stopped; /* when team.estop did it; 0: it is not */
+	int64_t team_state; /* the state last announced */
+	int64_t team_stopped; /* when team.estop stopped the team; 0: not stopped */
 	int64_t team_limits; /* number of the team's budgets with a limit */
-	int64_t active_at; /* of the agent, as its row says */
+	int64_t active_at; /* last activity of the agent, from its row */
 	int64_t chain; /* of the calling agent: core/turn/chain.h */
 	const char *name, *team_name; /* "operator" without an agent */
 };
@@ -62,93 +62,101 @@ struct id_keys {
 	int64_t a, b, c;
 };
 
-/* Settings of a process and its state, the same for all calls. */
+/* Settings of a process and its state. They are the same for all calls. */
 struct settings {
 	struct config config; /* see schema/config.op */
-	const char *home; /* the state folder, absolute */
-	const struct notes *notes; /* files of the vault; NULL: there are none */
-	const struct team_folders *folders; /* NULL: nobody makes or moves them */
-	/* Looks at a person's folder before workspaces are made as copies of it; a fault is
-	 * at `where`.  NULL: nobody looks. */
+	const char *home; /* absolute path of the state's folder */
+	const struct notes *notes; /* files of the vault; NULL: no vault */
+	const struct team_folders *folders; /* NULL: folders are not made or moved */
+	/* Checks a person's folder before workspaces are made as copies of the folder. A fault
+	 * is at `where`. NULL: folders are not checked. */
 	int (*check_golden)(const char *path, const char *where, struct fault *f);
-	/* Looks whether there is a folder before an agent is sent there; a fault is at `where`.
-	 * NULL: nobody looks. */
+	/* Checks that a folder exists before an agent is sent to the folder. A fault is at
+	 * `where`. NULL: folders are not checked. */
 	int (*check_folder)(const char *path, const char *where, struct fault *f);
-	/* Looks for a host of the state folder `home` and tells its process, 0 where none
-	 * runs, and whether its socket is gone (`deaf`).  NULL: nobody looks. */
+	/* Looks for a host of the state folder `home`. Returns the host's process id, or 0 if
+	 * no host runs. Sets `deaf` if the host's socket is gone. NULL: hosts are not looked
+	 * for. */
 	int64_t (*find_host)(const char *home, bool *deaf);
-	/* Tells whether somebody worked in a folder since it was made, in which files, and
-	 * how large it is: see core/machine/work.h.  NULL: nobody looks. */
+	/* Finds whether files in a folder were changed since the folder was made, which files,
+	 * and how large the folder is; see core/machine/work.h. NULL: folders are not looked
+	 * at. */
 	int64_t (*look_at_work)(const char *path, const char *stamp, int64_t since,
 				void (*each)(void *with, const char *path), void *with,
 				bool *changed);
 	const char *network_range; /* of the VMs; see core/base/nic.h */
-	const char *tag; /* last four hex digits of the state's id: the names that the
-			    state gives to bridge, taps and tables end in them */
-	uint8_t secret[32]; /* of the state: tokens are derived from it */
-	struct rate_keeper *rates; /* a host's; NULL: each call writes its row */
+	const char *tag; /* last four hex digits of the state's id; the names of the
+			    state's bridge, taps and tables end in these digits */
+	uint8_t secret[32]; /* the state's secret, from which tokens are derived */
+	struct rate_keeper *rates; /* the host's buckets; NULL: each call writes its
+				      row */
 };
 
-/* Milliseconds for which what was removed can be brought back. */
+/* Milliseconds for which removed things can be restored. */
 int64_t settings_keep_ms(const struct settings *s);
-/* Maximum size of each trash in bytes; 0: nothing is kept. */
+/* Maximum size of each trash in bytes; 0: the trash keeps nothing. */
 int64_t settings_trash_bytes(const struct settings *s);
 
-/* Fills `s` with the defaults, for a state that has no folder (tests). */
+/* Fills `s` with the defaults, for a state without a folder (tests). */
 void settings_init(struct settings *s);
 
-/* Messages and claims that an answer gave, taken back when it reaches nobody: see
- * call.c. */
+/* Messages and claims that an answer gave. They are taken back if the answer reaches nobody;
+ * see call.c. */
 struct given {
-	int64_t agent; /* 0: nothing */
-	int64_t request; /* name of a hand-out; 0: none */
-	int64_t task, epoch; /* a claim; 0: none */
-	bool for_good; /* once it has arrived: answer.take */
+	int64_t agent; /* 0: the answer gave nothing */
+	int64_t request; /* name of a hand-out; 0: no hand-out */
+	int64_t task, epoch; /* a claim; 0: no claim */
+	bool for_good; /* given for good once the answer has arrived: answer.take */
 };
 
 /* How an answer is to be written. */
 struct form {
-	bool brief; /* by op_encode_brief() */
-	bool tells; /* it ends with what waits for the caller, if something does */
-	size_t most; /* bytes of JSON that it may take; 0: as many as a frame does */
+	bool brief; /* op_encode_brief() writes the answer */
+	bool tells; /* the answer ends with the number of messages that wait for the
+		       caller, if any wait */
+	size_t most; /* the most bytes of JSON; 0: as many as a frame takes */
 };
 
-/* The rate under which a call counts, and the bucket that paid for the call. */
+/* The rate that counts a call, and the bucket that paid for the call. */
 struct rate_call {
 	bool spends; /* without a host: the transaction writes the buckets */
-	bool paid; /* by an earlier call of the same work: no bucket pays for it */
-	/* The call stands for one that was refused before it was decoded, and counts as of that
-	 * rate. */
+	bool paid; /* an earlier call of the same work paid: no bucket pays for this
+		      call */
+	/* The call stands for a call that was refused before it was decoded, and counts under
+	 * that call's rate. */
 	bool stands;
 	enum rate stands_for;
-	struct rate_bucket spent; /* the bucket that paid the call; agent 0: none yet */
+	struct rate_bucket spent; /* the bucket that paid for the call; agent 0: no
+				     bucket yet */
 };
 
 /* The client's token that the caller showed. */
 struct call_bearer {
-	int64_t row; /* 0: none */
-	int64_t used_at, until; /* when its use was noted; its end, 0: none */
+	int64_t row; /* 0: no token */
+	int64_t used_at, until; /* when its use was last stored; when it ends, or 0:
+				   never */
 };
 
-/* Messages that an answer tells of. */
+/* Messages that an answer mentions. */
 struct call_mail {
 	int64_t waiting,
-		urgent; /* messages that wait for the caller, if the answer tells the
-				    number; how many are urgent */
-	int short_ids; /* shortened ids so far: see core/message/message_name.c */
+		urgent; /* messages that wait for the caller, if the answer gives the
+			   number; how many of them are urgent */
+	int short_ids; /* ids shortened so far; see core/message/message_name.c */
 };
 
 /* The host's part of an operation on a workspace. */
 struct call_workspace {
-	int64_t asked; /* set by handlers of exec and the like: the row of the
-			  workspace whose guest the host now has to ask */
+	int64_t asked; /* set by handlers such as exec: the row of the workspace whose
+			  guest the host has to ask next */
 	int64_t copied; /* set by handlers of fork and snapshot: the row of the
-			   workspace that the host copies, or keeps, before the answer
-			   which is complete but for that goes out */
+			   workspace to copy or to keep. The host does this work before
+			   it sends the answer, which is complete except for the result
+			   of the work */
 };
 
 struct call {
-	/* filled by the door */
+	/* the door fills these fields */
 	struct arena arena;
 	struct store *store;
 	const struct settings *settings;
@@ -157,95 +165,100 @@ struct call {
 	struct identity identity;
 	uint8_t key[16]; /* idempotency key, if has_key */
 	bool has_key;
-	int64_t asked; /* hash of what is asked under the key; set with `caller` */
+	int64_t asked; /* hash of the arguments under the key; set with `caller` */
 	int64_t now; /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
 	struct form form; /* of the answer */
-	bool settles; /* the door says behind the answer what became of it: answer.take
-			 or answer.undo of `given` */
-	int64_t keep_events; /* oldest event that a follower has yet to read; 0: all
-				are read */
-	int64_t host; /* process of the host that runs it: OP_NEEDS_HOST may pass */
+	bool settles; /* once the answer is sent, the door calls answer.take or
+			 answer.undo for `given` */
+	int64_t keep_events; /* oldest event that a follower has not read yet; 0: all
+				events are read */
+	int64_t host; /* process id of the host that runs the call; nonzero lets
+			 OP_NEEDS_HOST pass */
 
-	/* filled on the way */
+	/* filled while the call runs */
 	struct fault fault;
-	size_t space; /* bytes that the answer may still take: see core/call/space.h */
+	size_t space; /* bytes that the answer has left: see core/call/space.h */
 	struct caller caller;
 	struct rate_call rate;
-	struct id_keys ids; /* kept by a door from one call to the next */
+	struct id_keys ids; /* a door keeps these from one call to the next */
 	struct call_bearer bearer;
 	struct call_mail mail;
-	int64_t made; /* id of the row that this call's write made already, 0: none;
-			 the handler then only reports (replay, wait) */
+	int64_t made; /* id of the row that this call's write has already made (replay,
+			 wait): the handler then only reports. 0: no row yet */
 	bool replayed;
 	const char *answer; /* of a replayed call: the first answer, as JSON; NULL: the
 			       handler has to make the answer */
-	bool waited; /* the handler ran before, and has waited for something new since */
-	enum wake wait_on; /* set by a handler that would rather wait ... */
+	bool waited; /* the handler ran before, and the call has waited for something
+			new since then */
+	enum wake wait_on; /* set by a handler that wants to wait ... */
 	int64_t wait_key; /* ... until this key is woken */
 	struct call_workspace workspace;
-	bool renew; /* a read by an agent, or the operator in a team, who holds a lease
-			      of which under half is left: the runner of the read calls
-			      agent.heartbeat under call_renewer() */
-	struct given given; /* set by handlers that hand out or claim */
-	int64_t as_of; /* newest event seq the transaction saw; if the caller asks for
-			  removed events, the last removed event */
-	bool plans; /* set by op->steps: this run of the handler only finds out what is to
-		       be done; nothing of it is kept */
-	struct removal *removal; /* of an operation that removes workspaces: see
-				  core/workspace/workspace_removal.h */
-	struct vault_work *vault; /* of an operation on notes: see core/vault/vault.h */
+	bool renew; /* set by a read. Its caller is an agent, or the operator in a team,
+		       who holds a lease of which less than half is left. The runner of
+		       the read calls agent.heartbeat under call_renewer() */
+	struct given given; /* set by handlers that hand out messages or claim tasks */
+	int64_t as_of; /* newest event seq that the transaction saw; if the caller asks
+			  for removed events, the last removed event */
+	bool plans; /* set by op->steps: this run of the handler only finds out which
+		       work there is; nothing of the run is kept */
+	struct removal *removal; /* for an operation that removes workspaces: see
+				    core/workspace/workspace_removal.h */
+	struct vault_work *vault; /* for an operation on notes: see core/vault/vault.h */
 };
 
-/* Makes `call` ready: finds op's in/out memory, decodes `args` (borrowed until
- * the call ends), takes idempotency_key out of it. */
+/* Makes `call` ready: gets memory for the op's `in` and `out`, decodes `args`, and takes
+ * idempotency_key out of `args`. `args` is borrowed until the call ends. */
 int call_decode(struct call *call, const struct op *op, json_t *args);
 
-/* The identity under which agent.heartbeat is called for a read that says `renew`: that of
- * its caller; the operator acts in the team that the read was about.  Texts are the
- * read's own. */
+/* The identity under which agent.heartbeat is called for a read that sets `renew`. It is the
+ * identity of the read's caller; the operator acts in the team of the read. The texts belong to
+ * the read. */
 struct identity call_renewer(const struct call *read);
 
 /* Whether a host of the state runs: this process, or another one. */
 bool call_finds_host(const struct call *call);
-/* Says what is the matter with another process that is the state's host, and fills in its pid; NULL
- * and 0: none runs. */
+/* Says why another process that is the state's host does not answer, and fills in its pid.
+ * Returns NULL with pid 0 if no other process is the host. */
 const char *call_host_trouble(struct call *call, int64_t *pid);
-/* 0 where this process is a host; else a fault at `where`: `what` ("snapshots need") a host. */
+/* Returns 0 if this process is a host; else a fault at `where`. `what` begins the fault's text:
+ * "snapshots need" a host. */
 int call_need_host(struct call *call, const char *where, const char *what);
 
-/* Seconds within which a host is to answer, as the call has it; 0: nothing is said. */
+/* Seconds within which the host has to answer, from the call's arguments; 0: the call gives no
+ * time. */
 int64_t call_within(const struct call *call);
 
-/* Performs a call inside a transaction that its door began: finds the caller's rows,
- * level and token, checks that he may, looks up the idempotency key, runs the handler. 0
- * or a fault code. */
+/* Performs a call inside a transaction that the call's door began. Finds the caller's rows,
+ * level and token, checks that the caller may make the call, looks up the idempotency key, and
+ * runs the handler. Returns 0 or a fault code. */
 int op_perform(struct call *call);
 
-/* store_begin() for a call: from here on its `now` is the transaction's. */
+/* Calls store_begin() for a call, and sets the call's `now` to the transaction's time. */
 int call_begin(struct call *call, bool write);
 
 /* Performs a call in a transaction of its own: begin, op_perform, commit. */
 int call_transact(struct call *call, bool write);
-/* Performs the whole call: by op->steps where the operation has them, else in one
- * transaction.  Operations on notes take several transactions, and may take long. */
+/* Performs the whole call: by op->steps if the operation has such a function, else in one
+ * transaction. Operations on notes take several transactions, and may take long. */
 int call_run(struct call *call);
 
-/* Whether the operation has made that already under the call's key, whoever called: 1, 0 or
- * negative. */
+/* Whether the operation has already made the row `made` under the call's key, whoever the
+ * caller was: 1, 0 or negative. */
 int call_key_made(struct call *call, int64_t made);
 
-/* Keeps `answer` for repeats of another call under its key; with NULL it frees the key,
- * since nothing was done.  That call is named by call_key_text() (or as its caller wrote the
- * key), call_key_caller() and the hash of its arguments (`asked`). */
+/* Keeps `answer` for repeats of another call under that call's key. With NULL it frees the key,
+ * because the other call did nothing. Three values name the other call: `key` from
+ * call_key_text() or as the caller wrote the key, `caller` from call_key_caller(), and `asked`,
+ * the hash of the call's arguments. */
 int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t asked,
 		     const char *answer);
-/* The key of a call that has one, as a UUID. */
+/* The key of a call, as a UUID. The call must have a key. */
 const char *call_key_text(const struct call *call, struct arena *a);
-/* The row of the agent whose key that is; 0: an operator's. */
+/* The row of the agent to whom the call's key belongs; 0: the key is an operator's. */
 int64_t call_key_caller(const struct call *call);
 
-/* The answer as JSON text, `"replayed":true` included when it was. */
+/* Writes the answer as JSON text. The answer to a repeated call includes `"replayed":true`. */
 void call_encode(struct call *call, struct text *out);
 
 /* The function behind sql_all(). */
@@ -254,16 +267,14 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 
 /* --- statements: see storage/store.h ------------------------------------- */
 
-/* sql_run(call, team_end, .id = 3): rows changed, or negative.
- * sql_late(call, agent_touch, .id = 3): 0 or negative; a statement that is `-- late` has no
- * other way to be run, since nothing is told of what it did.
- * sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled, 0, negative.
- * sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until
- * it gives 0 or a negative; query_end(&q) to stop early.
- * sql_each(call, &q, board, &row, .team = 3): the next row of a query that the first call,
- * with a `q` of zeros, begins.
- * sql_all(call, board, &rows, &n, .team = 3): the same into an array of the
- * arena, so that other statements can run meanwhile; 0 or negative. */
+/* sql_run(call, team_end, .id = 3): rows changed, or negative. sql_late(call, agent_touch, .id
+ * = 3): 0 or negative; only this macro runs a statement that is `-- late`, because such a
+ * statement reports no result. sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled,
+ * 0, negative. sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until it
+ * returns 0 or negative; query_end(&q) to stop early. sql_each(call, &q, board, &row, .team =
+ * 3): the next row of a query. The first call, with a `q` of zeros, begins the query.
+ * sql_all(call, board, &rows, &n, .team = 3): all rows as an array in the arena, so that other
+ * statements can run during the loop; 0 or negative. */
 #define sql_run(call, name, ...)             \
 	store_run((call)->store, sql_##name, \
 		  &(const struct sql_##name##_in){ __VA_ARGS__ }, &(call)->fault)

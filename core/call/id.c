@@ -29,7 +29,7 @@ static char *id_put_hex(char *at, uint64_t v, int digits)
 	return at + digits;
 }
 
-/* Reads so many digits: false where there are fewer. */
+/* Reads `digits` hexadecimal digits. Returns false if the text has fewer. */
 static bool take_hex(const char **s, int digits, uint64_t *v)
 {
 	for (*v = 0; digits > 0; digits--, ++*s) {
@@ -88,10 +88,11 @@ int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *ro
 }
 
 /*
- * Which team, workspace or snapshot is meant by the beginning of its id.
+ * Finds the team, workspace or snapshot whose id begins with a given text.
  */
 
-/* How many are told where several ids begin so, and the room for them in a hint. */
+/* The most ids that a hint lists if several ids begin with the text, and the bytes for the ids
+ * in the hint. */
 enum { TOLD = 5, TOLD_SIZE = 170 };
 
 struct match {
@@ -130,7 +131,7 @@ bool id_times(const char *text, int64_t *from, int64_t *until)
 	return true;
 }
 
-/* Begins to read the rows that were made in that time. */
+/* Begins to read the rows that were made between the two times. */
 static void id_short_look(struct call *call, struct query *q, const struct id_among *a,
 			  int64_t from, int64_t until)
 {
@@ -145,7 +146,7 @@ static void id_short_look(struct call *call, struct query *q, const struct id_am
 			  .own = a->own);
 }
 
-/* How many characters of their ids tell them apart. */
+/* The number of characters by which the matches' ids differ from each other. */
 static int tell_apart(const struct match *m, int n)
 {
 	int most = 0;
@@ -160,7 +161,7 @@ static int tell_apart(const struct match *m, int n)
 	return most + 1;
 }
 
-/* Names those of them for which a hint has room. */
+/* Refuses a text with several matches. The hint names as many matches as fit. */
 static int several(struct call *call, const struct id_among *a, const char *text,
 		   const struct match *m, int n)
 {

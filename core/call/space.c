@@ -21,7 +21,7 @@ bool space_is_whole(const struct call *call)
 
 bool space_take_bytes(struct call *call, size_t size)
 {
-	size++; /* the comma behind the value */
+	size++; /* the comma after the value */
 	if (size > call->space)
 		return false;
 	call->space -= size;
@@ -123,7 +123,7 @@ int space_check(struct call *call)
 	size_t most = call->form.most ? call->form.most : ROOM_ANSWER, size;
 
 	if (call->op->who == WHO_HOST)
-		return 0; /* the host's own operations: their answers are never sent */
+		return 0; /* answers to the host's own operations are never sent */
 	if (op_size_most(call->op->out, call->out) <= most)
 		return 0;
 	size = answer_size(call);

@@ -1,11 +1,11 @@
 /*
- * space - how much an answer may hold, as JSON.
+ * space - how many bytes of JSON an answer may hold.
  *
  * Every door sends an answer in one frame of at most 4 MiB, and a caller may allow less
- * (call->form).  So an operation decides inside its transaction which items to hand out,
- * by their size as JSON.  Whole items go out as far as they fit, then `more`.  Of an item
- * that is too large by itself, the answer holds the first part and the size; the caller
- * reads the rest by range.  A call without a host gets the same answer.
+ * (call->form). So an operation decides inside its transaction which items fit the answer, by
+ * their size as JSON. The answer has as many whole items as fit; if items are left, it has
+ * `more`. Of an item that is too large by itself, the answer holds the first part and the size.
+ * The caller reads the rest by range. A call without a host gets the same answer.
  */
 #ifndef CORE_CALL_SPACE_H
 #define CORE_CALL_SPACE_H
@@ -18,36 +18,37 @@ enum {
 	/* Bytes of the answer's lists and long texts; the rest is for its other
 	 * fields. */
 	ROOM_ITEMS = ROOM_ANSWER - 15360,
-	/* The least that a caller may allow, and what of it is for the other fields. */
+	/* The smallest size that a caller may allow, and the part of that size for the other
+	 * fields. */
 	ROOM_LEAST = 2000,
 	ROOM_FIELDS = 1000,
 };
 
-/* Makes all room of an answer free again; op_perform() does so before it runs a
+/* Makes all space of an answer free again. op_perform() calls this function before it runs a
  * handler. */
 void space_open(struct call *call);
 
-/* Takes the place of one more value of a list: false where it does not fit; the
- * rest of the list is for the next page. */
+/* Takes space for one more value of a list. Returns false if the value does not fit: the rest
+ * of the list is left for the next page. */
 bool space_take(struct call *call, const struct record *r, const void *item);
-/* Takes the place of a value and adds the value to a list of `*n`; false where it does not fit,
- * or the list has `limit` values: `*more` is set. */
+/* Takes space for a value and adds the value to a list of `*n` values. Returns false, and sets
+ * `*more`, if the value does not fit or the list has `limit` values already. */
 bool space_add(struct call *call, const struct record *r, const void *item, void *list,
 	       size_t *n, int64_t limit, bool *more);
-/* space_add() for a list of the answer `out`. */
+/* Calls space_add() for a list of the answer `out`. */
 #define space_put(call, out, list, record, item, limit)                        \
 	space_add(call, record, item, &(out)->list, &(out)->n_##list, (limit), \
 		  &(out)->more)
-/* space_take() for a value whose size in JSON is known, and for a text of a list. */
+/* Like space_take(), for a value whose size in JSON is known, and for a text of a list. */
 bool space_take_bytes(struct call *call, size_t size);
 bool space_take_text(struct call *call, const char *text);
 
-/* Takes the place of a text or of as much of it as `most` bytes of JSON and what
- * is left have room for; it is cut at a character.  `*size` is its whole length when
- * it was cut, else 0.  NULL stays NULL. */
+/* Takes space for a text. A text that is too long is cut at a character: it takes at most
+ * `most` bytes of JSON, and no more than the space left. `*size` is the whole length of a text
+ * that was cut, else 0. NULL stays NULL. */
 const char *space_text(struct call *call, const char *text, size_t most, int64_t *size);
 
-/* Bytes of a value of the answer's lists. */
+/* The bytes that a value of a list takes in the answer. */
 size_t space_size(const struct call *call, const struct record *r, const void *item);
 
 /* Bytes of a text in JSON, its quotes included. */
@@ -55,25 +56,27 @@ size_t text_json_size(const char *text);
 
 /* A part of a text, from a byte on.  It begins and ends at a character. */
 struct space_range {
-	int64_t offset, length; /* asked for */
+	int64_t offset, length; /* the range that the caller asked for */
 	const char *text;
-	int64_t size, next; /* bytes of the whole text; the offset behind the part */
+	int64_t size, next; /* bytes of the whole text; offset of the first byte after
+			       the part */
 };
 void space_range(struct call *call, const char *whole, struct space_range *r);
 
-/* Bytes for the items of an answer, in total; whether no item has taken bytes yet. */
+/* space_all(): the bytes for all items of an answer. space_is_whole(): whether no item has
+ * taken bytes yet. */
 size_t space_all(const struct call *call);
 bool space_is_whole(const struct call *call);
 
-/* A text, or as much of it as takes at most `most` bytes of JSON, cut at a character.
- * `*size` is its whole length when it was cut, else 0.  Takes no place; NULL stays NULL. */
+/* Cuts a text at a character, so that it takes at most `most` bytes of JSON. `*size` is the
+ * whole length of a text that was cut, else 0. Takes no space in the answer. NULL stays NULL. */
 const char *space_cut(struct call *call, const char *text, size_t most, int64_t *size);
 
-/* How many of the `len` bytes at `s`, up to a whole character, take at most `room`
- * bytes in a JSON text. */
+/* The number of the `len` bytes at `s` that take at most `room` bytes in a JSON text. Counts
+ * whole characters only. */
 size_t space_fit(const char *s, size_t len, size_t room);
 
-/* A fault unless the answer fits: its transaction has to be undone. */
+/* Returns a fault if the answer does not fit. The caller has to undo the transaction. */
 int space_check(struct call *call);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * event - the log of who did what, and what handlers share around it.
+ * event - the log of all changes with their actors, and the functions around the log that
+ * handlers share.
  */
 #ifndef CORE_EVENT_EVENT_H
 #define CORE_EVENT_EVENT_H
@@ -14,12 +15,12 @@ enum { ACTOR_OPERATOR = -1, ACTOR_HOST = 0 };
 struct new_event {
 	int kind; /* EVENT_… */
 	int64_t team, actor, subject, target;
-	const char *detail; /* or NULL */
-	int64_t seq; /* as sql_new_id() gives it; 0: the next one */
+	const char *detail; /* may be NULL */
+	int64_t seq; /* from sql_new_id(); 0: the next number */
 };
 
-/* Appends an event in any team and by any actor.  Changes that the clock makes count as
- * the host's, whichever process was the first to see them. 0 or negative. */
+/* Appends an event in any team and by any actor. A change that the clock makes counts as a
+ * change by the host, whichever process was the first to notice it. Returns 0 or negative. */
 int event_record(struct call *call, const struct new_event *d);
 #define event_by(call, ...) event_record((call), &(const struct new_event){ __VA_ARGS__ })
 
@@ -31,19 +32,19 @@ int event_emit(struct call *call, int kind, int64_t subject, int64_t target,
 /* The caller as an actor. */
 int64_t event_actor(const struct call *call);
 
-/* An actor's name, given that of the agent's row. */
+/* An actor's name. `agent` is the name in the agent's row. */
 const char *event_actor_name(int64_t actor, const char *agent);
 
-/* --- event_show.c: events as they are told ---------------------------------------- */
+/* --- event_show.c: events as answers show them ------------------------------------ */
 
-/* Fills `e` from a row, with the names of subject and target.  Texts are the row's and
- * the call's.  0 or negative. */
+/* Fills `e` from a row, with the names of subject and target. The texts belong to the row and
+ * to the call. Returns 0 or negative. */
 int event_show(struct call *call, const struct event_line_row *row, struct event *e);
 
-/* Whether the `n` bytes at `word` mean that kind: its name, or the noun of it. */
+/* Whether the `n` bytes at `word` name the kind, by its whole name or by its noun. */
 bool event_kind_is(const struct event_kind *kind, const char *word, size_t n);
 
-/* Refuses what asks for events that are removed, up to the one before `first`. */
+/* Refuses a call that asks for removed events. `first` is the first event that is not removed. */
 int event_gone(struct call *call, const char *where, int64_t first);
 
 #endif

@@ -1,4 +1,4 @@
-/* event_list - the event log as it is read. */
+/* event_list - reads the event log. */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "core/event/event.h"
 #include "core/call/space.h"
 
-/* An answer looks through at most LOOK_MOST numbers.  An answer with few events gives the
- * number to go on from, or the number at which the search began. */
+/* An answer looks through at most LOOK_MOST event numbers. An answer with few events gives the
+ * number from which the next call goes on, or the number at which the search began. */
 enum { LOOK_MOST = 100000, NOBODY = -2 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -17,11 +17,12 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 struct names {
-	int64_t low, high; /* event numbers; 0: any */
+	int64_t low, high; /* numbers of event kinds; 0: any kind */
 	int64_t kinds; /* bit set of wanted kinds: bit 0 stands for `low` */
 };
 
-/* A kind `task` means every kind that begins with it; `task.claimed` means itself. */
+/* A kind `task` means every kind whose name begins with `task.`; a whole name such as
+ * `task.claimed` means only that kind. */
 static int kinds_of(struct call *call, const char *kind, struct names *out)
 {
 	size_t n = kind ? strlen(kind) : 0;
@@ -35,7 +36,7 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 		if (!out->low)
 			out->low = event_table[i].number;
 		out->high = event_table[i].number;
-		/* Between two kinds of a noun stand kinds of other nouns. */
+		/* Kinds of other nouns may have numbers between two kinds of a noun. */
 		assert(out->high - out->low < 63);
 		out->kinds |= (int64_t)1 << (out->high - out->low);
 	}
@@ -45,13 +46,14 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 			 kind);
 }
 
-/* Which events are wanted. */
+/* The events that the caller wants. */
 struct wanted {
 	struct names kinds;
-	const char *by; /* NULL: anybody's */
-	int64_t actor; /* of `by`, where that is no agent; else NOBODY */
+	const char *by; /* the actor's name; NULL: any actor */
+	int64_t actor; /* the actor `by`, if it is no agent; else NOBODY */
 	int64_t since, upto; /* the first and the last number */
-	int64_t looked_from; /* for the newest: numbers before it are not looked at; 0: all are */
+	int64_t looked_from; /* a search for the newest events begins at this number; 0:
+				at the first */
 };
 
 static int find_actor(struct call *call, const char *by, struct wanted *w)
@@ -72,7 +74,7 @@ static int find_actor(struct call *call, const char *by, struct wanted *w)
 	return fault_set(&call->fault, FAULT_NOT_FOUND, "/by", "there is no %s", by);
 }
 
-/* The first event at or behind a time, or `otherwise` where none is said. */
+/* The first event at or after a time, or `otherwise` if no time is given. */
 static int first_at(struct call *call, bool has, int64_t at, int64_t otherwise,
 		    int64_t *out)
 {
@@ -98,8 +100,8 @@ static int find_wanted(struct call *call, const struct event_list_in *in, int64_
 	return 0;
 }
 
-/* The number from which on the newest are looked for.  The operator keeps nobody else from the
- * machine, and is answered whole. */
+/* The number at which a search for the newest events begins. The search is limited so that a
+ * caller does not keep other callers from the machine. The operator's search is not limited. */
 static int64_t look_from(const struct call *call, const struct wanted *w)
 {
 	if (call->caller.level >= WHO_OPERATOR)
@@ -107,7 +109,7 @@ static int64_t look_from(const struct call *call, const struct wanted *w)
 	return larger(w->since, w->upto - LOOK_MOST + 1);
 }
 
-/* The number behind which the answer begins. */
+/* The number after which the answer begins. */
 static int event_list_find_start(struct call *call, const struct event_list_in *in,
 				 struct wanted *w, int64_t *after)
 {
@@ -195,13 +197,14 @@ int event_list(struct call *call, const struct event_list_in *in,
 	out->has_looked_from = w.looked_from > 0;
 	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
 	if (!out->more && upto < w.upto) {
-		/* Numbers that nothing has, as behind an import, cost no page each. */
+		/* Skips numbers without an event, such as the gap after an import. Otherwise a
+		 * caller would read many empty pages. */
 		if ((rc = sql_row(call, event_first, &first, .after = upto)) < 0)
 			return rc;
 		out->more = true;
 		out->next = first.seq - 1;
 	} else if (!out->more && (out->next < last.seq || !out->n_events)) {
-		out->next = last.seq; /* also where `after` is beyond that */
+		out->next = last.seq; /* even if `after` is beyond the last event */
 	}
 	out->cursor =
 		arena_printf(&call->arena, "%s.%" PRId64, state.incarnation, out->next);

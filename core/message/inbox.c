@@ -11,7 +11,7 @@
 
 enum { HANDFUL = 100 }; /* messages in one answer */
 
-/* A hash of 63 bits for a text, 0 only for NULL: rows have it in place of sessions and
+/* Hashes a text to 63 bits; 0 only for NULL. Rows keep the hash in place of sessions and
  * request ids. */
 static int64_t text_hash(const char *s)
 {
@@ -24,8 +24,8 @@ static int64_t text_hash(const char *s)
 	return h ? (int64_t)h : 1;
 }
 
-/* Hashes a caller's own name of a hand-out or of a reading: another caller's same text
- * gives another hash. */
+/* Hashes the name that a caller gives to a hand-out or to a reading. The same text of another
+ * caller gives another hash. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 {
 	uint64_t h = (uint64_t)text_hash(text);
@@ -136,12 +136,12 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		.ack_required = e->ack_required,
 		.metadata = e->metadata,
 	};
-	if (e->reply_to && e->reply_at) /* else the message that is answered was
-					   deleted by cleaning */
+	if (e->reply_to && e->reply_at) /* else cleaning has deleted the message that is
+					   answered */
 		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
 }
 
-/* Bytes of a `content_size` that is added to an envelope. */
+/* Bytes that the field `content_size` adds to an envelope. */
 enum { SIZE_FIELD = 48 };
 
 bool envelope_take(struct call *call, struct envelope *e)
@@ -193,15 +193,15 @@ struct handing {
 	const struct agent_row *agent;
 	int64_t lease_until; /* 0: handed out for good */
 	int64_t session, request;
-	bool takes; /* taken for good, once the answer has arrived */
+	bool takes; /* taken for good once the answer has arrived */
 	struct envelope *out;
 	size_t n;
-	size_t n_again; /* of `n`: messages held before by an answer that did not
-			   arrive */
+	size_t n_again; /* messages of `n` that an earlier answer held; that answer did
+			   not arrive */
 	int64_t held; /* messages under a lease of any session */
-	int64_t chain; /* the furthest of `out`: core/turn/chain.h */
+	int64_t chain; /* the longest chain in `out`; see core/turn/chain.h */
 	bool more;
-	struct showing *shows; /* set when a model is shown the messages; or NULL */
+	struct showing *shows; /* set if the messages are shown to a model, else NULL */
 };
 
 static int inbox_fetch(struct handing *h, int64_t message)
@@ -215,14 +215,15 @@ static int inbox_fetch(struct handing *h, int64_t message)
 			.now = call->now);
 }
 
-/* Whether the end of a lease is known: in a stopped team it stands still. */
+/* Whether the end of a lease is known. In a stopped team the end is not known, because the time
+ * of leases does not run. */
 static bool inbox_is_known(const struct call *call, int64_t until)
 {
 	return until != 0 && until < ESTOP_FAR && !call->caller.team_stopped;
 }
 
-/* Takes the place of a message in what a model is shown.  Of the first one, as much of its
- * content comes as has room. */
+/* Takes space for a message among the messages that are shown to a model. If the first message
+ * is too large, its content is cut to the space. */
 static bool take_shown(struct handing *h, struct envelope *e)
 {
 	size_t head = HEAD_SHOWN + strlen(e->from) + strlen(e->message_type) +
@@ -243,7 +244,7 @@ static bool take_shown(struct handing *h, struct envelope *e)
 	return true;
 }
 
-/* Adds a message to the answer.  False when it has no room: the message is left for the
+/* Adds a message to the answer. Returns false if the message does not fit; it is left for the
  * next answer. */
 static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
 {
@@ -259,7 +260,7 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	return true;
 }
 
-/* A repeated request first gets the messages that it still holds. */
+/* Adds the messages that a repeated request still holds. They come before other messages. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -277,11 +278,11 @@ static int held_by_request(struct handing *h)
 	return query_over(&q, rc);
 }
 
-/* Adds messages that this session holds and whose answers did not arrive.  They come
- * before new messages; after many attempts (`often`) they come behind new messages.  So a
- * caller that never confirms an arrival still sees every message in turn.  A receive that
- * has waited got its unseen messages when it began: messages found now may be on their
- * way to another receive of the same session. */
+/* Adds messages that this session holds and whose answers did not arrive. They come before new
+ * messages; after many attempts (`often`) they come after new messages. So a caller that never
+ * confirms an arrival still sees every message in turn. A receive that has waited got its
+ * unseen messages when it began: messages found now may be on their way to another receive of
+ * the same session. */
 static int unseen_messages(struct handing *h, bool often, int64_t limit)
 {
 	struct call *call = h->call;
@@ -327,8 +328,7 @@ static int next_messages(struct handing *h, int64_t limit)
 	return rc < 0 ? rc : 0;
 }
 
-/* Updates the counters; messages that were handed out before are counted as held
- * already. */
+/* Updates the counters. Messages that were handed out before are already counted as held. */
 static int count_out(struct handing *h)
 {
 	int64_t again = (int64_t)h->n_again, fresh = (int64_t)h->n - again;
@@ -386,8 +386,8 @@ static int inbox_note_seen(struct call *call, int64_t agent, const char *const *
 	return rc < 0 ? rc : 0;
 }
 
-/* Acknowledges the messages that the caller says have arrived, unless he keeps them.
- * Mostly a caller names one answer, and one statement does both. */
+/* Acknowledges the messages that the caller has seen, unless the caller asks to keep them.
+ * Usually a caller names one answer, and one statement notes and acknowledges its messages. */
 static int acknowledge(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
@@ -427,9 +427,9 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
-/* Sets for how long the messages are held, and under which names.  If the door
- * will say whether the answer arrived, messages that are taken for good are first held for
- * the usual time; meanwhile no other receive gets them, not even one of the same session. */
+/* Sets how long the messages are held, and under which names. If the door will report whether
+ * the answer arrived, messages that are taken for good are first held for the usual time.
+ * During that time no other receive gets them, not even a receive of the same session. */
 static void set_terms(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
@@ -445,8 +445,8 @@ static void set_terms(struct handing *h, const struct message_receive_in *in)
 		h->lease_until = call->now + in->lease_seconds * 1000;
 }
 
-/* Collects results.  If this request collected results before, it gets the same results.
- * Else it gets results whose answer did not arrive, then new results. */
+/* Collects results. A request that collected results before gets the same results again. Any
+ * other request gets results whose answer did not arrive, then new results. */
 static int bring_results(const struct handing *h, int64_t collected_at,
 			 const struct message_receive_in *in,
 			 struct message_receive_out *out)
@@ -515,7 +515,8 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	return 0;
 }
 
-/* A hook that has not shown by then what it was handed out never will. */
+/* The time in which a hook has to show its messages. A hook that has not shown them by then
+ * never will. */
 enum { SHOWING_MS = 30000 };
 
 int inbox_show(struct call *call, const struct agent_row *agent, struct showing *s)

@@ -9,7 +9,8 @@
 #include "core/team/budget.h"
 #include "core/turn/chain.h"
 
-/* The message that the call made, on a repeat too; cleaning may have taken it. */
+/* The message that this call, or the call that it repeats, has made. Cleaning may have deleted
+ * the message. */
 static int find_made(struct call *call, struct message_head_row *m)
 {
 	int rc = sql_row(call, message_head, m, .id = call->made);
@@ -19,8 +20,8 @@ static int find_made(struct call *call, struct message_head_row *m)
 			      "what it sent is cleaned away");
 }
 
-/* Finds a message that `from` may answer: `from` sent or received the message, or the
- * caller leads the team. */
+/* Finds a message that `from` may answer: `from` must have sent or received the message, or the
+ * caller must lead the team. */
 static int find_answerable(struct call *call, const char *id, const char *where,
 			   const struct agent_row *from, struct message_head_row *m)
 {
@@ -60,9 +61,9 @@ struct recipients {
 	struct agent_row *agents;
 	size_t n;
 	bool all, subtree;
-	bool abroad; /* some are of another team */
+	bool abroad; /* some recipients are in another team */
 	bool full; /* the copy of the only recipient is not simply queued: its inbox was
-		      full, or it comes later */
+		      full, or the copy is delayed */
 };
 
 static bool message_has(const struct recipients *r, int64_t agent)
@@ -73,8 +74,8 @@ static bool message_has(const struct recipients *r, int64_t agent)
 	return false;
 }
 
-/* An observer looks at the board and reads no inbox: a message to it would wait for ever.
- * Its daemon runs assignments all the same. */
+/* Refuses a message to an observer. An observer looks at the board and reads no inbox, so the
+ * message would wait for ever. But the daemon of an observer runs assignments. */
 static int check_readers(struct call *call, const struct recipients *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -102,8 +103,8 @@ static void add_recipient(struct call *call, struct recipients *r,
 	r->abroad |= a->team != call->caller.team;
 }
 
-/* Finds somebody whom an agent may write to beyond its own team: 1, 0 where there is nobody
- * of the kind, or negative. */
+/* Finds an agent of another team to whom an agent may write: 1, 0 if no agent fits the address,
+ * or negative. */
 static int find_across(struct call *call, const char *to, const struct agent_row *from,
 		       struct agent_row *a)
 {
@@ -136,8 +137,8 @@ static int add_address(struct call *call, const char *to, const struct agent_row
 	return rc;
 }
 
-/* Whether a list of recipients says before `i` the role that it says there.  A role may
- * stand for many, so that none is looked up twice. */
+/* Whether the role at `i` is also in the list of recipients before `i`. A role may stand for
+ * many agents, so each role is looked up only once. */
 static bool message_is_said(const struct message_send_in *in, size_t i)
 {
 	for (size_t k = 0; k < i && strchr(in->to[i], ':'); k++)
@@ -159,7 +160,8 @@ static int check_subtree(struct call *call, struct recipients *r)
 	return 0;
 }
 
-/* `except` is left out where a role stands for several. */
+/* Finds the agents to whom a message goes. A role that stands for several agents does not
+ * include `except`. */
 static int find_recipients(struct call *call, const struct message_send_in *in,
 			   const struct agent_row *from, int64_t except,
 			   struct recipients *r)
@@ -219,8 +221,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 	return 0;
 }
 
-/* The caller's name for the event, where the lead or the operator sends for another
- * member; else NULL. */
+/* The caller's name for the event if the lead or the operator sends for another member, else
+ * NULL. */
 static const char *sent_by(const struct call *call, const struct draft *d)
 {
 	return d->sender == call->caller.agent ? NULL : call->caller.name;
@@ -242,7 +244,8 @@ static int send_one(struct call *call, const struct draft *d, struct recipients 
 			.detail = sent_by(call, d));
 }
 
-/* Wakes a recipient (0: all) in the call's team, or by its row elsewhere. */
+/* Writes an event that wakes a recipient: the agent `to`, which may be in another team, or with
+ * 0 all agents of the call's team. */
 static int tell_abroad(struct call *call, int64_t message, const struct draft *d,
 		       int64_t to)
 {
@@ -250,7 +253,8 @@ static int tell_abroad(struct call *call, int64_t message, const struct draft *d
 			.actor = d->sender, .subject = message, .target = to);
 }
 
-/* Gives everybody in the team a copy, and where it is meant in all teams below. */
+/* Gives every member of the team a copy and, if the message is meant for them, every member of
+ * all teams below. */
 static int deliver_all(struct call *call, int64_t message, struct draft *d,
 		       const struct recipients *r, int64_t except)
 {
@@ -311,7 +315,8 @@ static int send_assignment(struct call *call, const struct draft *d,
 	return *message < 0 ? fault_move(&call->fault, "/task", "/text/task_id") : 0;
 }
 
-/* The operator's messages and those to him alone are no part of a team's budget. */
+/* Takes the message out of the team's budget. Messages from the operator, and messages to the
+ * operator alone, do not count. */
 static int message_spend(struct call *call, const struct recipients *r)
 {
 	if (!call->identity.agent ||
@@ -348,10 +353,10 @@ static int send_new(struct call *call, const struct message_send_in *in,
 
 /* --- reporting ----------------------------------------------------------------------- */
 
-enum { SHOWN = 100 }; /* deliveries that an answer tells */
-enum { REPLIES_MOST = 100 }; /* delayed messages that come before a reply is looked for */
+enum { SHOWN = 100 }; /* deliveries that an answer lists */
+enum { REPLIES_MOST = 100 }; /* delayed messages to deliver before the reply */
 
-/* The reply that a waiting sender asked for, fetched in this transaction. */
+/* The reply for which a sender waits. The reply is fetched in this transaction. */
 static int take_reply(struct call *call, const struct message_send_in *in,
 		      const struct agent_row *from, struct message_send_out *out)
 {
@@ -382,8 +387,8 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 	return inbox_take(call, from, r.id, in->idempotency_key, &out->reply);
 }
 
-/* Reports a single copy that pushed nothing out of the inbox as it was just written: most
- * sends need not read their own rows again. */
+/* Reports a single copy that pushed no other copy out of the inbox. The answer repeats what was
+ * just written, so most sends need not read their own rows again. */
 static bool tell_only(struct call *call, const struct recipients *r,
 		      struct message_send_out *out)
 {
@@ -401,7 +406,8 @@ static bool tell_only(struct call *call, const struct recipients *r,
 	return out->message_id != NULL;
 }
 
-/* The message as its rows are, and which copies made room for it. */
+/* Reports the message from its rows, and the copies that were dropped to make room for the
+ * message. */
 static int tell_all(struct call *call, const struct drops *drops,
 		    struct message_send_out *out)
 {
@@ -435,7 +441,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 	return 0;
 }
 
-/* A message says something, be it in its metadata alone. */
+/* Refuses a message without any content. Metadata alone is enough. */
 static int message_check_text(struct call *call, const char *text, const char *metadata)
 {
 	if (text[strspn(text, " \t\r\n")] || metadata)
@@ -443,7 +449,8 @@ static int message_check_text(struct call *call, const char *text, const char *m
 	return fault_set(&call->fault, FAULT_INVALID, "/text", "must say something");
 }
 
-/* A sender who goes without some is told of all by name, which is short. */
+/* Names the recipients that got the message and those that were skipped. Names are short, so
+ * the answer lists all of them. */
 static void tell_skips(const struct message_send_in *in, const struct skips *skips,
 		       struct message_send_out *out)
 {
@@ -479,7 +486,8 @@ int message_send(struct call *call, const struct message_send_in *in,
 	return take_reply(call, in, &from, out);
 }
 
-/* Answers `parent`, which is acknowledged with it when it is held. */
+/* Answers the message `parent`. If `parent` is held, it is acknowledged together with the
+ * answer. */
 static int reply_new(struct call *call, const struct message_reply_in *in,
 		     const struct agent_row *from, const struct message_head_row *parent,
 		     struct drops *drops)

@@ -40,8 +40,9 @@ static int message_deliver_drop_oldest(struct call *call, int64_t agent,
 	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
 }
 
-/* Drops messages beyond the inbox's capacity.  Before that, its ended leases (they count
- * again) and ended lives (they do not) are written down. */
+/* Drops messages beyond the inbox's capacity. First it stores the ends of leases and of
+ * messages whose time has run out. A message whose lease ended counts again; an expired message
+ * does not count. */
 static int keep_capacity(struct call *call, int64_t agent, int64_t capacity,
 			 struct drops *drops)
 {
@@ -72,15 +73,16 @@ static int64_t lane_of(const struct draft *d)
 					      : DELIVERY_LANE_NORMAL;
 }
 
-/* Parameters of a copy: the time at which a `required` acknowledgement is overdue, counted from
- * the copy's arrival, and the sender, with its team, who waits; else zeros. */
+/* Parameters of a copy. If an acknowledgement is `required`, they are the time at which it is
+ * overdue, counted from the copy's arrival, and the waiting sender with its team. Else they are
+ * zeros. */
 #define OWED(call, required, from, team, sender)                                        \
 	.ack_due_at =                                                                   \
 		(required) ? (from) + (call)->settings->config.inbox_ack_seconds * 1000 \
 			   : 0,                                                         \
 	.owed_team = (required) ? (team) : 0, .owed_to = (required) ? (sender) : 0
 
-/* Puts a copy where it waits for its time. */
+/* Stores a copy as delayed until its time comes. */
 static int delay(struct call *call, int64_t message, const struct draft *d,
 		 const struct agent_row *to, int64_t due)
 {
@@ -152,8 +154,8 @@ static void note_name(struct call *call, const char ***names, size_t *n,
 	*name = arena_strdup(&call->arena, to->name);
 }
 
-/* Goes without a recipient to whom it is too soon to speak again: 1, as for a copy that is not
- * simply queued. */
+/* Skips a recipient to whom the sender may not write again yet. Returns 1, like
+ * message_deliver() for a copy that is not simply queued. */
 static int message_deliver_skip(struct call *call, const struct draft *d,
 				const struct agent_row *to)
 {
@@ -164,8 +166,8 @@ static int message_deliver_skip(struct call *call, const struct draft *d,
 	return 1;
 }
 
-/* Whether a copy for `to` (NULL: for anybody) keeps the pace of pairs.  Mail to oneself does where
- * that starts a turn. */
+/* Whether the pace of pairs applies to a copy for `to` (NULL: for any agent). The pace applies
+ * to mail to oneself if the mail starts a turn. */
 static bool pair_applies(const struct call *call, const struct draft *d,
 			 const struct agent_row *to)
 {
@@ -175,8 +177,8 @@ static bool pair_applies(const struct call *call, const struct draft *d,
 	return pair_holds(call, d->paced || (to && to->runs));
 }
 
-/* Whether copies for a whole team are looked at one by one: some keep the pace of pairs, or start no
- * turn.  1, 0 or negative. */
+/* Whether the copies for a whole team have to be delivered one by one. This is so if the pace
+ * of pairs applies to some copies, or if some copies start no turn. 1, 0 or negative. */
 static int goes_singly(struct call *call, const struct draft *d, int64_t except)
 {
 	bool ends = chain_of(call, d) >= chain_most(call);
@@ -223,7 +225,8 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	return rc < 0 ? rc : keep_capacity(call, to->id, capacity, d->drops);
 }
 
-/* Writes down ended leases and lives in full inboxes, before anything drops. */
+/* Stores the ends of leases and expired messages in full inboxes, before any message is
+ * dropped. */
 static int settle_full(struct call *call, int64_t except)
 {
 	struct inbox_full_due_row *all = NULL;
@@ -238,8 +241,8 @@ static int settle_full(struct call *call, int64_t except)
 	return rc;
 }
 
-/* Drops a copy from each full inbox, for the new copy that comes: their counters need not
- * change. */
+/* Drops a copy from each full inbox, to make room for the new copy. The counters of these
+ * inboxes do not change. */
 static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 {
 	struct inbox_drop_all_row *all = NULL;
@@ -263,7 +266,7 @@ static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 				 .kind = EVENT_MESSAGE_DROPPED);
 }
 
-/* Drops from inboxes that ended leases have brought back above their capacity. */
+/* Drops copies from inboxes that are above their capacity because leases have ended. */
 static int drop_surplus(struct call *call, struct drops *drops)
 {
 	struct inbox_over_row full;
@@ -279,7 +282,8 @@ static int drop_surplus(struct call *call, struct drops *drops)
 	return rc;
 }
 
-/* A broadcast that keeps the pace of pairs counts for each of them. */
+/* Delivers a message to each member by itself. A broadcast to which the pace of pairs applies
+ * counts for each pair. */
 static int deliver_each(struct call *call, int64_t message, const struct draft *d,
 			int64_t except)
 {

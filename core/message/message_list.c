@@ -1,5 +1,5 @@
 /*
- * message_list - messages that were sent, as threads and as a list.
+ * message_list - shows sent messages, as threads and as a list.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct page {
 	bool more;
 };
 
-/* Adds a row to the page; false when the page is full and the row is left for the next
+/* Adds a row to the page. Returns false if the page is full; the row is then left for the next
  * page. */
 static bool page_add(struct call *call, struct page *p, const struct envelope_row *row)
 {
@@ -36,8 +36,8 @@ static bool page_add(struct call *call, struct page *p, const struct envelope_ro
 	return true;
 }
 
-/* A thread may be named by its first message: that one comes first, unless it has
- * a thread of another name, which is meant then. */
+/* Finds the thread that its first message may name, and adds that message to the page. If the
+ * message itself belongs to another thread, that other thread is meant. */
 static int begin_thread(struct call *call, const char *thread, int64_t after,
 			const char **name, struct page *p)
 {
@@ -81,7 +81,7 @@ static int list_thread(struct call *call, const char *thread, int64_t after,
 	return query_over(&q, rc);
 }
 
-/* Whether the caller sees a message of a thread that has this name: 1, 0, negative. */
+/* Whether the caller may see a message in a thread with this name: 1, 0, negative. */
 static int is_thread(struct call *call, const char *name)
 {
 	struct envelope_row e;
@@ -90,7 +90,8 @@ static int is_thread(struct call *call, const char *name)
 		       .thread = name, .agent = message_list_sees(call), .limit = 1);
 }
 
-/* A plain number is a thread's name where there is one, else a message's number. */
+/* Shows a thread. A plain number is a thread's name if such a thread exists, else a message's
+ * number. */
 int message_thread(struct call *call, const struct message_thread_in *in,
 		   struct message_thread_out *out)
 {

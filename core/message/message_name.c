@@ -1,6 +1,6 @@
 /*
- * message_name - which message a caller means: by its number, its id, or the beginning of
- * its id.
+ * message_name - finds the message that a caller means: by its number, its id, or the beginning
+ * of its id.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,13 +10,14 @@
 #include "core/call/id.h"
 #include "core/message/message.h"
 
-/* How many beginnings of ids a call may name, how long each is at least, and how many
- * messages of one beginning are looked at: each takes a search of its own.  Messages are
- * many, and shorter digits are numbers of theirs, so more of an id is needed than of those
- * of teams and workspaces (ID_SHORTEST). */
+/* Limits on ids that a call shortens: the most shortened ids in a call, the least length of
+ * such an id, and the most messages that are looked at for each. The limits are needed because
+ * each shortened id takes a search of its own. A message's id needs more characters than the id
+ * of a team or workspace (ID_SHORTEST): there are many messages, and a short text of digits is
+ * a message's number. */
 enum { SHORT_IDS = 20, SHORTEST = 8, LOOKED_AT = 1000 };
 
-/* Reads `#102` or `102`: the number, or 0. */
+/* Reads `#102` or `102`. Returns the number, or 0. */
 static int64_t message_name_number_in(const char *text)
 {
 	const char *digits = text + (*text == '#');
@@ -66,8 +67,8 @@ static int ambiguous(struct call *call, const char *text, const char *where)
 	return fault_hint(&call->fault, "Give more of it, or the number: #102.");
 }
 
-/* Whether a message was sent in the caller's team, or came there from another one: 1, 0 or
- * negative. */
+/* Whether a message was sent in the caller's team, or was sent to the caller's team from
+ * another one: 1, 0 or negative. */
 static int message_name_is_here(struct call *call, int64_t message, int64_t team)
 {
 	struct message_came_row r;
@@ -78,7 +79,7 @@ static int message_name_is_here(struct call *call, int64_t message, int64_t team
 		       .team = call->caller.team);
 }
 
-/* Finds the message of the caller's team whose id begins so: 1, 0, or a fault where there
+/* Finds the message of the caller's team whose id begins with `text`: 1, 0, or a fault if there
  * are several. */
 static int by_beginning(struct call *call, const char *text, const char *where,
 			int64_t *id)

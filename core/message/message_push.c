@@ -1,12 +1,12 @@
 /*
- * message_push - the deliveries that a guest has to be told, as the wire carries them.
+ * message_push - lists the deliveries that a guest does not know yet, in the form of the wire.
  */
 #include <string.h>
 
 #include "core/event/event.h"
 #include "core/call/id.h"
 
-/* The payload with its environment, which is shown to the guest alone. */
+/* The payload with its environment. Only the guest gets the environment. */
 static const char *payload(struct call *call, const struct delivery_pushes_row *r)
 {
 	struct text t = { 0 };
@@ -28,7 +28,8 @@ static const char *payload(struct call *call, const struct delivery_pushes_row *
 	return copy;
 }
 
-/* Lists cancelled commands before new ones: they may be running, and should end soon. */
+/* Lists cancelled commands before new commands. A cancelled command may be running, and should
+ * end soon. */
 static int recalls(struct call *call, const struct delivery_waiting_in *in,
 		   struct delivery_waiting_out *out)
 {
@@ -57,9 +58,9 @@ static int recalls(struct call *call, const struct delivery_waiting_in *in,
 
 enum { METADATA_MOST = 1 << 20 };
 
-/* The metadata of a push, NULL if it is too large: metadata from before it had a bound
- * may fit no frame.  The guest's copy is a cache: message.receive tells the receiver how
- * large the metadata is. */
+/* The metadata of a push; NULL if the metadata is too large. Old metadata may fit no frame,
+ * because metadata had no limit when it was stored. The guest's copy is only a cache:
+ * message.receive gives the receiver the size of the metadata. */
 static const char *metadata_of(const char *metadata)
 {
 	return metadata && strlen(metadata) > METADATA_MOST ? NULL : metadata;
@@ -101,7 +102,8 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 			.metadata = metadata_of(r.metadata),
 		};
 		p->has_unoffered = p->unoffered = r.label && !r.offered;
-		if (r.reply_to && r.reply_at) /* else it is cleaned away */
+		/* else cleaning has deleted that message */
+		if (r.reply_to && r.reply_at)
 			p->reply_to = id_public(call, ID_MESSAGE, r.reply_to, r.reply_at);
 	}
 	return rc;
@@ -117,7 +119,7 @@ int delivery_offered(struct call *call, const struct delivery_offered_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-/* Writes down which messages a guest has taken, with an event for each. */
+/* Stores which messages a guest has taken, with an event for each message. */
 static int message_push_notify(struct call *call, const struct delivery_notified_in *in,
 			       const struct agent_row *a,
 			       struct delivery_notified_out *out)

@@ -1,5 +1,5 @@
 /*
- * message_receipt - the delivery of a message to each recipient.
+ * message_receipt - shows the delivery of a message to each recipient.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "core/message/message.h"
 #include "core/call/space.h"
 
-enum { BEGINNING = 400 }; /* bytes that a list shows of a message */
+enum { BEGINNING = 400 }; /* bytes of a message that a list shows */
 
-/* Adds the public ids of the messages that left the inbox of `agent`. */
+/* Adds the public ids of the messages that the inbox of `agent` dropped. */
 static int tell_drops(struct call *call, const struct drops *drops, int64_t agent,
 		      struct delivery *d)
 {
@@ -31,7 +31,8 @@ static int tell_drops(struct call *call, const struct drops *drops, int64_t agen
 	return 0;
 }
 
-/* Adds the delayed copies of a page for recipients before `name` (NULL: all that are left). */
+/* Adds to a page the delayed copies for recipients before `name` (NULL: all delayed copies that
+ * are left). */
 static void add_delayed(struct call *call, const struct delivery_page *page,
 			const struct deliveries_delayed_row **next, size_t *n_next,
 			const char *name, struct delivery **out, size_t *n)

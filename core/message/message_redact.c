@@ -1,10 +1,11 @@
 /*
- * message_redact - takes the text of a message away for good.
+ * message_redact - deletes the text of a message for good.
  */
 #include "core/call/id.h"
 #include "core/message/message.h"
 
-/* A command that may still run is needed by its daemon, and by whoever looks what runs. */
+/* Refuses to redact a command that may still run. Its daemon needs the text, and so does a
+ * reader who wants to see which commands run. */
 static int message_redact_check_command(struct call *call, int64_t message)
 {
 	struct assignment_row x;

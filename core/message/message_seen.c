@@ -1,9 +1,10 @@
 /*
- * message_seen - which answers arrived; a hand-out or claim that reached nobody is taken back.
+ * message_seen - records which answers arrived, and takes back a hand-out or claim that reached
+ * nobody.
  *
  * A door (a host, or a process that opened the file itself) knows from call.given which
- * messages and which claim an answer gave.  Each statement here checks by itself that
- * they are still held as they were then.
+ * messages and which claim an answer gave. Each statement here checks by itself that these
+ * messages and claims are still held as the answer gave them.
  */
 #include "core/access/who.h"
 #include "core/event/event.h"
@@ -129,7 +130,7 @@ int answer_take(struct call *call, const struct answer_take_in *in,
 	return 0;
 }
 
-/* Takes back the claim of a caller who cancelled, or did not read, its answer. */
+/* Takes back the claim of a caller who cancelled its call or did not read the answer. */
 static int message_seen_give_back(struct call *call, const struct agent_row *a,
 				  const struct message_seen_in *in, int64_t *undone)
 {

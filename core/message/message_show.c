@@ -1,10 +1,10 @@
 /*
- * message_show - hands what is new for an agent to a hook, which puts it into the context of the
- * agent's model: each message once.
+ * message_show - hands an agent's new messages to a hook. The hook puts each message once into
+ * the context of the agent's model.
  *
- * A hook asks for the news with one read, and ends if there are none.  The hook first
- * shows the messages that it was handed, and then confirms them.  If the hook is killed
- * in between, it has shown nothing, and the next hook gets the same messages.
+ * A hook asks with one read whether there are new messages, and ends if there are none. The
+ * hook first shows the messages that it got, and then confirms them. If the hook is killed
+ * before it has shown its messages, the next hook gets the same messages.
  */
 #include "core/message/inbox.h"
 #include "core/turn/chain.h"
@@ -40,7 +40,8 @@ int message_news(struct call *call, const struct message_news_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-/* Urgent messages make a client go on by themselves; all are asked for where a person prompts. */
+/* Sets the agent's chain. Urgent messages make a client go on by itself, so the chain grows. If
+ * all messages are asked for, a person has prompted the client, so the chain begins anew. */
 static int message_show_follow(struct call *call, const struct agent_row *a,
 			       const struct showing *s)
 {
@@ -75,7 +76,7 @@ int message_show(struct call *call, const struct message_show_in *in,
 	return 0;
 }
 
-/* Notes that a hand-out was shown: how many messages, or negative. */
+/* Notes that a hand-out was shown. Returns the number of messages, or negative. */
 static int message_show_note_shown(struct call *call, const struct agent_row *a,
 				   const char *request)
 {

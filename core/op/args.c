@@ -9,7 +9,8 @@
 
 /* --- commands --------------------------------------------------------------------- */
 
-/* The second word of a command is often meant as an option of the first: `inbox --peek`. */
+/* Whether a typed word is word `n` of a command. People often type the second word of a command
+ * as an option of the first: `inbox --peek`. */
 static bool args_is_word(const char *word, int n, const char *typed)
 {
 	return !strcmp(word, typed) ||
@@ -51,7 +52,7 @@ const struct op *op_command(int argc, char **argv, int *taken)
 
 static json_t *int_word(const char *word)
 {
-	/* Screens show the numbers of messages and events so. */
+	/* Screens show the numbers of messages and events with a `#`. */
 	const char *digits = word + (*word == '#' && isdigit((unsigned char)word[1]));
 	char *end;
 	long long n;
@@ -120,7 +121,7 @@ json_t *field_word(const struct field *fd, const char *word)
 	}
 	if (!v)
 		v = json_string(word);
-	return v ? v : json_null(); /* no UTF-8: decode finds it missing */
+	return v ? v : json_null(); /* not UTF-8: decode then finds the value missing */
 }
 
 bool type_splits(const struct type *t)
@@ -198,7 +199,7 @@ static int add_pair(json_t *args, const struct field *fd, const char *word,
 	return 0;
 }
 
-/* The rest of the words, for a text, are one text. */
+/* Adds a word to a text: all remaining words become one text. */
 static int args_add_words(json_t *args, const struct field *fd, const char *word)
 {
 	const char *old = json_string_value(json_object_get(args, fd->name));
@@ -207,7 +208,8 @@ static int args_add_words(json_t *args, const struct field *fd, const char *word
 	return json_object_set_new(args, fd->name, both);
 }
 
-/* The same value again says nothing else, as where the team is said before the verb too. */
+/* Sets an argument. A repeat with the same value is allowed, since a team may also be given
+ * before the verb. */
 static int args_add_word(json_t *args, const struct field *fd, const char *word,
 			 struct fault *f)
 {
@@ -232,12 +234,12 @@ struct words {
 	const struct op *op;
 	json_t *args;
 	struct fault *fault;
-	size_t bare; /* fields of cli_fields that are filled */
-	bool options_over; /* behind `--` */
+	size_t bare; /* number of cli_fields that have a value */
+	bool options_over; /* `--` was read */
 };
 
-/* Writes the name that an option's word stands for, as far as there is room: `lease-seconds` is
- * lease_seconds. */
+/* Writes the field's name for an option's word, cut to the size of `name`. The option
+ * `lease-seconds` means lease_seconds. */
 static void args_option_name(char name[64], const char *word, size_t n, char from,
 			     char to)
 {
@@ -246,7 +248,7 @@ static void args_option_name(char name[64], const char *word, size_t n, char fro
 		*name = *name == from ? to : *name;
 }
 
-/* An alias is as good as the name. */
+/* Finds the field of an option, by its name or an alias. */
 static const struct field *args_option_field(const struct op *op, const char *word,
 					     size_t n)
 {
@@ -279,8 +281,8 @@ static bool args_is_utf8(const char *word)
 	return s != NULL;
 }
 
-/* Takes `--name value`, `--name=value`, `--flag` or `--no-flag` from words;
- * returns how many it took. */
+/* Takes `--name value`, `--name=value`, `--flag` or `--no-flag` from words. Returns the number
+ * of words taken. */
 static int take_option(struct words *w, int argc, char **argv)
 {
 	const char *word = argv[0] + 2, *value = strchr(word, '=');
@@ -321,7 +323,7 @@ static int take_bare(struct words *w, const char *word)
 		return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'",
 				 word);
 	fd = field_find(w->op->in, names[w->bare]);
-	/* `done "all is well"`: a word that cannot be the task is the text behind. */
+	/* `done "all is well"`: a word that cannot be the task is the text after it. */
 	if (fd->flags & FIELD_OPTIONAL && names[w->bare + 1] &&
 	    fd->type->kind == KIND_TEXT && !type_matches(fd->type, word))
 		fd = field_find(w->op->in, names[++w->bare]);
@@ -335,8 +337,8 @@ static int take_bare(struct words *w, const char *word)
 	return args_add_word(w->args, fd, word, w->fault);
 }
 
-/* Whether a word is an option: `-` alone and words behind `--` are not, nor is `-1`,
- * since no option begins with a digit. */
+/* Whether a word is an option. `-` alone and words after `--` are not options. `-1` is not an
+ * option, since no option begins with a digit. */
 static bool args_is_option(const struct words *w, const char *word)
 {
 	return !w->options_over && word[0] == '-' && word[1] &&

@@ -13,11 +13,11 @@
 
 /* --- saying what is wrong ------------------------------------------------------------ */
 
-/* The place in the arguments that is decoded: a chain of steps on the stack, written out
- * as a JSON pointer only when something is wrong there. */
+/* A place in the arguments: a chain of steps on the stack. The chain is written as a JSON
+ * pointer only if there is a fault at this place. */
 struct step {
 	const struct step *up;
-	const char *name; /* NULL: item `at` of a list */
+	const char *name; /* NULL: the step is item `at` of a list */
 	size_t at;
 };
 
@@ -53,7 +53,7 @@ static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 
 static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 {
-	/* The array has room for any number behind the text that put_step() leaves. */
+	/* The array has room for any number after the text that put_step() writes. */
 	char where[128] = "", text[256];
 	va_list ap;
 
@@ -67,10 +67,10 @@ static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 
 /* --- texts ------------------------------------------------------------------------------ */
 
-/* The one mutable static of core/.  To compile a pattern costs forty times as much as to
- * use it, and the result never changes in a process.  So each pattern is compiled at its
- * first use and kept under its type's index.  A thread that loses the race to store a
- * pattern frees its own; regexec() locks by itself. */
+/* The compiled patterns: the only mutable static data of core/. To compile a pattern costs
+ * forty times as much as to use it, and the result never changes in a process. So each pattern
+ * is compiled at its first use and kept under its type's index. If two threads compile the same
+ * pattern, the later thread frees its own copy. regexec() locks by itself. */
 static _Atomic(regex_t *) patterns[TYPE_MAX];
 
 static const regex_t *compiled(const struct type *t)
@@ -81,7 +81,7 @@ static const regex_t *compiled(const struct type *t)
 	if (re)
 		return re;
 	re = xmalloc(sizeof(*re));
-	/* opgen has compiled each pattern once, so only memory can lack. */
+	/* opgen has compiled each pattern once, so only a lack of memory can make this fail. */
 	if (regcomp(re, t->pattern, REG_EXTENDED | REG_NOSUB) != 0)
 		out_of_memory();
 	if (atomic_compare_exchange_strong(&patterns[t->index], &none, re))
@@ -118,7 +118,7 @@ static int decode_text(struct decoder *d, const struct type *t, json_t *v,
 	const char *s = json_string_value(v);
 	size_t n = json_string_length(v);
 
-	/* An id of digits is often written as the number: 2 for "002". */
+	/* An id that consists of digits is often written as a number: 2 for "002". */
 	if (json_is_integer(v) && t->pattern && d->mode != DECODE_EXACT) {
 		s = arena_printf(d->arena, "%" JSON_INTEGER_FORMAT,
 				 json_integer_value(v));
@@ -181,7 +181,7 @@ static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64
 	return decode_check_range(d, t, *at, step);
 }
 
-/* Writes the names of all choices to `list`, as far as there is room. */
+/* Writes the names of all choices to `list`, as many as fit. */
 static void list_choices(const struct type *t, char *list, size_t room)
 {
 	size_t n = 0;
@@ -228,8 +228,8 @@ static bool holds_nul(const char *s)
 	return false;
 }
 
-/* Reads an object as JSON text: sorted keys make equal objects equal texts, as op_hash()
- * promises. */
+/* Reads an object as JSON text with sorted keys. So equal objects give equal texts, which
+ * op_hash() needs. */
 static int decode_json(struct decoder *d, const struct type *t, json_t *v,
 		       const char **at, const struct step *step)
 {
@@ -301,7 +301,7 @@ static int decode_value(struct decoder *d, const struct type *t, json_t *v, void
 		return decode_json(d, t, v, at, step);
 	case KIND_RECORD:
 		return decode_record(d, t->record, v, at, step);
-	case KIND_MAP: /* decode_field() takes it, since it has a count */
+	case KIND_MAP: /* decode_field() decodes maps, since a map has a count */
 		assert(0);
 	}
 	return 0;
@@ -309,7 +309,8 @@ static int decode_value(struct decoder *d, const struct type *t, json_t *v, void
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-/* The words of "a,b", with blanks around them, as a list; NULL if `v` is none of these. */
+/* Splits "a,b" into a list of words, without the blanks around them. Returns NULL if `v` is no
+ * such text. */
 static json_t *split_words(const struct type *t, json_t *v)
 {
 	const char *s = json_string_value(v);
@@ -336,7 +337,7 @@ static json_t *split_words(const struct type *t, json_t *v)
 static int decode_items(struct decoder *d, json_t *v, char *base, const struct field *fd,
 			const struct step *step);
 
-/* Copies the texts of a list whose JSON will not live as long as the struct. */
+/* Copies the texts of a list, because the JSON value is freed before the struct. */
 static void decode_keep_texts(struct decoder *d, char *base, const struct field *fd)
 {
 	const struct type *t = fd->type;
@@ -355,8 +356,8 @@ static void decode_keep_texts(struct decoder *d, char *base, const struct field 
 	}
 }
 
-/* A value alone stands for a list of one: `"to":"coder"`; short words may stand in one
- * text: `"tags":"a,b"`. */
+/* Decodes a list. A single value stands for a list with one value: `"to":"coder"`. Short words
+ * may share one text: `"tags":"a,b"`. */
 static int decode_list(struct decoder *d, json_t *v, char *base, const struct field *fd,
 		       const struct step *step)
 {
@@ -415,7 +416,8 @@ static int decode_field(struct decoder *d, const struct field *fd, json_t *v, ch
 	return decode_value(d, fd->type, v, base + fd->at, step);
 }
 
-/* A list or map by default is empty, not absent: it has a place. */
+/* Sets a field to its default. The default of a list or map is empty, not absent: its pointer
+ * is not NULL. */
 static void set_default(struct decoder *d, const struct field *fd, char *base)
 {
 	char *at = base + fd->at;
@@ -467,19 +469,21 @@ static int unknown_field(struct decoder *d, const struct record *r, const char *
 	return field_unknown(r, key, where, d->fault);
 }
 
-/* A text alone stands for a record of which it is the only field that must be there. */
+/* Decodes a text that stands for a record. The text is the value of the record's only required
+ * field. */
 static int decode_short(struct decoder *d, const struct record *r, json_t *text,
 			char *dst, const struct step *up)
 {
 	json_t *whole = json_pack("{s:O}", record_short(r)->name, text);
 	int rc = decode_record(d, r, whole, dst, up);
 
-	json_decref(whole); /* the text itself stays where it came from */
+	json_decref(whole); /* frees the object; the text itself has another owner */
 	return rc;
 }
 
-/* Walks the object once, not the fields: a bit notes each field seen, so that a field
- * given twice, by its name and an alias, is found out. */
+/* Decodes a record by one walk over the JSON object, not over the fields. A bit for each field
+ * shows whether it was seen. So a field that is given twice, by its name and by an alias, is
+ * found. */
 static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 			 char *dst, const struct step *up)
 {

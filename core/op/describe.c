@@ -4,11 +4,15 @@
 
 /* --- JSON Schema ---------------------------------------------------------------- */
 
-/* BRIEF is for lists of tools, which each model reads whole: it leaves out
- * what does not help to choose (limits, patterns, additionalProperties, what a
- * name says by itself).
- * Decoding checks them all the same, and op_schema() tells them.  With REFERS a record in a
- * record is named, as in a document that has each once. */
+/* How much a schema describes.
+ *
+ * BRIEF is for lists of tools, which every model reads as a whole. It leaves out everything
+ * that does not help to choose a tool: limits, patterns, additionalProperties, and descriptions
+ * that only repeat the name. Decoding checks these limits and patterns all the same, and
+ * op_schema() shows them.
+ *
+ * With REFERS, a record inside a record is given by its name, for a document that describes
+ * each record once. */
 enum detail { WHOLE, BRIEF, REFERS };
 
 static json_t *record_schema(const struct record *r, enum detail detail);
@@ -54,8 +58,8 @@ static bool is_listed(const struct field *fd)
 	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
 }
 
-/* A record among the arguments of a tool, in few words: the names of its fields.  A text
- * may stand for one of which only a text must be there. */
+/* Describes a record among the arguments of a tool by the names of its fields. If only a text
+ * field is required, a text may stand for the record. */
 static json_t *record_words(const struct record *r)
 {
 	struct text words = { 0 };
@@ -128,7 +132,7 @@ static json_t *default_value(const struct field *fd)
 	return NULL;
 }
 
-/* Defaults that a reader expects anyway are not described: empty, false and 0. */
+/* Whether a default needs no description: readers expect empty, false and 0. */
 static bool is_plain_default(const json_t *value)
 {
 	return json_is_false(value) ||
@@ -204,14 +208,15 @@ static size_t doc_length(const json_t *property)
 	return json_string_length(json_object_get(property, "description"));
 }
 
-/* A field of several actions is described once, by the longest of their texts.  Its
- * default may differ between the actions; then the schema names none. */
+/* Adds a field to the properties of a tool. A field of several actions is described once, by
+ * the longest of its descriptions. If the actions have different defaults, the schema names no
+ * default. */
 static void add_property(json_t *props, const struct field *fd, bool cursor)
 {
 	json_t *old = json_object_get(props, fd->name);
 	json_t *s = field_schema(fd, BRIEF);
 
-	if (cursor) /* its value is in the hint of the page before */
+	if (cursor) /* the hint of the page before gives its value */
 		json_object_del(s, "description");
 	if (!old)
 		json_object_set(props, fd->name, s);
@@ -223,14 +228,14 @@ static void add_property(json_t *props, const struct field *fd, bool cursor)
 	json_decref(s);
 }
 
-/* Arguments that begin the next page are taken by every action that has pages; the hint of
- * an answer says their value. */
+/* Whether an argument begins the next page. Every action with pages takes such an argument, and
+ * the hint of an answer gives its value. */
 static bool is_cursor(const struct op *op, const struct field *fd)
 {
 	return fd == page_argument(op);
 }
 
-/* Whether an argument says nothing of what the action is about. */
+/* Whether an argument says nothing about the purpose of an action. */
 static bool describe_is_common(const struct op *op, const struct field *fd)
 {
 	static const char *const names[] = { "team", "epoch", "limit", "agent", "from" };
@@ -318,7 +323,7 @@ static json_t *shape_of(const struct type *t, json_t *defs)
 		return type_shape(t);
 	if (!json_object_get(defs, t->record->name)) {
 		json_object_set_new(defs, t->record->name,
-				    json_null()); /* it may hold itself */
+				    json_null()); /* a record may contain itself */
 		def = json_object();
 		record_shape(t->record, def, defs);
 		json_object_set_new(defs, t->record->name,
@@ -337,7 +342,8 @@ void record_shape(const struct record *r, json_t *props, json_t *defs)
 		if (fd->flags & FIELD_LIST)
 			s = json_pack("{s:s, s:o}", "type", "array", "items", s);
 		old = json_object_get(props, fd->name);
-		/* Actions give different things this name: any value may stand here. */
+		/* Several actions use this name for different values, so the schema allows any
+		 * value. */
 		if (old && !json_equal(old, s)) {
 			json_decref(s);
 			s = json_object();

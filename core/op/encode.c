@@ -20,7 +20,8 @@ static size_t count_at(const char *base, const struct field *fd)
 	return *(const size_t *)(base + fd->at2);
 }
 
-/* A question about each field of each answer. */
+/* Whether a field has no value. Every field of every answer is tested, so the function is
+ * inline. */
 static inline bool is_absent(const struct field *fd, const char *base)
 {
 	if (!(fd->flags & FIELD_OPTIONAL))
@@ -33,7 +34,7 @@ static inline bool is_absent(const struct field *fd, const char *base)
 
 /* --- encoding ------------------------------------------------------------------------ */
 
-/* The text that a struct is written to, and the form. */
+/* The text to which a struct is written, and the form of the text. */
 struct writing {
 	struct text *out;
 	bool brief; /* see op_encode_brief() */
@@ -91,7 +92,7 @@ static void encode_map(const struct pair *pairs, size_t n, struct text *out)
 	text_add(out, "}", 1);
 }
 
-/* Writes a value; of a record only `fields`. */
+/* Writes a value. Of a record, only the fields in the bit set `fields` are written. */
 static void encode_value(const struct writing *w, const struct type *t, const void *at,
 			 uint64_t fields)
 {
@@ -158,7 +159,8 @@ static void encode_field(const struct writing *w, const struct field *fd,
 	text_add(out, "]", 1);
 }
 
-/* Whether a value says nothing: it is empty, or as its declaration says by default. */
+/* Whether a value is empty or equal to its field's default, so that a brief answer leaves it
+ * out. */
 static bool encode_is_plain(const struct field *fd, const char *base)
 {
 	const char *s;
@@ -186,7 +188,8 @@ static bool encode_is_plain(const struct field *fd, const char *base)
 	return false;
 }
 
-/* `inner` are the bits for the records within, field by field; NULL: all of them. */
+/* Writes a record. `inner` has a bit set for each field, for the record in that field. NULL:
+ * the records have all their fields. */
 static void encode_record(const struct writing *w, const struct record *r,
 			  const void *src, uint64_t fields, const uint64_t *inner)
 {
@@ -244,12 +247,12 @@ size_t op_size_brief(const struct op *op, const struct record *r, const void *sr
 
 /* --- at most ----------------------------------------------------------------------------- */
 
-/* Upper bounds, in bytes of JSON; a name is that of a field with its signs, or an enum's
- * word. */
+/* Upper bounds in bytes of JSON. A name is a field's name with its signs, or the word of an
+ * enum value. */
 enum {
 	NAME_MOST = 64,
 	NUMBER_MOST = 32, /* a number, a time or a bool */
-	ESCAPED_MOST = 6, /* a byte of a text, escaped */
+	ESCAPED_MOST = 6, /* an escaped byte of a text */
 };
 
 static size_t text_most(const char *s)

@@ -20,23 +20,23 @@ const struct face *face_tool(const char *tool, const char *action)
 
 /* --- arguments ------------------------------------------------------------------------ */
 
-/* The operation's name of an argument. */
+/* The operation's name for an argument of the face. */
 static const char *own_name(const struct face *face, const struct field *fd)
 {
 	return face->own ? face->own[fd - face->in->fields] : fd->name;
 }
 
-/* Whether it is the name of a call, which every door may add. */
+/* Whether an argument is the operation's request key, which every door may add. */
 static bool face_is_key(const struct op *op, const char *name)
 {
 	return strcmp(name, op_key(op)) == 0 && field_find(op->in, name);
 }
 
-/* A name that nothing has, for a dash begins none. */
+/* A name that names nothing, because no name begins with a dash. */
 #define NOBODY "-"
 
-/* Whether a value cannot be a name where an argument wants a name.  The operation then
- * gets NOBODY, and answers with the names that exist. */
+/* Whether an argument wants a name, but the value cannot be a name. The operation then gets
+ * NOBODY, and answers with the names that exist. */
 static bool is_no_name(const struct field *fd, const json_t *value)
 {
 	const char *s = json_string_value(value);
@@ -45,7 +45,8 @@ static bool is_no_name(const struct field *fd, const json_t *value)
 	       !type_matches(fd->type, s) && type_matches(fd->type, NOBODY);
 }
 
-/* An argument may take less than the operation's: one name, and no list of them. */
+/* Checks a value against the argument of the face, which may allow less than the operation's
+ * argument. For example, it may allow one name, but no list of names. */
 static int check_value(const struct field *fd, const char *where, const json_t *value,
 		       struct fault *f)
 {
@@ -63,7 +64,7 @@ static int check_value(const struct field *fd, const char *where, const json_t *
 	return fault_hint(f, "%s", fd->type->doc);
 }
 
-/* The value, new, that stands for one that systems of this form have taken. */
+/* Makes the value that replaces a value which earlier systems have accepted. */
 static json_t *usual(const struct field *fd, json_t *value)
 {
 	const struct type *type = fd->type;
@@ -178,16 +179,17 @@ void face_move(const struct face *face, struct fault *f)
 
 /* --- templates ------------------------------------------------------------------------ */
 
-/* The values that stand in a template for its parts; all borrowed. */
+/* The values that replace the paths in a template. All are borrowed. */
 struct parts {
-	const json_t *said, *args; /* the answer or fault, and the face's arguments */
-	const char *list; /* the list that is gone through, ... */
+	const json_t *said, *args; /* the answer or fault; the face's arguments */
+	const char *list; /* the list that is filled now, ... */
 	size_t n_list;
-	json_t *item; /* ... and the item that stands for the list now; NULL: no item */
+	json_t *item; /* ... and its current item, for paths that begin with the list;
+			 NULL: no item */
 };
 
-/* Bytes of the path in "{path}" at `s`, which is at the brace; 0 if that is none.  Braces of
- * a text that a template just shows have another thing in them. */
+/* The length of the path in "{path}". `s` points at the brace. Returns 0 if no path is between
+ * the braces: a template may also show text with braces. */
 static size_t face_path_of(const char *s, bool *optional)
 {
 	size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyz"
@@ -198,7 +200,7 @@ static size_t face_path_of(const char *s, bool *optional)
 	return n && s[1 + n + *optional] == '}' ? n : 0;
 }
 
-/* A member by its name, or one of a list by its place. */
+/* A member of an object by its name, or an item of a list by its index. */
 static json_t *face_step_of(const json_t *v, const char *step, size_t n)
 {
 	size_t place = 0;
@@ -212,7 +214,7 @@ static json_t *face_step_of(const json_t *v, const char *step, size_t n)
 	return json_array_get(v, place);
 }
 
-/* The part that a path of `n` bytes names, borrowed; NULL where there is none. */
+/* The part that a path of `n` bytes names, borrowed; NULL if no such part exists. */
 static json_t *face_part_of(const struct parts *x, const char *path, size_t n)
 {
 	const char *end = path + n;
@@ -232,7 +234,7 @@ static json_t *face_part_of(const struct parts *x, const char *path, size_t n)
 	return v;
 }
 
-/* Appends a part within a longer text. */
+/* Appends a part to a longer text. */
 static void face_add_part(struct text *out, const json_t *v)
 {
 	char *json;
@@ -253,7 +255,7 @@ static bool says_nothing(const json_t *v)
 	       (json_is_array(v) && !json_array_size(v));
 }
 
-/* A text of a template; NULL where its member is left out. */
+/* Fills a text of a template. Returns NULL if the member with this text is left out. */
 static json_t *fill_text(const struct parts *x, const char *s)
 {
 	struct text out = { 0 };
@@ -297,7 +299,7 @@ static json_t *fill_object(const struct parts *x, const json_t *template)
 	return out;
 }
 
-/* The first part that a template names, such as agents.name; NULL: none. */
+/* The first path in a template, such as agents.name; NULL: the template has no path. */
 static const char *first_part(const json_t *template)
 {
 	const char *name, *at = NULL, *s = json_string_value(template);
@@ -350,7 +352,7 @@ static json_t *face_fill(const struct parts *x, const json_t *template)
 	return NULL;
 }
 
-/* Fills a template: JSON text, malloc'd; `code` (or NULL) is added. */
+/* Fills a template. Returns JSON text, malloc'd. `code` is added unless it is NULL. */
 static char *write_filled(const char *template, const struct parts *x, const char *code)
 {
 	json_t *form = json_loads(template, 0, NULL), *filled = face_fill(x, form);
@@ -390,7 +392,7 @@ static const char *fault_body(const struct face *face, const struct fault *f)
 	return t->body;
 }
 
-/* The cause of a fault, behind the name of the argument where one was at fault. */
+/* The cause of a fault. If an argument was at fault, its name comes first. */
 static json_t *error_of(const struct fault *f)
 {
 	bool told = f->code != FAULT_INVALID || !f->where[0];
@@ -413,7 +415,8 @@ char *face_refusal(const struct face *face, const json_t *args, const struct fau
 	said = json_loads(t.data, 0, NULL);
 	json_object_set_new(said, "error", error_of(f));
 	if (strcmp(f->hint, fault_info(f->code)->hint) == 0)
-		json_object_del(said, "hint"); /* it speaks of other members */
+		/* the usual hint names other members */
+		json_object_del(said, "hint");
 	text = write_filled(body, &(struct parts){ .said = said, .args = args },
 			    fault_info(f->code)->name);
 	json_decref(said);
@@ -423,7 +426,7 @@ char *face_refusal(const struct face *face, const json_t *args, const struct fau
 
 /* --- descriptions ----------------------------------------------------------------------- */
 
-/* The field that a path ends at; NULL where it names none. */
+/* The field at the end of a path; NULL if the path names no field. */
 static const struct field *field_at(const struct face *face, const char *path)
 {
 	char name[64];
@@ -441,7 +444,8 @@ static const struct field *field_at(const struct face *face, const char *path)
 	return fd;
 }
 
-/* A part of an answer that may lack is null, unless its member is left out. */
+/* The shape of a text in a template. A part that may be missing is null, unless its member is
+ * left out. */
 static json_t *text_shape(const struct face *face, const char *s, bool one)
 {
 	bool optional;
@@ -469,7 +473,7 @@ static bool is_optional(const json_t *template)
 	return s && *s == '{' && strchr(s, '?');
 }
 
-/* `one`: it stands for one of a list. */
+/* The shape of a template. `one` means that the template stands for one item of a list. */
 static json_t *shape(const struct face *face, const json_t *template, bool one)
 {
 	json_t *props, *must, *value;

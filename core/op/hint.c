@@ -1,5 +1,5 @@
 /*
- * hint - the hints of faults in the words of the door that says them.
+ * hint - writes the hints of faults in the words of a door.
  */
 #include "core/op/op.h"
 
@@ -32,7 +32,8 @@ static void write_op(const struct op *op, enum hint_style style, struct text *ou
 		hint_add(out, op->name);
 }
 
-/* Writes what stands between braces; false where it is no word of ours. */
+/* Writes the text for a word between braces. Returns false if the word is neither an operation
+ * nor a choice. */
 static bool write_word(const char *word, enum hint_style style, struct text *out)
 {
 	const char *bar = strchr(word, '|');
@@ -59,7 +60,7 @@ void hint_write(const char *hint, enum hint_style style, struct text *out)
 			text_add(out, open, (size_t)(close + 1 - open));
 		hint = close + 1;
 	}
-	hint_add(out, hint); /* an empty one, too: its data is there then */
+	hint_add(out, hint); /* even if empty: `out` has a buffer after this call */
 }
 
 static void write_available(const char *names, struct text *out)

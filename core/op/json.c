@@ -6,8 +6,8 @@
 
 enum { CONTAINER_COST = 256, VALUE_COST = 96 }; /* bytes, at least */
 
-/* Memory that the values of a text take once they are parsed, at least.  `[],` takes some
- * 130 bytes.  Strings are not counted: a string takes no more than its text. */
+/* The least memory that the values of a text take once they are parsed. `[],` takes some 130
+ * bytes. Strings are not counted: a string takes no more memory than its text. */
 static size_t json_cost(const char *text, size_t len)
 {
 	size_t cost = 0;

@@ -41,7 +41,7 @@ static bool has_alias(const struct field *fd, const char *name)
 
 const struct field *field_find(const struct record *r, const char *name)
 {
-	/* Each member of each call is looked for here: most names differ in the first sign. */
+	/* Each member of each call is looked up here. Most names differ in the first character. */
 	for (size_t i = 0; i < r->n_fields; i++)
 		if (*r->fields[i].name == *name && strcmp(r->fields[i].name, name) == 0)
 			return &r->fields[i];
@@ -201,7 +201,7 @@ static bool op_copy_is_counted(const struct field *fd)
 	return fd->flags & FIELD_LIST || fd->type->kind == KIND_MAP;
 }
 
-/* A text says by itself whether it is there. */
+/* Whether a field is a pointer. A pointer shows by NULL that the field is absent. */
 static bool is_pointer(const struct field *fd)
 {
 	return op_copy_is_counted(fd) || fd->type->kind == KIND_TEXT ||
@@ -251,9 +251,9 @@ void record_copy(const struct record *from, const void *src, const struct record
 	}
 }
 
-/* Arguments that begin a page, and where in the answer before it they stand: a
- * field of its own, or one of the last item of its list.  A page of a directory goes on behind
- * the name of its last entry. */
+/* Arguments that begin a page, and the place of their value in the answer before. The value is
+ * a field of that answer, or a field of the last item of its list. A page of a directory begins
+ * after the name of the last entry. */
 static const struct cursor {
 	const char *argument, *own, *last[4];
 } cursors[] = {
@@ -293,7 +293,8 @@ static const json_t *last_item(const struct op *op, const json_t *answer)
 	return NULL;
 }
 
-/* A numeric argument needs a number, all others a text. */
+/* Whether a value may begin a page: a numeric argument needs a number, any other argument a
+ * text. */
 static bool suits(const struct field *fd, const json_t *value)
 {
 	return fd->type->kind == KIND_INT ? json_is_integer(value)

@@ -1,4 +1,4 @@
-/* openapi - the routes of all operations as one document (OpenAPI 3.1.0). */
+/* openapi - describes the routes of all operations in one document (OpenAPI 3.1.0). */
 #include <string.h>
 
 #include "core/base/version.h"
@@ -6,7 +6,7 @@
 
 /* --- schemas ------------------------------------------------------------------------- */
 
-/* Adds the records in a record to `schemas`, and those in them. */
+/* Adds the records in a record to `schemas`, and the records inside those records. */
 static void add_records(const struct record *r, json_t *schemas)
 {
 	for (size_t i = 0; i < r->n_fields; i++) {
@@ -71,13 +71,14 @@ static bool is_step(const struct route *r, const char *name)
 	return false;
 }
 
-/* Whether its arguments come in a body: with POST, PUT and PATCH. */
+/* Whether the arguments of the route are in a body: with POST, PUT and PATCH. */
 static bool openapi_has_body(const struct route *r)
 {
 	return *r->method == 'P';
 }
 
-/* The arguments in the path, and without a body all others, as parameters. */
+/* The arguments that are parameters: those in the path, and all others if the route has no
+ * body. */
 static json_t *parameters_of(const struct route *r)
 {
 	json_t *all = json_array();
@@ -120,7 +121,7 @@ static json_t *body_of(const struct route *r)
 			 "application/json", "schema", s);
 }
 
-/* An answer has more than its record where a call was repeated. */
+/* The schema of an answer. The answer to a repeated call has a field besides its record. */
 static json_t *answer_of(const struct op *op)
 {
 	json_t *s = op_schema_naming(op->out);
@@ -184,7 +185,8 @@ static void add_op(json_t *paths, json_t *schemas, const struct op *op)
 	add_records(op->out, schemas);
 }
 
-/* A fault has its own form, too, which `responses` does not tell: it always has `code`. */
+/* Adds the route of a face. A face's faults have forms of their own, which `responses` does not
+ * describe. Each of these forms has `code`. */
 static void add_face(json_t *paths, const struct face *face)
 {
 	const size_t summary = strcspn(face->doc, "\n");

@@ -13,7 +13,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Undoes %41 and the like in place; bytes that are no escape stay as they are. */
+/* Replaces escapes such as %41 in place. Bytes that are no escape stay unchanged. */
 static size_t route_unescape(char *s, size_t n)
 {
 	size_t out = 0;
@@ -32,8 +32,8 @@ static size_t route_unescape(char *s, size_t n)
 	return out;
 }
 
-/* A step that is no text (%00, bad UTF-8) becomes null, which decode refuses
- * as missing. */
+/* The value of a step. A step that is no text (%00, bad UTF-8) becomes null, which decode
+ * refuses as missing. */
 static json_t *step_value(const struct field *fd, const char *step, size_t n)
 {
 	char word[1024];
@@ -48,7 +48,7 @@ static json_t *step_value(const struct field *fd, const char *step, size_t n)
 	return field_word(fd, word);
 }
 
-/* Sets the argument that a field of a template, `{task}`, names. */
+/* Sets the argument that a field of a template names, such as `{task}`. */
 static void route_take_field(const struct record *in, const char *template, size_t n,
 			     const char *step, size_t len, json_t *args)
 {
@@ -58,8 +58,8 @@ static void route_take_field(const struct record *in, const char *template, size
 	json_object_set_new(args, name, step_value(field_find(in, name), step, len));
 }
 
-/* Whether `path` fits `/tasks/{task}/claim`; every field takes one step that is not empty.
- * `n_fields` says the number of fields; `args`, if not NULL, gets their values. */
+/* Whether `path` fits a template such as `/tasks/{task}/claim`. Every field takes one step that
+ * is not empty. `n_fields` gets the number of fields; `args`, if not NULL, gets their values. */
 static bool path_fits(const char *template, const char *path, int *n_fields,
 		      const struct record *in, json_t *args)
 {
@@ -93,8 +93,8 @@ struct fit {
 	int n_fields;
 };
 
-/* Looks at a route: of those that fit, the one with the fewest fields is taken, so that a
- * task called `ready` does not hide /tasks/ready. */
+/* Compares a route with the best one so far. The route with the fewest fields is taken, so that
+ * a task with the name `ready` does not hide /tasks/ready. */
 static void try(struct fit *best, const char *method, const char *path,
 		const char *own_method, struct fit route)
 {

@@ -18,9 +18,9 @@ static void text_grow(struct text *t, size_t more)
 	t->room = room;
 }
 
-/* Makes room for `more` bytes and a NUL.  Inline: each part of each answer calls this
- * function, and as a rule the room is there.  Without memory the process ends, as with
- * an arena. */
+/* Makes room for `more` bytes and a NUL. The function is inline because each part of each
+ * answer calls it, and usually there is room already. If memory runs out the process ends, as
+ * with an arena. */
 static inline char *text_room(struct text *t, size_t more)
 {
 	if (t->room - t->len <= more)
@@ -124,7 +124,8 @@ const char *text_past_blanks(const char *s)
 	return s;
 }
 
-/* Whether a word of small letters is at `s`, in letters of any size; `_` is taken for `-`. */
+/* Whether the word `word`, given in small letters, is at `s`. Capitals at `s` count as small
+ * letters, and `_` counts as `-`. */
 static bool text_is_word(const char *s, const char *word)
 {
 	for (; *word; s++, word++)
@@ -133,14 +134,14 @@ static bool text_is_word(const char *s, const char *word)
 	return true;
 }
 
-/* Whether `[` is before what looks like a heading of a message. */
+/* Whether the text after a `[` looks like the heading of a message. */
 static bool text_is_heading(const char *s)
 {
 	s = text_past_blanks(s);
 	return text_is_word(s, "from") && text_blank_len(s + 4);
 }
 
-/* Whether `<` is before the name of a tag in which a client puts what hooks tell. */
+/* Whether a `<` begins a tag in which a client puts the output of hooks. */
 static bool text_is_tag(const char *s)
 {
 	s = text_past_blanks(s);
@@ -241,8 +242,8 @@ size_t text_wide(const char *text)
 	return n;
 }
 
-/* Whether one of eight bytes is below ' ', above 0x7f, a quote or a backslash; also true
- * for a few plain bytes, which a closer look then finds. */
+/* Whether one of eight bytes is below ' ', above 0x7f, a quote or a backslash. It is also true
+ * for a few plain bytes; a closer look then finds that they are plain. */
 static bool has_special(const char *s)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
@@ -254,7 +255,7 @@ static bool has_special(const char *s)
 	return ((v | (v - ones * ' ') | (quote - ones) | (slash - ones)) & highs) != 0;
 }
 
-/* How many of the `len` bytes from `s` on stand in JSON as they are. */
+/* The number of the `len` bytes at `s` that JSON contains unchanged. */
 static size_t plain_size(const char *s, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)s;
@@ -310,7 +311,8 @@ void text_add_json(struct text *t, const char *s)
 	text_add(t, "\"", 1);
 }
 
-/* Bytes in JSON of the character at `s`, of which `*n` bytes are taken. */
+/* The number of bytes of JSON for the character at `s`. `*n` gets the number of bytes that the
+ * character takes at `s`. */
 static size_t text_cost(const char *s, size_t len, size_t *n)
 {
 	unsigned char c = (unsigned char)*s;
@@ -340,8 +342,8 @@ size_t text_json_fit(const char *s, size_t len, size_t *room)
 
 enum { DAY_MS = 86400000 };
 
-/* Days between 1970-01-01 and a day of the Gregorian calendar, counting years
- * from March so that the leap day comes last. */
+/* Days between 1970-01-01 and a day of the Gregorian calendar. Years are counted from March, so
+ * that the leap day is the last day of a year. */
 static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 {
 	int64_t era, year_of_era, day_of_year;
@@ -384,7 +386,7 @@ void time_format(int64_t ms, char out[25])
 	put_digits(out + 20, ms % 1000, 3);
 }
 
-/* `n` digits with a value from lo to hi. */
+/* Reads `n` digits with a value from lo to hi. */
 static bool text_take_digits(const char **s, int n, int lo, int hi, int *value)
 {
 	*value = 0;
@@ -447,7 +449,7 @@ bool time_take_offset(const char **s, struct time_parts *t)
 	return true;
 }
 
-/* A leap second, :60, is the first of the next minute. */
+/* A leap second, :60, is read as the first second of the next minute. */
 int64_t time_parse(const char *s)
 {
 	struct time_parts t;

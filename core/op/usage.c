@@ -34,7 +34,7 @@ static bool is_on(const struct field *fd)
 	return fd->type->kind == KIND_BOOL && (fd->flags & FIELD_DEFAULT) && fd->def_int;
 }
 
-/* Names and ids have patterns, which is how they are told from other texts. */
+/* Names and ids have a pattern. Other texts have no pattern. */
 void field_value(const struct field *fd, char out[32])
 {
 	static const char *const values[] = {
@@ -53,7 +53,7 @@ void field_value(const struct field *fd, char out[32])
 		*p = (char)toupper((unsigned char)*p);
 }
 
-/* Writes a field as the usage shows it: `TASK`, `--epoch N`, `--no-open`. */
+/* Writes a field in the form of the usage: `TASK`, `--epoch N`, `--no-open`. */
 static void name_field(const struct op *op, const struct field *fd, const char *no,
 		       char *out, size_t room)
 {
@@ -76,8 +76,8 @@ static void name_field(const struct op *op, const struct field *fd, const char *
 			 *value ? " " : "", value);
 }
 
-/* Appends a piece that must not be broken; a line that would be too long ends before
- * it. */
+/* Appends a piece that must not be broken. If the line would be too long, the piece begins a
+ * new line. */
 static void put_piece(struct text *out, const char *s, size_t n, size_t *column,
 		      size_t indent)
 {
@@ -157,7 +157,7 @@ static void usage_put_default(struct text *out, const struct field *fd, size_t *
 		put_piece(out, s, strlen(s), column, INDENT);
 }
 
-/* Appends how a record can be written as a word, and how a list is given. */
+/* Appends a text that explains how to write a record as a word, and how to give a list. */
 static void put_shape(struct text *out, const struct op *op, const struct field *fd,
 		      size_t *column)
 {
@@ -211,7 +211,7 @@ const char op_command_text[] =
 	"as --json, stand before it.  One word is a line for the shell; several are a\n"
 	"program and its arguments, which reach it as they are.  A -- may stand in front.\n";
 
-/* The operation's faults, each with its exit status. */
+/* Appends the operation's faults, each with its exit status. */
 static void usage_put_faults(const struct op *op, struct text *out)
 {
 	size_t line = out->len + 1;

@@ -1,6 +1,6 @@
 /*
- * clock_tick - changes that time makes by itself: leases end, lives end, gaps move them, and
- * budgets of time are used up.
+ * clock_tick - changes that only the clock causes: leases end, messages expire, times are moved
+ * after a gap, and budgets of time are used up.
  */
 #include "core/access/pair.h"
 #include "core/agent/agent.h"
@@ -10,7 +10,7 @@
 #include "core/team/budget.h"
 #include "core/turn/turn.h"
 
-/* The most rows that one turn changes, so that writers wait for milliseconds only. */
+/* The most rows that one turn changes, so that other writers wait only for milliseconds. */
 enum { SLICE = 200 };
 
 static int move_by_leap(struct call *call, int64_t ms, int64_t since)
@@ -46,7 +46,7 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 			     .host = store_host(call->store), .since = since);
 	if (rc < 0)
 		return rc;
-	if (other.n) /* another host ran meanwhile: nobody was kept from a renewal */
+	if (other.n) /* another host ran meanwhile, so all callers could renew */
 		return 0;
 	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	if (rc >= 0)
@@ -63,8 +63,7 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	return rc < 0 ? rc : move_by_leap(call, in->leap_ms, since);
 }
 
-/* Moves times of the future to now: the clock may have been put back while no host
- * ran. */
+/* Moves times in the future to now, because the clock may have been put back while no host ran. */
 static int move_from_future(struct call *call)
 {
 	int rc = sql_run(call, task_from_future, .now = call->now);

@@ -8,18 +8,19 @@
 #include "core/turn/chain.h"
 
 enum {
-	EACH_MOST = 5, /* rows of a kind that are told */
-	COUNT_MOST = 20, /* and that are counted */
-	RESULTS_MOST = 100, /* results that are counted */
-	TEAMS_MOST = 100, /* teams with mail, and of a count those in need */
-	NEWS_MS = 24 * 3600 * 1000, /* for so long a task that failed is news */
+	EACH_MOST = 5, /* the most rows of a kind in an answer */
+	COUNT_MOST = 20, /* the most rows of a kind that are counted */
+	RESULTS_MOST = 100, /* the most results that are counted */
+	TEAMS_MOST = 100, /* the most teams with mail; in a count, also of teams in
+			     need */
+	NEWS_MS = 24 * 3600 * 1000, /* the time for which a failed task is news */
 };
 
 struct gathering {
 	struct call *call;
 	struct needs *needs;
 	const struct team_seat_row *team;
-	size_t of_kind; /* rows of the kind that is read now */
+	size_t of_kind; /* rows of the kind that is gathered now */
 };
 
 static void needs_add(struct gathering *g, struct need need)
@@ -35,8 +36,8 @@ static void needs_add(struct gathering *g, struct need need)
 		arena_add(&g->call->arena, all->rows, all->n, need);
 }
 
-/* Adds a row of the kind that is gathered now.  The one behind the last that is told says
- * that there are more, and by `more` how to see them all. */
+/* Adds a row of the kind that is gathered now. After EACH_MOST rows of a kind, the next row
+ * only says that there are more. `more` is the command that shows all rows. */
 static void needs_add_one(struct gathering *g, enum concern what, const char *name,
 			  int64_t since, const char *text, const char *more)
 {
@@ -53,7 +54,7 @@ static void needs_add_one(struct gathering *g, enum concern what, const char *na
 								"and more: %s", more) });
 }
 
-/* How many rows of a kind are asked for. */
+/* The most rows of a kind to read. */
 static int64_t needs_most(const struct gathering *g)
 {
 	return g->needs->counts ? COUNT_MOST : EACH_MOST + 1;
@@ -66,7 +67,7 @@ static int64_t agent_of(const struct gathering *g)
 	return call->identity.agent ? call->caller.agent : g->team->agent;
 }
 
-/* The command, with the team where several are told of. */
+/* The command `cadre`, with the team's name if the answer is about several teams. */
 static const char *needs_command_of(const struct gathering *g)
 {
 	return g->needs->named
@@ -140,8 +141,8 @@ static int add_acks(struct gathering *g)
 	return rc;
 }
 
-/* Says of a task that is blocked or waited for first what to do: a screen may cut the reason
- * short. */
+/* The text for a task that is blocked, or that failed while others wait for it. The text begins
+ * with the command to type, because a screen may cut the reason short. */
 static const char *task_trouble(const struct gathering *g,
 				const struct tasks_troubled_row *r)
 {
@@ -223,7 +224,7 @@ static const char *parked_why(const struct gathering *g,
 			    needs_command_of(g), r->name);
 }
 
-/* Agents whose runners take no turns though mail waits. */
+/* Adds agents whose runners take no turns although mail waits. */
 static int needs_add_parked(struct gathering *g)
 {
 	struct call *call = g->call;
@@ -257,7 +258,7 @@ static int add_workspaces(struct gathering *g)
 	return rc;
 }
 
-/* How the operator reads the results of another one, or "". */
+/* The command by which the operator reads the results of another agent, or "". */
 static const char *reading_for(const struct gathering *g, const char *name)
 {
 	return g->call->identity.agent
@@ -266,7 +267,8 @@ static const char *reading_for(const struct gathering *g, const char *name)
 				      needs_command_of(g), name);
 }
 
-/* A team whose work is over stays completing until somebody has read what came of it. */
+/* Adds unread results. A team whose work is done stays in the state `completing` until its
+ * results have been read. */
 static int add_results(struct gathering *g)
 {
 	struct call *call = g->call;
@@ -291,7 +293,7 @@ static int add_results(struct gathering *g)
 	return rc;
 }
 
-/* A team that is stopped goes on when somebody says so. */
+/* Adds a stopped team. The team waits until somebody lets it go on. */
 static int add_stopped(struct gathering *g)
 {
 	struct call *call = g->call;
@@ -332,8 +334,8 @@ static int needs_add_budgets(struct gathering *g)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gathers what needs somebody in a team.  A count leaves out the first two and the last: stops, budgets and
- * unread results. */
+/* Gathers everything in a team that needs somebody. A count leaves out the first two functions
+ * and the last: stops, budgets and unread results. */
 static int needs_add_all(struct gathering *g)
 {
 	static int (*const add[])(struct gathering * g) = {
@@ -374,8 +376,8 @@ static int needs_gather(struct call *call, struct needs *needs, int64_t team)
 				 .call = call, .needs = needs, .team = &seat });
 }
 
-/* Gathers the needs of all teams while there is room: first of teams with waiting mail,
- * then of other teams in which something may need somebody. */
+/* Gathers the needs of all teams as long as the answer has room. Teams with waiting mail come
+ * first, then other teams in which something may need somebody. */
 static int needs_gather_all(struct call *call, struct needs *needs)
 {
 	struct teams_with_mail_row *mail = NULL;
@@ -402,13 +404,13 @@ static int needs_gather_all(struct call *call, struct needs *needs)
 	return rc;
 }
 
-/* Names a state that refuses writes before all else: that concerns everybody. */
+/* Adds a state that refuses writes, before all other needs, because it concerns everybody. */
 static void needs_add_state(struct call *call, struct needs *needs)
 {
 	struct gathering g = { .call = call, .needs = needs };
 	struct fault f = { 0 };
 
-	/* A fault of a read has no hint, and may be over by the next call. */
+	/* The fault of a read has no hint, and may be gone at the next call. */
 	if (store_look(call->store, &f) < 0 && *f.hint)
 		needs_add(&g, (struct need){ .what = CONCERN_STATE,
 					     .text = arena_printf(&call->arena, "%s; %s",

@@ -1,5 +1,5 @@
 /*
- * state_status - the status of it all, and cleaning.
+ * state_status - shows the status of the whole state, and cleans the state.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static bool add_work(struct call *call, struct state_status_out *out,
 	return true;
 }
 
-/* Tells of the tasks that are held in a team, in the order of its board. */
+/* Lists the tasks that are held in a team, in the order of the team's board. */
 static int tell_works(struct call *call, int64_t team, struct state_status_out *out)
 {
 	struct task_line_row r;
@@ -51,7 +51,7 @@ static int tell_works(struct call *call, int64_t team, struct state_status_out *
 	return query_over(&q, rc);
 }
 
-/* Tells of those in all teams, in the order of their holders. */
+/* Lists the tasks that are held in all teams, in the order of their holders. */
 static int tell_all_works(struct call *call, struct state_status_out *out)
 {
 	struct works_all_row r;
@@ -122,7 +122,8 @@ int state_status(struct call *call, const struct state_status_in *in,
 	return 0;
 }
 
-/* The team of an operator who says one, or has one by configuration; 0: all. */
+/* The caller's team. For an operator it is the team that the call or the configuration names;
+ * 0: all teams. */
 static int line_team(struct call *call, int64_t *team)
 {
 	int rc = 0;
@@ -134,7 +135,7 @@ static int line_team(struct call *call, int64_t *team)
 	return rc;
 }
 
-/* Fills an agent's line with its name, its task and what it could claim. */
+/* Fills an agent's line with its name, its task and the number of tasks that it could claim. */
 static int tell_own(struct call *call, struct state_line_out *out)
 {
 	struct tasks_for_row ready;
@@ -153,7 +154,7 @@ static int tell_own(struct call *call, struct state_line_out *out)
 	return 0;
 }
 
-/* The operator's team, or how many there are. */
+/* The name of the operator's team, or the number of teams. */
 static int tell_teams(struct call *call, int64_t team, struct state_line_out *out)
 {
 	struct team_names_row *all = NULL;
@@ -204,7 +205,8 @@ int state_renew(struct call *call, const struct state_renew_in *in,
 
 /* --- cleaning -------------------------------------------------------------------------------- */
 
-/* The most rows of each table that a call removes, so that writers wait for little. */
+/* The most rows of each table that a call removes, so that other writers wait only for a short
+ * time. */
 enum { SLICE = 500, DAY_MS = 86400000 };
 
 static int clean_messages(struct call *call, int64_t before, struct state_gc_out *out)
@@ -242,7 +244,8 @@ static int clean_turns(struct call *call, int64_t before, struct state_gc_out *o
 	return rc < 0 ? rc : 0;
 }
 
-/* Refuses to remove for good what the configuration keeps, unless it is confirmed. */
+/* Refuses a call that would remove rows which the configuration keeps, unless the caller
+ * confirms it. */
 static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
 		  int64_t before)
 {

@@ -1,10 +1,10 @@
 /*
- * wait - reads that wait until a task, a result, a team, an agent or a workspace stands
- * where its caller wants it.
+ * wait - reads that wait until a task, a result, a team, an agent or a workspace has the state
+ * that the caller wants.
  *
- * Each read looks at rows and is answered when the rows have the wanted state, or never
- * will.  Until then any event of the team wakes the read: every change of such a row
- * writes an event.  If only a host can change the rows and no host runs, the answer says
+ * Each read looks at rows. It is answered when the rows have the wanted state, or when they can
+ * never have it. Until then any event of the team wakes the read, because every change of such
+ * a row writes an event. If only a host can change the rows and no host runs, the answer says
  * so at once.
  */
 #include <string.h>
@@ -19,7 +19,7 @@
 
 #define BIT(state) (1u << (state))
 
-/* The states that are waited for, as bits; `otherwise` where none is said. */
+/* The states for which the caller waits, as bits; `otherwise` if the call gives no state. */
 static unsigned wait_wanted(const int64_t *until, size_t n, unsigned otherwise)
 {
 	unsigned bits = 0;
@@ -29,14 +29,14 @@ static unsigned wait_wanted(const int64_t *until, size_t n, unsigned otherwise)
 	return bits ? bits : otherwise;
 }
 
-/* Whether rows are left as they are because something is to be done `here`, by the host of
- * this state, and that does not run.  Whether a host elsewhere runs is not known. */
+/* Whether rows cannot change because no host of this state runs. `here` says that this host has
+ * work to do for the rows. It is not known whether a host on another machine runs. */
 static bool wait_is_hostless(const struct call *call, int64_t here)
 {
 	return here && !call_finds_host(call);
 }
 
-/* Lets the call wait for `seconds` at most, unless it is to be answered at once. */
+/* Lets the call wait for at most `seconds`, unless it has to be answered at once. */
 static int wait_go_on(struct call *call, int64_t seconds, bool at_once)
 {
 	if (at_once || seconds == 0)
@@ -46,9 +46,9 @@ static int wait_go_on(struct call *call, int64_t seconds, bool at_once)
 	return 0;
 }
 
-/* Puts the call back into the team in which the awaited thing is, even if the team has another name
- * by now: 0 or a fault.  The team is not looked up by its name: another team may have that name by
- * now. */
+/* Puts the call back into the team of the thing for which the call waits. The team is found by
+ * its row. Its name is not used, because meanwhile it may be renamed, and another team may have
+ * its old name. Returns 0 or a fault. */
 static int enter_again(struct call *call, int64_t team)
 {
 	struct caller_row place;
@@ -64,7 +64,8 @@ static int enter_again(struct call *call, int64_t team)
 	return fault_hint(&call->fault, "See the teams with: {team.list}.");
 }
 
-/* Finds the task, by its row once it is waited for: 0 or a fault. */
+/* Finds the task. After the first run of the call, it is found by its row. Returns 0 or a
+ * fault. */
 static int find_task(struct call *call, const struct task_wait_in *in, struct task_row *t)
 {
 	int rc;
@@ -80,7 +81,7 @@ static int find_task(struct call *call, const struct task_wait_in *in, struct ta
 	return 0;
 }
 
-/* Tells why the task cannot be completed: 1, or 0 where nothing hinders that, or
+/* Finds the reason why the task cannot be completed. Returns 1, 0 if nothing prevents it, or
  * negative. */
 static int tell_hindrance(struct call *call, const struct task_row *t, const char **why)
 {
@@ -115,7 +116,7 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	out->task = task_name(call, t.number);
 	out->status = t.state_now;
 	out->reached = BIT(t.state_now) & want;
-	/* Somebody can still call off a task behind one that failed. */
+	/* A task that waits for a failed task can still be called off. */
 	out->over = !out->reached && ((BIT(t.state_now) & ends) ||
 				      (rc > 0 && !(want & BIT(TASK_STATE_CANCELLED))));
 	return wait_go_on(call, in->timeout, out->reached || out->over);
@@ -125,8 +126,8 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE) |
 				BIT(AGENT_STATUS_DONE);
 
-/* Finds the agent, by its row once it is waited for: it, or its team, may have another name
- * by then.  0 or a fault. */
+/* Finds the agent. After the first run of the call, the agent is found by its row, because the
+ * agent or its team may have another name by then. Returns 0 or a fault. */
 static int wait_find_agent(struct call *call, const struct agent_wait_in *in,
 			   struct agent_row *a)
 {
@@ -167,7 +168,8 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 
 /* --- results ---------------------------------------------------------------------- */
 
-/* Finds the assignment, by its row once it is waited for: 0 or a fault. */
+/* Finds the assignment. After the first run of the call, it is found by its row. Returns 0 or a
+ * fault. */
 static int find_assignment(struct call *call, const struct result_wait_in *in,
 			   struct assignment_row *x)
 {
@@ -191,7 +193,7 @@ static int find_assignment(struct call *call, const struct result_wait_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-/* Checks that the caller gave the command, is to run it, or leads the team. */
+/* Checks that the caller sent the command, has to run the command, or leads the team. */
 static int check_knows(struct call *call, const struct assignment_row *x)
 {
 	if (x->sender == call->caller.agent || x->agent == call->caller.agent)
@@ -199,7 +201,7 @@ static int check_knows(struct call *call, const struct assignment_row *x)
 	return who_leads(call, "/id");
 }
 
-/* The words for what keeps a command from running. */
+/* The text for the reason that keeps a command from running. */
 static const char *place_text(const struct assignment_place_row *place)
 {
 	static const char *const states[] = {
@@ -255,8 +257,7 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 
 /* --- what may be gone ----------------------------------------------------------------- */
 
-/* Takes a fault back that says that something is not there, for it may have been: 0, or the
- * fault. */
+/* Clears a `not_found` fault, because the thing may have ended. Returns 0, or any other fault. */
 static int look_back(struct call *call, int rc)
 {
 	if (call->fault.code != FAULT_NOT_FOUND)
@@ -265,7 +266,7 @@ static int look_back(struct call *call, int rc)
 	return 0;
 }
 
-/* Finds the last team of a name that has ended, or the one of an id: 1, 0, or negative. */
+/* Finds the last ended team with this name, or a team by its id: 1, 0, or negative. */
 static int find_ended_team(struct call *call, const char *name, int64_t *team)
 {
 	const struct id_among all = { .noun = ID_TEAM, .ended = true, .where = "/team" };
@@ -280,8 +281,8 @@ static int find_ended_team(struct call *call, const char *name, int64_t *team)
 	return rc;
 }
 
-/* Finds a living team, else the last one of that name, and by its row once it is waited
- * for: 0 or a fault. */
+/* Finds a living team, or else the last ended team with this name. After the first run of the
+ * call, the team is found by its row. Returns 0 or a fault. */
 static int wait_find_team(struct call *call, const char *name, struct team_row *t)
 {
 	int rc = call->made ? 0 : who_team(call, name);
@@ -302,8 +303,8 @@ static int wait_find_team(struct call *call, const char *name, struct team_row *
 	return sql_row(call, team_by_id, t, .id = call->caller.team);
 }
 
-/* Without `until` it waits for the team to be made.  One of whose workspaces could not be made
- * is not, until somebody tries again or removes the member. */
+/* Without `until` the call waits until the team is made. A team with a workspace that could not
+ * be made is not made until somebody tries again or removes the member. */
 int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait_out *out)
 {
 	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |
@@ -329,15 +330,15 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->reached = (want & BIT(s.now_state)) && !out->guests;
 	out->over = !out->reached &&
 		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
-	/* To destroy one takes no host, but to end its guests does. */
+	/* To destroy a team needs no host, but to end its guests does. */
 	out->hostless = !out->reached && !out->over &&
 			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
 			wait_is_hostless(call, places.here);
 	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
-/* Finds the last destroyed workspace of that id, name or agent, where the caller may see it:
- * 1, 0 or negative. */
+/* Finds the last destroyed workspace with this id, name or agent, if the caller may see it: 1,
+ * 0 or negative. */
 static int find_ended_workspace(struct call *call, const struct workspace_wait_in *in,
 				struct workspace_row *w)
 {
@@ -369,8 +370,8 @@ static int find_ended_workspace(struct call *call, const struct workspace_wait_i
 	return rc > 0 && own && w->team != own ? 0 : rc;
 }
 
-/* Finds a living workspace, else a destroyed one; by its row once it is waited for: 0 or a
- * fault. */
+/* Finds a living workspace, or else a destroyed one. After the first run of the call, it is
+ * found by its row. Returns 0 or a fault. */
 static int find_workspace(struct call *call, const struct workspace_wait_in *in,
 			  struct workspace_row *w)
 {
@@ -422,7 +423,8 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	out->reached = (want & BIT(w.state)) && !out->has_pid;
 	out->over = !(want & BIT(w.state)) &&
 		    (BIT(w.state) & (want & ended ? 0 : ended | failed));
-	/* A host makes it ready, or fails to; and where it is down it ends the guest. */
+	/* A host makes the workspace ready, or fails to make it ready. If the workspace has to
+	 * be down, the host ends the guest. */
 	next = w.state == WORKSPACE_STATE_CREATING ? BIT(WORKSPACE_STATE_READY) | failed
 						   : BIT(w.state);
 	out->hostless = !out->reached && !out->over && (want & next) &&

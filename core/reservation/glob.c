@@ -1,11 +1,11 @@
 /*
- * glob - decides whether two globs mean a path in common, without walking any folder.
+ * glob - decides whether two globs have a path in common, without looking into any folder.
  *
- * A glob is read into tokens, each of which takes characters, may be passed over, or both.
- * Two globs meet if their tokens can be walked through side by side, from both beginnings to
- * both ends, such that each step takes a character that both allow.  A place in that walk is
- * a pair of numbers which never become smaller, so one pass over all pairs in order finds
- * every place that can be reached.  A path is a glob of characters alone.
+ * A glob is read into tokens. Each token takes characters, may be skipped, or both. Two globs
+ * meet if a walk can go through both token lists side by side, from the two beginnings to the
+ * two ends. Each step of the walk takes a character that both tokens allow, or skips tokens. A
+ * place in the walk is a pair of numbers that never become smaller. So one pass over all pairs
+ * in order finds every place that can be reached. A path is a glob that has only characters.
  */
 #include "core/reservation/glob.h"
 
@@ -15,18 +15,18 @@
 /* Tokens; a token that is not negative is a character. */
 enum token {
 	ONE = -1, /* a character of a name */
-	SOME = -2, /* characters of a name, or none */
-	ALL = -3, /* any characters, or none */
-	/* Signs that the tokens behind them may be passed over: */
-	FOLDERS = -4, /* ALL and a slash */
-	BELOW = -5, /* to the end: a slash, ONE and ALL */
-	END = -6, /* takes nothing */
+	SOME = -2, /* any number of characters of a name, also none */
+	ALL = -3, /* any number of any characters, also none */
+	/* Signs that the tokens after them may be skipped: */
+	FOLDERS = -4, /* the tokens are ALL and a slash */
+	BELOW = -5, /* up to the end: a slash, ONE and ALL */
+	END = -6, /* the end of the list; takes nothing */
 };
 
 enum {
-	/* `*` and a slash become three tokens, and up to four stand behind the last name. */
+	/* `*` and a slash become three tokens, and up to four tokens follow the last name. */
 	TOKENS = GLOB_BYTES * 3 / 2 + 8,
-	JUMP = 4, /* the most tokens that are passed over at once */
+	JUMP = 4, /* the most tokens that are skipped at once */
 };
 
 /* --- tidying ---------------------------------------------------------------------------- */
@@ -36,8 +36,8 @@ static bool is_wild(char c)
 	return c == '*' || c == '?';
 }
 
-/* The length of an absolute path's beginning up to the names below `root`; 0: it is not
- * below it. */
+/* The length of the part of an absolute path that names `root`; 0 if the path is not below
+ * `root`. */
 static size_t glob_below(const char *given, const char *root)
 {
 	size_t n = root ? strlen(root) : 0;
@@ -50,7 +50,7 @@ static size_t glob_below(const char *given, const char *root)
 	return n ? n : 1;
 }
 
-/* Takes the last name away: NULL, or why not. */
+/* Removes the last name from the path. Returns NULL, or the reason why this is not possible. */
 static const char *glob_go_up(char *out, size_t *n)
 {
 	if (!*n)
@@ -95,7 +95,7 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 	return NULL;
 }
 
-/* Whether braces would mean several names to a shell; others are part of a name. */
+/* Whether a shell would read the braces as several names. Other braces are a part of a name. */
 static bool glob_has_choice(const char *glob)
 {
 	const char *open = strchr(glob, '{'), *close = strrchr(glob, '}');
@@ -149,10 +149,11 @@ static int32_t take_char(const char **s)
 	return c;
 }
 
-/* Reads a name without `**`: its tokens, at most three for two bytes. */
+/* Reads a name without `**`. Writes at most three tokens for two bytes, and returns the number
+ * of tokens. */
 static size_t glob_read_name(const char *s, const char *end, int32_t *out)
 {
-	bool empty = true; /* it needs no character so far */
+	bool empty = true; /* the tokens so far fit an empty name */
 	size_t n = 0;
 
 	while (s < end)
@@ -165,12 +166,12 @@ static size_t glob_read_name(const char *s, const char *end, int32_t *out)
 			out[n++] = c == '?' ? ONE : c;
 			empty = false;
 		}
-	if (empty) /* no name is empty */
+	if (empty) /* a name has at least one character */
 		out[n++] = ONE;
 	return n;
 }
 
-/* Reads a glob: how many tokens it has. */
+/* Reads a glob into tokens. Returns the number of tokens. */
 static size_t read_glob(const char *glob, int32_t out[TOKENS])
 {
 	size_t n = 0;
@@ -204,13 +205,14 @@ static size_t read_glob(const char *glob, int32_t out[TOKENS])
 
 /* --- deciding --------------------------------------------------------------------------- */
 
-/* Whether a token stays where it is when it has taken a character. */
+/* Whether a token may take more characters after it has taken one. */
 static bool glob_stays(int32_t token)
 {
 	return token == SOME || token == ALL;
 }
 
-/* How many tokens are passed over at once where one token need take nothing; 0: it has to. */
+/* The number of tokens that are skipped at once at a token that need take nothing; 0: the token
+ * has to take a character. */
 static size_t jump_of(int32_t token)
 {
 	return token == FOLDERS ? 3 : token == BELOW ? JUMP : glob_stays(token) ? 1 : 0;
@@ -228,7 +230,8 @@ static bool shares(int32_t a, int32_t b)
 	return a == b;
 }
 
-/* The places (i, j) of one i at a time: a step leads to the same i or to one of the next. */
+/* Places (i, j) that can be reached, in a row for each i. A step leads to the same i or to one
+ * of the next JUMP. */
 struct walk {
 	bool at[JUMP + 1][TOKENS + JUMP];
 	size_t last; /* the highest i of a place that can be reached */
@@ -246,7 +249,7 @@ static void glob_mark(struct walk *w, size_t i, size_t j)
 	w->last = i > w->last ? i : w->last;
 }
 
-/* Marks all places to which one step leads from (i, j). */
+/* Marks all places that one step from (i, j) can reach. */
 static void glob_step(struct walk *w, const int32_t *a, const int32_t *b, size_t i,
 		      size_t j)
 {
@@ -280,13 +283,13 @@ static bool meets(const int32_t *a, const int32_t *b, size_t *steps)
 			glob_step(&w, a, b, i, j);
 		met = a[i] == END && glob_row_of(&w, i)[j];
 		memset(glob_row_of(&w, i), 0, sizeof(w.at[0]));
-		w.steps += j / 8; /* to look at a place is less than a step */
+		w.steps += j / 8; /* looking at a place costs less than a step */
 	}
 	*steps += w.steps;
 	return met;
 }
 
-/* Whether both begin with characters that differ, as most of a project do. */
+/* Whether the two globs begin with characters that differ, as most globs of a project do. */
 static bool parts_early(const char *a, const char *b)
 {
 	while (*a && *a == *b && !is_wild(*a))

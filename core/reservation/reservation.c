@@ -1,5 +1,5 @@
 /*
- * reservation - taking, renewing, giving back and listing reservations.
+ * reservation - takes, renews, gives back and lists reservations.
  */
 #include "core/reservation/reservation.h"
 
@@ -12,12 +12,14 @@
 
 enum {
 	TEAM_MOST = 1024,
-	STEPS_MOST = 1 << 26, /* of comparing globs in a call: half a second */
+	STEPS_MOST = 1 << 26, /* the most steps of comparing globs in a call: half a
+				 second */
 };
 
 /* --- paths ------------------------------------------------------------------------------- */
 
-/* Tidies a path that stands at `where`; an absolute one is of the agent's project. */
+/* Tidies a path. An absolute path must be in the agent's project. `where` is the argument for a
+ * fault. */
 static const char *tidy(struct call *call, const char *given, const char *where)
 {
 	struct agent_row a = { 0 };
@@ -40,7 +42,7 @@ static const char *reservation_place(struct call *call, const char *list, size_t
 	return arena_printf(&call->arena, "/%s/%zu", list, i);
 }
 
-/* Tidies the globs of a call: an array in the call's arena, or NULL. */
+/* Tidies the globs of a call. Returns an array in the call's arena, or NULL. */
 static const char **tidy_globs(struct call *call, const char *const *given, size_t n)
 {
 	const char **globs = arena_alloc(&call->arena, (n + 1) * sizeof(*globs));
@@ -69,7 +71,7 @@ static bool reservation_among(const char *glob, const char **globs, size_t n)
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-/* The living reservations of the call's team, or of one agent of it. */
+/* Finds the living reservations of the call's team, or of one agent of the team. */
 static int living(struct call *call, int64_t agent, struct reservation_line_row **rows,
 		  size_t *n)
 {
@@ -92,7 +94,8 @@ static void reservation_show(const struct call *call,
 				     .since = r->created_at };
 }
 
-/* Tells those of the agent's reservations that are among the globs; NULL: all. */
+/* Lists the agent's reservations whose globs are among `globs`; NULL: all reservations of the
+ * agent. */
 static int reservation_tell(struct call *call, int64_t agent, const char **globs,
 			    size_t n, struct reservation **out, size_t *n_out)
 {
@@ -113,7 +116,7 @@ static int tell_event(struct call *call, int kind, int64_t holder, const char *g
 	return event_emit(call, kind, 0, holder, glob);
 }
 
-/* Globs that were named, or all that the agent holds. */
+/* The globs that the call names, or all globs that the agent holds. */
 struct meant {
 	const char **globs;
 	size_t n;
@@ -147,7 +150,7 @@ static int reservation_not_held(struct call *call, const char *name, const char 
 
 /* --- taking ------------------------------------------------------------------------------ */
 
-/* Refuses globs that take long to compare: others would wait meanwhile. */
+/* Refuses globs that take too long to compare, because other callers would have to wait. */
 static int too_much(struct call *call, const char *where)
 {
 	fault_set(&call->fault, FAULT_INVALID, where,
@@ -172,7 +175,8 @@ static int in_the_way(struct call *call, const struct reservation_line_row *r,
 		r->name);
 }
 
-/* How many the globs are besides those of them that the caller holds, which are taken anew. */
+/* Counts the globs that the caller does not hold yet. A glob that the caller holds is taken
+ * again and does not count. */
 static size_t count_new(const struct call *call, const char **globs, size_t n,
 			const struct reservation_line_row *held, size_t n_held)
 {
@@ -186,7 +190,8 @@ static size_t count_new(const struct call *call, const char **globs, size_t n,
 	return fresh;
 }
 
-/* Refuses what another agent's reservation is in the way of, and what is too much. */
+/* Refuses globs that another agent's reservation excludes, and globs that are too many or take
+ * too long to compare. */
 static int reservation_check_free(struct call *call, const char **globs, size_t n,
 				  bool shared)
 {
@@ -344,8 +349,8 @@ int reservation_settle(struct call *call, int64_t most, size_t *n)
 	return rc;
 }
 
-/* The stems (glob_stem()) of globs that may mean one of the paths, as a list in JSON: "",
- * the part before each slash of a path, and each path. */
+/* The stems (glob_stem()) of all globs that may stand for one of the paths, as a list in JSON:
+ * "", the part before each slash of a path, and each path. */
 static const char *stems_of(struct call *call, const char *const *paths, size_t n)
 {
 	struct text list = { 0 };

@@ -92,8 +92,8 @@ int task_once(struct call *call, const char *team, const char *task, task_change
 
 	if ((rc = who_team(call, team)) < 0)
 		return rc;
-	/* A call that comes again is about the task of the first time, which its caller may
-	 * hold no more. */
+	/* A repeated call answers with the task of the first call. Its caller may no longer
+	 * hold this task. */
 	if (call->made)
 		return task_tell(call, call->made, out);
 	if ((rc = task_mine(call, task, &t)) < 0 || (rc = change(call, in, &t)) < 0)
@@ -180,16 +180,16 @@ int task_give_back(struct call *call, int64_t agent, const char *why)
 }
 
 /*
- * Tasks that stand still behind one that failed or was called off, and who is
- * told of them.
+ * Tasks that cannot go on because they wait for a task that failed or was called off, and
+ * messages about them.
  */
 
 enum {
-	STUCK_NAMED = 8, /* the others are counted... */
-	STUCK_COUNTED = 20, /* ...up to so many */
+	STUCK_NAMED = 8, /* more tasks than this are only counted... */
+	STUCK_COUNTED = 20, /* ...up to this number */
 };
 
-/* The first of the tasks by their ids, and how many more there are. */
+/* The ids of the first tasks, and the number of the others. */
 static const char *stuck_ids(struct call *call, const struct tasks_behind_row *rows,
 			     size_t n)
 {
@@ -247,7 +247,7 @@ int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t numbe
 	if ((rc = sql_run(call, task_restick, .task = task)) < 0 ||
 	    !(behind = task_behind(call, task)))
 		return call->fault.code;
-	/* A lead knows of what it calls off itself. */
+	/* The lead is not told of a task that the lead itself called off. */
 	if (!failed && call->caller.level == WHO_LEAD)
 		return 0;
 	return team_tell(

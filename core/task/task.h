@@ -1,8 +1,8 @@
 /*
  * task - the board: claiming, holding and finishing work.
  *
- * A claim is a lease under an epoch.  The statements of storage/task.sql decide which
- * caller wins; this file explains to the others why they did not.
+ * A claim is a lease under an epoch. The statements of storage/task.sql decide which caller
+ * wins. This file explains to the other callers why they did not win.
  */
 #ifndef CORE_TASK_TASK_H
 #define CORE_TASK_TASK_H
@@ -11,26 +11,27 @@
 #include "core/event/event.h"
 #include "core/team/team.h"
 
-/* The task `id` of the call's team, as a row with its lapsed lease written down:
- * 0 or a fault at /task. */
+/* Finds the task `id` of the call's team, and stores the end of its lease if the lease has
+ * lapsed. Returns 0 or a fault at /task. */
 int task_find(struct call *call, const char *id, struct task_row *t);
-/* task_find(), or without an `id` the only task that the caller holds. */
+/* Like task_find(), but without an `id` it finds the only task that the caller holds. */
 int task_mine(struct call *call, const char *id, struct task_row *t);
-/* task_find() without a fault: 1, or 0 when there is no such task. */
+/* Like task_find(), but without a fault: returns 1, or 0 if there is no such task. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
-/* The change that a handler makes to the task that it names: 0 or a fault. */
+/* A function that changes the task for a handler. Returns 0 or a fault. */
 typedef int task_change(struct call *call, const void *in, const struct task_row *t);
 
-/* Runs such a handler: finds team and task, calls `change` unless the call made it
- * before, and tells the task as it stands then. 0 or a fault. */
+/* Runs a handler that changes one task. Finds the team and the task, and calls `change`, unless
+ * an earlier run of this call has made the change. Fills `out` with the task after the change.
+ * Returns 0 or a fault. */
 int task_once(struct call *call, const char *team, const char *task, task_change *change,
 	      const void *in, struct task *out);
 
-/* Adds a hint for the state of a task that nobody holds; returns the fault's code. */
+/* Adds a hint for the state of a task that nobody holds. Returns the fault's code. */
 int task_hint(struct fault *f, enum task_state state);
 
-/* task.parts: which other tables hold more of a task. */
+/* Bits of task.parts: the other tables that have rows for a task. */
 enum {
 	TASK_HAS_TAGS = 1,
 	TASK_HAS_CRITERIA = 2,
@@ -38,53 +39,55 @@ enum {
 	TASK_HAS_DEPS = 8,
 };
 
-/* Makes a task of the call's team, which becomes what the call made.  0, or a fault at the
+/* Makes a task in the call's team; call->made becomes its row. Returns 0, or a fault at the
  * argument. */
 int task_make(struct call *call, const struct task_create_in *in);
 
-/* Writes a note on a task by the caller, which changes the task. */
+/* Adds a note by the caller to a task. The task counts as changed. */
 int task_add_note(struct call *call, int64_t task, const char *text);
 
-/* The whole of a task, or its line in lists. */
+/* Fills the whole task, or its line in lists. */
 int task_tell(struct call *call, int64_t id, struct task *out);
 int task_tell_line(struct call *call, const struct task_line_row *r,
 		   struct task_line *out);
 
-/* `001`, in the call's arena. */
+/* The task's name, such as `001`, in the call's arena. */
 const char *task_name(struct call *call, int64_t number);
 
-/* Puts a failed task back on the board: 1, or 0 where it is not failed. */
+/* Puts a failed task back on the board. Returns 1, or 0 if the task has not failed. */
 int task_put_back(struct call *call, int64_t task);
 
-/* Claims a task for the recipient of an assignment; t->epoch is the new one. */
+/* Claims a task for the recipient of an assignment. t->epoch becomes the new epoch. */
 int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
 		  int64_t lease_ms);
-/* Completes or fails the task of an assignment under the epoch of its dispatch; a
- * claim that is over is left alone. */
+/* Completes or fails the task of an assignment under the epoch of its dispatch. A task whose
+ * claim has ended is not changed. */
 int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
 			 const char *result);
 int task_renew_assigned(struct call *call, const struct assignment_row *x,
 			int64_t *renewed);
 
-/* Counts in its team's board a task that goes from one state to another. 0 or negative. */
+/* Updates the counts of the team's board for a task that changes from one state to another.
+ * Returns 0 or negative. */
 int task_moved(struct call *call, int64_t team, int64_t from, int64_t to);
 
-/* Writes down leases that ran out: of one task, or (0) of up to `limit` of all. */
+/* Stores the end of leases that ran out: of one task, or with 0 of up to `limit` tasks. */
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
-/* Says how many tasks of the call's team wait, themselves or through others, for one that failed
- * or was called off, and which; NULL: none does.  0 or negative. */
+/* Describes how many pending tasks of the call's team wait, themselves or through others, for a
+ * task that failed or was called off, and which tasks wait. NULL: no task waits. Returns 0 or
+ * negative. */
 int task_stuck(struct call *call, const char **says);
-/* Which pending tasks wait for a task, themselves or through others: `002, 003 wait for it`;
- * NULL where none does, or with a fault set. */
+/* Names the pending tasks that wait for a task, themselves or through others: `002, 003 wait
+ * for it`. Returns NULL if no task waits, or with a fault set. */
 const char *task_behind(struct call *call, int64_t task);
-/* Tells the lead of a team of a task that failed, or was called off, while others wait for
- * it.  0 or negative. */
+/* Tells the lead of a team that a task failed or was called off while others wait for the task.
+ * Returns 0 or negative. */
 int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t number,
 		    bool failed);
 
-/* Ends the claims of an agent whose generation is over: the tasks go back to the board.
- * A claim whose lease is over already ends as that lease does. */
+/* Ends the claims of an agent whose generation has ended. The tasks return to the board. A
+ * claim whose lease has already run out ends as a lapse. */
 int task_give_back(struct call *call, int64_t agent, const char *why);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* --- making ------------------------------------------------------------------------------ */
 
-/* A file name of a title: lower case, dashes, at most 40 bytes. */
+/* Makes a file name from a title: lower case, dashes, at most 40 bytes. */
 static const char *slug_of(struct call *call, const char *title)
 {
 	char *slug = arena_alloc(&call->arena, 42);
@@ -30,7 +30,7 @@ static const char *slug_of(struct call *call, const char *title)
 	return n ? slug : "task";
 }
 
-/* The title without blanks around it; NULL with a fault where nothing is left. */
+/* The title without blanks around it; NULL with a fault if no text is left. */
 static const char *trimmed(struct call *call, const char *title)
 {
 	size_t n;
@@ -67,7 +67,7 @@ static int set_criteria(struct call *call, int64_t task, const struct criterion 
 		      : sql_run(call, task_has, .id = task, .parts = TASK_HAS_CRITERIA);
 }
 
-/* A dependency that leads back to the task would never let it begin. */
+/* Refuses a dependency that leads back to the task, because the task could never begin. */
 static int check_cycle(struct call *call, const struct task_row *t,
 		       const struct task_row *dep, const char *where)
 {
@@ -128,7 +128,7 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 	return waits;
 }
 
-/* Finds who alone may claim the new task, if the call says so. */
+/* Finds the only agent that may claim the new task, if the call names one. */
 static int find_assignee(struct call *call, const struct task_create_in *in,
 			 struct agent_row *assignee)
 {
@@ -188,8 +188,8 @@ int task_create(struct call *call, const struct task_create_in *in,
 	return task_tell(call, call->made, &out->task);
 }
 
-/* Makes the tasks, whose rows come one behind the other: call->made is the first of them, by
- * which a repeat finds them all.  A fault names the task and the argument within it. */
+/* Makes the tasks. Their rows have consecutive numbers, and call->made is the first of them, so
+ * that a repeated call finds them all. A fault names the task and the task's argument. */
 static int create_all(struct call *call, const struct task_create_many_in *in)
 {
 	int64_t first = 0;
@@ -241,7 +241,8 @@ int task_create_many(struct call *call, const struct task_create_many_in *in,
 
 /* --- changing ------------------------------------------------------------------------------- */
 
-/* The text of a task is its creator's, its owner's and the lead's. */
+/* Checks that the caller may change the text of a task: its creator, its owner and the lead
+ * may. */
 static int may_edit(struct call *call, const struct task_row *t)
 {
 	if (t->created_by == call->caller.agent || t->owner == call->caller.agent)
@@ -466,8 +467,8 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 				 "a command needs the agent whose daemon runs it");
 	if (in->agent && !in->command && (rc = who_may_own(call, &to, "/agent")) < 0)
 		return rc;
-	/* An observer whose daemon runs the task is not its assignee: after a lapse
-	 * nobody could claim it. */
+	/* The task is not assigned to an observer whose daemon runs it. An observer cannot
+	 * claim a task, so after a lapse nobody could claim it. */
 	rc = sql_run(call, task_assign, .id = t->id,
 		     .assignee = in->agent && who_observes(&to) ? 0 : to.id,
 		     .now = call->now);

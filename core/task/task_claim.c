@@ -1,6 +1,6 @@
 /*
- * task_claim - claiming a task: exactly one caller wins, and the others hear why they
- * did not.
+ * task_claim - claims a task: exactly one caller wins, and the others are told why they did not
+ * win.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "core/team/estop.h"
 #include "core/turn/chain.h"
 
-enum { BLOCKERS_NAMED = 10 }; /* as many as a person reads */
+enum { BLOCKERS_NAMED = 10 }; /* the most that a person would read */
 
 /* --- why not --------------------------------------------------------------------------- */
 
-/* The first of the dependencies that the task waits for, and how many more there are. */
+/* The first of the dependencies for which the task waits, and the number of the others. */
 static const char *open_deps(struct call *call, const struct task_row *t)
 {
 	struct task_blockers_row d;
@@ -74,7 +74,7 @@ static int claimed(struct call *call, int64_t task, int64_t owner, int64_t epoch
 
 	if (rc >= 0)
 		rc = sql_run(call, board_claim, .team = call->caller.team);
-	/* A team that is `working` already stays so: its state need not be computed. */
+	/* A team in the state `working` stays in this state, so the state need not be computed. */
 	if (rc < 0 || call->caller.team_state == TEAM_STATE_WORKING)
 		return rc;
 	return team_announce(call, call->caller.team);
@@ -86,7 +86,7 @@ static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
 					     : call->settings->config.task_lease_seconds);
 }
 
-/* Claims a task for an agent: 1, or 0 when the statement has let another win. */
+/* Claims a task for an agent. Returns 1, or 0 if another caller has won. */
 static int claim_take(struct call *call, int64_t task, const struct agent_row *a,
 		      int64_t lease_ms)
 {
@@ -115,8 +115,9 @@ static bool is_better(const struct task_best_row *a, const struct task_best_row 
 	       (a->priority == b->priority && a->number < b->number);
 }
 
-/* Finds the task that an agent claims now, of those that are meant for it and for nobody: however
- * many are meant for others, two rows are read. */
+/* Finds the task that an agent claims now: the best of the tasks that are meant for this agent
+ * or for no agent in particular. Only two rows are read, however many tasks are meant for other
+ * agents. */
 static int find_best(struct call *call, int64_t agent, struct task_best_row *best)
 {
 	const int64_t team = call->caller.team;
@@ -141,7 +142,7 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 	return claim_take(call, won->id, a, lease_ms(call, in));
 }
 
-/* Tells a caller for whom there was nothing to claim how much there is to wait for. */
+/* Tells a caller who could claim nothing how many tasks are ready and how many are pending. */
 static int nothing_ready(struct call *call, const struct task_claim_in *in,
 			 struct task_claim_out *out)
 {
@@ -159,19 +160,20 @@ static int nothing_ready(struct call *call, const struct task_claim_in *in,
 
 /*~ The handler.  Station 9 of 12.
  *
- * Handlers read like the specification, since all that is not about tasks was done before.
- * Without a task's id claim_best() asks for the best one that is ready; with one,
- * claim_named() takes that.  Look at what claim_take() returns: 1 if the statement has changed a
- * row, 0 if it has not.  That number is the whole decision.  There is no "read the state,
- * see that it is pending, then write": between the two somebody could come, in this process
- * or another, now or when a later version runs batches side by side.
+ * Handlers read like the specification, since the frame has done everything that is not about
+ * tasks. Without a task's id, claim_best() asks for the best ready task. With an id,
+ * claim_named() takes the named task. Look at what claim_take() returns: 1 if the statement has
+ * changed a row, 0 if it has not. That number is the whole decision. The handler never reads
+ * the state, sees that the task is pending, and then writes. Between the read and the write
+ * another caller could claim the task: in this process or another, now or when a later version
+ * runs batches side by side.
  *
- * Where it is 0, not_claimable() finds out why, for the fault's text only: held by whom,
- * waiting for which tasks, meant for whom, and what to do next.
+ * If the number is 0, not_claimable() finds out why, for the fault's text only: who holds the
+ * task, for which tasks it waits, for whom it is meant, and what to do next.
  *
- * claimed() writes the event in the same transaction, which wakes those who follow the log.
- * `given` tells the doors that this answer hands something out, so that they take it back
- * if it cannot be delivered.
+ * claimed() writes the event in the same transaction. The event wakes the calls that follow the
+ * log. `given` tells the doors that this answer hands out a claim. If the answer cannot be
+ * delivered, the door takes the claim back.
  *
  * Next: storage/stmt.c
  */
@@ -205,8 +207,8 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	if ((rc = task_tell(call, call->made, &out->task)) < 0)
 		return rc;
 	out->has_task = true;
-	/* A repeated claim may find the task with another owner: the epoch is then not
-	 * the caller's. */
+	/* At a repeated claim another agent may own the task. Its epoch is then not the
+	 * caller's. */
 	if (!out->task.owner || strcmp(out->task.owner, a.name) != 0)
 		return 0;
 	out->has_epoch = true;
@@ -235,7 +237,7 @@ int task_dispatch(struct call *call, struct task_row *t, const struct agent_row 
 
 enum { DETAIL_MOST = 200 };
 
-/* The epoch that the caller names; -1: that of its live claim. */
+/* The epoch that the caller gives; -1: the epoch of the caller's live claim. */
 #define EPOCH(in) ((in)->has_epoch ? (in)->epoch : -1)
 
 /* Parameters of all statements that change a task for its owner. */
@@ -248,7 +250,8 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	struct fault *f = &call->fault;
 	struct agent_name_row a = { 0 };
 	const char *id = task_name(call, t->number);
-	/* A late owner is wrong about its claim, whoever holds the task now. */
+	/* If the caller's epoch is old, the fault is about the epoch, whoever holds the task
+	 * now. */
 	const char *where = epoch >= 0 && epoch != t->epoch ? "/epoch" : "/task";
 
 	if (!t->owner) {
@@ -279,12 +282,13 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 
 /* A change of a task by its owner. */
 struct change {
-	int64_t epoch, to; /* the claim's; the state that the task comes to */
+	int64_t epoch, to; /* the epoch of the claim; the new state of the task */
 	int event;
 	const char *detail;
 };
 
-/* Ends such a change: `rc` of its statement is 0 when the caller was not the owner. */
+/* Ends a change by the owner. `rc` is the result of the statement; 0 means that the caller was
+ * not the owner. */
 static int end_change(struct call *call, const struct task_row *t, int rc,
 		      const struct change *c)
 {
@@ -398,8 +402,8 @@ int task_release(struct call *call, const struct task_release_in *in,
 
 enum { READY_SHOWN = 1000 };
 
-/* Tasks that waited only for the completed one are ready now: writes an event for each
- * and lists the first READY_SHOWN. */
+/* Handles the tasks that waited only for the completed task, and are ready now. Writes an event
+ * for each of them and lists the first READY_SHOWN. */
 static int make_ready(struct call *call, int64_t done, int64_t team, const char ***ids,
 		      size_t *n)
 {
@@ -409,8 +413,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	size_t count;
 	int rc;
 
-	/* Most tasks have none that waits for them, and an UPDATE that returns rows costs
-	 * ten times this question. */
+	/* For most tasks no other task waits, and an UPDATE that returns rows costs ten times
+	 * as much as this query. */
 	if ((rc = sql_row(call, task_in_the_way, &w, .dep = done)) <= 0 || !w.any)
 		return rc < 0 ? rc : 0;
 	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
@@ -428,8 +432,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	return rc;
 }
 
-/* Why a task failed, as its event tells it: as much of the text as DETAIL_MOST bytes of
- * JSON hold; NULL where nobody said. */
+/* The reason why a task failed, for the task's event: as much of the text as DETAIL_MOST bytes
+ * of JSON hold. NULL if no reason was given. */
 static const char *why_failed(struct call *call, const char *text)
 {
 	size_t room = DETAIL_MOST, n = text ? strlen(text) : 0;
@@ -438,8 +442,8 @@ static const char *why_failed(struct call *call, const char *text)
 		 : NULL;
 }
 
-/* Ends a task.  The caller may be the command that is still running for it: that command
- * is not called off. */
+/* Ends a task. The caller may be the command that still runs for the task, so that command is
+ * not called off. */
 static int finished(struct call *call, const struct task_row *t, int64_t epoch, int rc,
 		    int64_t state, const char *result)
 {
@@ -459,7 +463,8 @@ struct completing {
 	struct task_complete_out *out;
 };
 
-/* An agent that completed a task of a person or of a plan has done as that one said. */
+/* Begins the agent's chain anew after it completed a task that comes from a person or from a
+ * plan: the agent has done what a person asked for. */
 static int begin_chain(struct call *call, const struct task_row *t)
 {
 	struct task_bidden_row bidden;

@@ -1,5 +1,5 @@
 /*
- * task_show - tasks as callers see them: whole, as lines, and their history.
+ * task_show - shows tasks: whole, as lines, and their history.
  */
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 
 /* --- telling ------------------------------------------------------------------------- */
 
-/* Says in the task that an entry has no room in the answer: from that entry on, the rest of the
- * list is left out. */
+/* Marks the task if an entry has no room in the answer. The caller then leaves out this entry
+ * and the rest of the list. */
 static bool task_show_fits(struct task *out, bool fits)
 {
 	out->more |= !fits;
@@ -67,13 +67,13 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	return query_over(&q, rc);
 }
 
-/* Takes the place of a note in the answer: false where it does not fit any more.  Of one
- * that is too large by itself the first part comes, with its size. */
+/* Takes space for a note in the answer. Returns false if the note does not fit. If the note is
+ * too large by itself, the answer has its first part and its size. */
 static bool note_take(struct call *call, struct note *note)
 {
 	size_t most = space_all(call) / 2;
 
-	/* A text that would take half of an answer comes in parts. */
+	/* A text that would take half of an answer is sent in parts. */
 	note->text = space_cut(call, note->text, most, &note->text_size);
 	note->has_text_size = note->text_size > 0;
 	return space_take(call, &record_note, note);
@@ -120,7 +120,7 @@ static bool is_ready(int64_t state, int64_t open_deps)
 	return state == TASK_STATE_PENDING && open_deps == 0;
 }
 
-/* Adds what other tables hold of a task; most tasks have nothing there, and take one
+/* Adds the rows that other tables have for a task. Most tasks have no such rows, and take one
  * statement. */
 static int tell_parts(struct call *call, const struct task_whole_row *t, struct task *out)
 {
@@ -137,10 +137,10 @@ static int tell_parts(struct call *call, const struct task_whole_row *t, struct 
 	return rc;
 }
 
-/* Bytes of a `description_size` that is added to a task. */
+/* Bytes that the field `description_size` adds to a task. */
 enum { SIZE_FIELD = 32 };
 
-/* Cuts a description or result for which the answer is too small.  In a frame both always
+/* Cuts a description or result that is too large for the answer. In a whole frame both always
  * fit, with all escapes. */
 static void cut_texts(struct call *call, struct task *out, bool has_lists)
 {
@@ -241,7 +241,7 @@ struct task_page {
 	struct task_line *lines;
 	size_t n_lines;
 	int64_t limit;
-	unsigned states; /* bits of the states that are wanted; 0: all */
+	unsigned states; /* bits of the wanted states; 0: all states */
 	bool more;
 };
 
@@ -282,7 +282,7 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	(1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED | \
 	 1u << TASK_STATE_IN_PROGRESS | 1u << TASK_STATE_BLOCKED)
 
-/* The states that are asked for, as bits; 0: all of them. */
+/* The states for which the caller asks, as bits; 0: all states. */
 static unsigned states_of(const struct task_list_in *in)
 {
 	unsigned states = 0;
@@ -293,7 +293,7 @@ static unsigned states_of(const struct task_list_in *in)
 		states |= 1u << TASK_STATE_COMPLETED | 1u << TASK_STATE_FAILED |
 			  1u << TASK_STATE_CANCELLED;
 	if (in->all)
-		return 0; /* also where closed ones are asked for besides */
+		return 0; /* even if the caller asks for closed tasks, too */
 	if (states)
 		return states;
 	return OPEN_STATES;
@@ -309,8 +309,8 @@ static unsigned states_of(const struct task_list_in *in)
 	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
 	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
 
-/* The statement whose index leads to what is asked for; task_show_tell_page() leaves out the rows of
- * other states, and stops when the page is full. */
+/* Starts the statement whose index fits the question best. task_show_tell_page() leaves out the
+ * rows of other states, and stops when the page is full. */
 static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,
 			int64_t owner, unsigned states, const struct task_row *after)
 {
@@ -416,19 +416,18 @@ int task_history(struct call *call, const struct task_history_in *in,
 }
 
 /*
- * A task's lists by pages and its texts by ranges, for lists and texts too
- * large for one answer.
+ * Shows a task's lists by pages and its texts by ranges, if they are too large for one answer.
  */
 
 struct page {
 	struct call *call;
 	const struct task_part_in *in;
 	int64_t task, offset, limit;
-	int64_t next; /* of a text: offset behind what came */
+	int64_t next; /* for a text: offset after the part that is shown */
 	struct task_part_out *out;
 };
 
-/* Whether entry number `size` of the list is on the page; all are counted. */
+/* Whether entry number `size` of the list is on the page. Every entry is counted. */
 static bool task_part_is_here(const struct page *p)
 {
 	const struct task_part_out *out = p->out;
@@ -586,8 +585,8 @@ int task_part(struct call *call, const struct task_part_in *in, struct task_part
 }
 
 /*
- * order - the board in dependency order (Kahn): every task after those that it
- * depends on, ties by priority, then number.
+ * order - the board in dependency order (Kahn). Every task comes after the tasks on which it
+ * depends. Ties are sorted by priority, then number.
  */
 
 struct node {
@@ -598,13 +597,13 @@ struct node {
 };
 
 struct graph {
-	struct node *nodes; /* by priority, then number */
+	struct node *nodes; /* sorted by priority, then number */
 	size_t n;
-	size_t *by_id; /* places in nodes, by task id */
+	size_t *by_id; /* indexes in `nodes`, sorted by task id */
 	struct task_edges_row *edges;
 	size_t n_edges;
-	size_t *next; /* places of the tasks that wait, grouped by dependency */
-	size_t *heap; /* places of the tasks that can be listed: least first */
+	size_t *next; /* indexes of the waiting tasks, grouped by dependency */
+	size_t *heap; /* indexes of the tasks that can be listed, the least first */
 	size_t n_heap;
 };
 
@@ -702,8 +701,8 @@ static size_t heap_take(struct graph *g)
 	return least;
 }
 
-/* Takes the next task of the order from the heap; tasks that waited for this task alone
- * go into the heap. */
+/* Takes the next task of the order from the heap. Tasks that waited only for this task are
+ * added to the heap. */
 static const struct node *order_next(struct graph *g)
 {
 	const struct node *t = &g->nodes[heap_take(g)];

@@ -11,8 +11,7 @@
 static int budget_announce(struct call *call);
 static int budget_announce_in(struct call *call, int64_t team);
 
-/* The words of each kind of budget: its noun, and behind the slash the argument that sets
- * its limit. */
+/* The words of each kind of budget: its noun, and the argument that sets its limit. */
 static const struct {
 	const char *noun, *where;
 } kinds[] = {
@@ -31,7 +30,8 @@ static int64_t budget_left_of(const struct budget_row *b)
 	return left > 0 ? left : 0;
 }
 
-/* "team x has 3 of 10 tokens left (max_tokens): 2 are used, 5 reserved for teams below it" */
+/* Writes a text such as "team x has 3 of 10 tokens left (max_tokens): 2 are used, 5 reserved
+ * for teams below it". */
 static const char *tell_left(struct call *call, const char *team,
 			     const struct budget_row *b)
 {
@@ -51,7 +51,8 @@ static int get(struct call *call, int64_t team, int64_t kind, struct budget_row 
 
 /* --- limits ------------------------------------------------------------------------- */
 
-/* Refuses a limit that the team above has too little left for, or that has to be said. */
+/* Refuses a limit for which the team above has too little left. If `most` is 0, refuses the
+ * team that asks for no limit, because the team needs one. */
 static int above_refuses(struct call *call, int64_t above, int64_t kind, int64_t most)
 {
 	struct budget_row b;
@@ -94,7 +95,7 @@ int budget_open(struct call *call, int64_t team, int64_t above,
 	return budget_announce_in(call, above);
 }
 
-/* Finds what stands in the way of a limit: the team's own spending, a team below that has no
+/* Finds the reason why a limit is refused: the team's own spending, a team below without a
  * limit, or the team above. */
 static int budget_refuse(struct call *call, const struct team_row *t, int64_t kind,
 			 int64_t most)
@@ -197,15 +198,16 @@ int budget_take_message(struct call *call)
 	if ((rc = sql_run(call, budget_message, .team = team)))
 		return rc < 0 ? rc : budget_announce(call);
 	if ((rc = get(call, team, BUDGET_KIND_MESSAGES, &b)) < 0 || !b.most)
-		return rc < 0 ? rc : budget_announce(call); /* of time, which passes */
+		/* budgets of time may be used up */
+		return rc < 0 ? rc : budget_announce(call);
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/to", "%s",
 		  tell_left(call, call->caller.team_name, &b));
 	return fault_hint(&call->fault, "Messages to the operator are free: ask there "
 					"for a higher max_messages.");
 }
 
-/* Counts what was spent: in the team up to its limit, and what is over that in the team above,
- * so that nobody above has more left than there is.  0 or negative. */
+/* Counts spending: in the team up to its limit, and the rest in the team above. So no team
+ * above shows more left than there is. Returns 0 or negative. */
 static int budget_spend_here(struct call *call, int64_t team, int64_t kind, int64_t n,
 			     int64_t *over)
 {
@@ -307,8 +309,8 @@ static int warn(struct call *call, const struct budget_turned_row *r)
 				       "assignments, members and teams below it."));
 }
 
-/* Tells of budgets of the call's team of which, since it was told last, little is left, or
- * nothing: an event each, and a message to the lead and the operator. */
+/* Announces budgets of the call's team that have become low or used up since the last
+ * announcement. Writes an event for each, and sends a message to the lead and the operator. */
 static int budget_announce(struct call *call)
 {
 	struct budget_turned_row *all = NULL;
@@ -339,7 +341,7 @@ static int announce_in(struct call *call, int64_t team, const char *name,
 	return rc;
 }
 
-/* budget_announce() of another team. */
+/* Calls budget_announce() for another team. */
 static int budget_announce_in(struct call *call, int64_t team)
 {
 	struct team_row t;
@@ -361,7 +363,7 @@ int budget_settle(struct call *call)
 	return rc < 0 ? rc : 0;
 }
 
-/* Lists what teams may spend, and have spent. */
+/* Lists the limits of teams and their spending. */
 
 static int budget_show_add(struct call *call, const struct budget_line *line,
 			   struct budget_list *list)
@@ -406,7 +408,8 @@ static int add_vms(struct call *call, int64_t team, const char *path, int64_t ma
 						  .most = max_vms,
 						  .used = vms.used,
 						  .reserved = vms.reserved });
-	line.has_limit = line.has_left = true; /* 0 is a limit of workspaces */
+	/* a limit of 0 workspaces is a limit, too */
+	line.has_limit = line.has_left = true;
 	return budget_show_add(call, &line, list);
 }
 
@@ -429,7 +432,7 @@ int budget_list_add(struct call *call, int64_t team, const char *path, int64_t m
 	return query_over(&q, rc);
 }
 
-/* Adds those of all teams below the team that is called `path`.  0 or negative. */
+/* Adds the budgets of all teams below the team with the path `path`. Returns 0 or negative. */
 static int budget_list_below(struct call *call, int64_t team, const char *path,
 			     struct budget_list *list)
 {
@@ -443,8 +446,8 @@ static int budget_list_below(struct call *call, int64_t team, const char *path,
 	return rc;
 }
 
-/* Adds a team and, for the operator, those above it, the highest first; `*path` is then how
- * the team is called. */
+/* Adds a team. For the operator, the teams above it are added first, from the top. `*path` gets
+ * the path of the team. */
 static int add_line_of(struct call *call, int64_t team, const char **path,
 		       struct budget_list *list)
 {
@@ -479,7 +482,7 @@ int team_budget(struct call *call, const struct team_budget_in *in,
 }
 
 /*
- * Messages of cadre itself to the lead of a team, and to the operator.
+ * Messages from cadre itself to the lead of a team and to the operator.
  */
 
 int team_notice(struct call *call, const char *type, const char *text)
@@ -514,7 +517,7 @@ int team_tell(struct call *call, int64_t team, const char *type, const char *tex
 	      int64_t chain)
 {
 	const struct caller was = call->caller;
-	/* A notice goes on with the chain of the agent whose call caused the notice. */
+	/* A notice continues the chain of the agent whose call caused the notice. */
 	const int64_t own = chain_of(call, &(struct draft){ 0 });
 	struct draft d = { .type = type,
 			   .content = text,

@@ -13,7 +13,7 @@ int estop_check(struct call *call, const char *where)
 	return fault_hint(&call->fault, "Nothing new begins before {team.thaw}.");
 }
 
-/* Puts the ends of leases of a team that was stopped at that time out of reach. */
+/* Puts the ends of leases out of reach, for a team that was stopped at the time `stopped_at`. */
 static int estop_hold_leases(struct call *call, int64_t team, int64_t stopped_at)
 {
 	int64_t passed = call->now - stopped_at;
@@ -36,10 +36,11 @@ int estop_hold(struct call *call)
 	return c->team_stopped ? estop_hold_leases(call, c->team, c->team_stopped) : 0;
 }
 
-/* Gives leases and timeouts back, longer by the pause. */
+/* Restores leases and timeouts, and makes them longer by the time of the pause. */
 static int estop_give_back(struct call *call, int64_t team, int64_t stopped_at)
 {
-	/* Below 0 where the clock was put back meanwhile: ends are told by that clock, too. */
+	/* Below 0 if the clock was put back meanwhile. The ends of leases follow the same
+	 * clock. */
 	int64_t pause = call->now - stopped_at;
 	int rc =
 		sql_run(call, thaw_tasks, .team = team, .far = ESTOP_FAR, .pause = pause);
@@ -60,12 +61,12 @@ static int estop_give_back(struct call *call, int64_t team, int64_t stopped_at)
 	return rc < 0 ? rc : 0;
 }
 
-/* A walk through the teams that are stopped, or go on. */
+/* A walk through the teams that are stopped or thawed. */
 struct walk {
 	const char **done, **left; /* names, in the call's arena */
 	size_t n_done, n_left;
-	int64_t running; /* workspaces that no host tells */
-	bool denied; /* somebody above has stopped one */
+	int64_t running; /* workspaces that no host stops */
+	bool denied; /* the operator or a team above has stopped one of the teams */
 };
 
 static int estop_tell(struct call *call, int64_t team, int kind)
@@ -74,8 +75,9 @@ static int estop_tell(struct call *call, int64_t team, int kind)
 			.subject = team);
 }
 
-/* Counts the workspaces of a stopped team whose guests did not stop: a host that runs tells
- * them now, and who asks for the status hears of those that cannot. */
+/* Counts the workspaces of a stopped team whose guests have not stopped. If this process is a
+ * host, nothing is counted, because the host tells the guests now. The status shows the guests
+ * that cannot stop. */
 static int count_running(struct call *call, int64_t team, struct walk *w)
 {
 	struct team_stop_row r;
@@ -133,7 +135,7 @@ static int thaw(struct call *call, const struct team_subtree_row *t, struct walk
 
 typedef int each(struct call *call, const struct team_subtree_row *t, struct walk *w);
 
-/* Walks through a team and all below it, from above. */
+/* Visits a team and all teams below it, from the top. */
 static int walk_from(struct call *call, int64_t team, each *f, struct walk *w)
 {
 	struct team_subtree_row *all = NULL;
@@ -156,7 +158,7 @@ static int estop_walk_all(struct call *call, each *f, struct walk *w)
 	return rc;
 }
 
-/* Walks through the team that is named and all below it, or through all teams. */
+/* Visits the named team and all teams below it, or all teams. */
 static int estop_walk(struct call *call, const char *team, bool all, each *f,
 		      struct walk *w)
 {
@@ -178,7 +180,7 @@ static int estop_walk(struct call *call, const char *team, bool all, each *f,
 	return walk_from(call, call->caller.team, f, w);
 }
 
-/* Names the teams that stand still now, for a repeated call. */
+/* Lists the teams that are stopped now, for a repeated call. */
 static int estop_look(struct call *call, const struct team_subtree_row *t, struct walk *w)
 {
 	struct team_row team;
@@ -190,7 +192,7 @@ static int estop_look(struct call *call, const struct team_subtree_row *t, struc
 	return count_running(call, t->id, w);
 }
 
-/* Names what the call is about, so that a repeat of it changes nothing. */
+/* Sets call->made, so that a repeated call changes nothing. */
 static void estop_made(struct call *call)
 {
 	call->made = call->caller.team ? call->caller.team : 1;

@@ -14,7 +14,7 @@
 
 /* --- taking in ---------------------------------------------------------------------- */
 
-/* Resources of the members' VMs. */
+/* The resources of the VMs of a role's members. */
 static struct vm_wishes wishes_of(const struct role *r)
 {
 	struct vm_wishes w = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
@@ -25,7 +25,7 @@ static struct vm_wishes wishes_of(const struct role *r)
 	return w;
 }
 
-/* A role that says what a VM has means one. */
+/* The backend of a role. A role that gives resources of a VM gets a VM. */
 static enum backend_kind backend_of(const struct role *r)
 {
 	const struct vm_wishes w = wishes_of(r);
@@ -65,8 +65,8 @@ int member_check_host(struct call *call, const char *where)
 	return call_need_host(call, where, "workspaces need");
 }
 
-/* Plans where a member of this role works: in a copy of the golden workspace, if there is
- * one, and with the role's backend. */
+/* Plans the workspace of a member with this role: a copy of the golden workspace, if there is
+ * one, with the role's backend. */
 static int plan_place(struct call *call, const struct role *r, const char *golden,
 		      const char *snapshot, const char *where, struct new_workspace *w)
 {
@@ -184,7 +184,8 @@ int member_tell_tokens(struct call *call, struct member *members, size_t n)
 	return 0;
 }
 
-/* Leaves out who has come since, where the call is a repeat. */
+/* Keeps only the members that the call names. In a repeated call, other members may have been
+ * added since. */
 static void keep_named(struct call *call, const struct member_add_in *in,
 		       struct member_add_out *out)
 {
@@ -224,7 +225,8 @@ int member_add(struct call *call, const struct member_add_in *in,
 
 /* --- letting go --------------------------------------------------------------------- */
 
-/* Moves the mail that waits for an agent to another one, or tells its senders that it is dead. */
+/* Moves the mail that waits for an agent to another agent, or tells the senders that their mail
+ * is dead. */
 static int move_mail(struct call *call, const struct agent_row *a, int64_t to)
 {
 	struct member_move_mail_row *moved = NULL;
@@ -266,7 +268,7 @@ static int stop_place(struct call *call, const struct agent_row *a)
 				    NULL);
 }
 
-/* The heir of a member's mail; `to->id` is 0 where there is none. */
+/* Finds the agent that gets a leaving member's mail; `to->id` is 0 if no agent gets it. */
 static int find_heir(struct call *call, const char *name, const struct agent_row *a,
 		     struct agent_row *to)
 {
@@ -304,7 +306,7 @@ int team_keep_lead(struct call *call, const struct agent_row *a, const char *whe
 	return fault_hint(&call->fault, "Add another member with the role `lead` first.");
 }
 
-/* The lead takes over the places that a member who leaves held in teams below. */
+/* Gives the lead's places that a leaving member holds in teams below to the lead of the team. */
 static int hand_to_lead(struct call *call, const struct agent_row *a)
 {
 	int64_t lead;

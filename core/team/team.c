@@ -16,10 +16,11 @@
 #include "core/team/team_plan.h"
 #include "core/workspace/workspace_removal.h"
 
-/* The team above a new or changed one decides who makes it, how deep, with which
- * workspaces and policy. */
+/* The team above a new or changed team limits it: who may make it, how deep it may be, and
+ * which workspaces and policy it may have. */
 
-/* Whether the caller may make teams below its own: its lead, and members whose role says so. */
+/* Whether the caller may make teams below its own team: the lead may, and a member whose role
+ * allows it. */
 static int check_maker(struct call *call)
 {
 	struct agent_nests_row r;
@@ -37,9 +38,8 @@ static int check_maker(struct call *call)
 	return who_ask(call, WHO_LEAD);
 }
 
-/* Finds the parent of a new team and puts the call into the parent; `*above` is NULL for
- * a team without a parent.  0, or denied at /parent for a caller who may make no such
- * team. */
+/* Finds the parent of a new team and puts the call into the parent. `*above` is NULL for a team
+ * without a parent. Returns 0, or denied at /parent if the caller may not make the team. */
 static int team_above(struct call *call, const char *parent,
 		      const struct team_row **above)
 {
@@ -88,8 +88,8 @@ static int team_above_too_deep(struct call *call, const struct team_row *above)
 	return fault_hint(&call->fault, "Make it below a higher team.");
 }
 
-/* Refuses a policy that is wider than that of a team from `team` up, which is named: 0, or
- * denied at the argument. */
+/* Refuses a policy that is wider than the policy of `team` or of a team above it. The fault
+ * names that team. Returns 0, or denied at the argument. */
 static int team_check_policy(struct call *call, int64_t team,
 			     const struct team_wish *wish)
 {
@@ -116,8 +116,8 @@ static int team_check_policy(struct call *call, int64_t team,
 		"A team below another narrows its policy, and never widens it.");
 }
 
-/* Opens ports in the team that the call has made or changes.  The team `above` (0: none)
- * has to allow the ports.  0, or denied at /allowed_ports. */
+/* Opens ports in the team that the call has made or changes. The team `above` (0: no team) has
+ * to allow the ports. Returns 0, or denied at /allowed_ports. */
 static int team_add_ports(struct call *call, int64_t above, const int64_t *ports,
 			  size_t n)
 {
@@ -133,8 +133,8 @@ static int team_add_ports(struct call *call, int64_t above, const int64_t *ports
 	return rc < 0 ? rc : 0;
 }
 
-/* Fills the fault of a wish that the team above does not allow or has too little left
- * for.  The fault names the limit, the team with that limit, and the rest. */
+/* Fills the fault for a wish that the team above does not allow, or for which it has too little
+ * left. The fault names the limit, the team with that limit, and the rest. */
 static int team_above_refuses(struct call *call, const struct team_row *above,
 			      const struct team_wish *wish)
 {
@@ -187,7 +187,7 @@ static int team_name_taken(struct call *call, const char *name, const char *wher
 	return fault_hint(&call->fault, "Choose another name, or destroy that one.");
 }
 
-/* The old name leads to the team until another one gives up the same name. */
+/* Renames a team. The old name still finds the team until another team gives up the same name. */
 static int rename_team(struct call *call, const struct team_row *t, const char *name)
 {
 	int rc = team_check_name(call, name, "/new_name");
@@ -204,8 +204,8 @@ static int rename_team(struct call *call, const struct team_row *t, const char *
 
 /* --- limits ------------------------------------------------------------------------ */
 
-/* Sets the limit.  If the team's own use and the team above both forbid the limit, the
- * fault tells of the team's own use. */
+/* Sets the limit. If the team's own use and the team above both forbid the limit, the fault
+ * names the team's own use. */
 static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_vms)
 {
 	const struct team_wish more = { .max_vms = max_vms - t->max_vms };
@@ -262,7 +262,7 @@ static int set_policy(struct call *call, const struct team_row *t,
 
 /* --- the operation ------------------------------------------------------------------ */
 
-/* Whether anything is said that is to change. */
+/* Whether the call gives anything to change. */
 static bool team_update_says(const struct team_update_in *in)
 {
 	return in->new_name || in->has_max_vms || in->has_max_tokens ||
@@ -271,8 +271,9 @@ static bool team_update_says(const struct team_update_in *in)
 	       in->has_allow_inter_vm || in->allowed_ports;
 }
 
-/* The first argument that the caller may not give; NULL: there is none.  The lead of the team
- * above may give all but a name; the team's own lead, what concerns no other team. */
+/* The first argument that the caller may not give; NULL if the caller may give all. The lead of
+ * the team above may give every argument except a name. The team's own lead may give only
+ * arguments that concern no other team. */
 static const char *from_above(const struct call *call, const struct team_update_in *in)
 {
 	bool above = call->identity.agent && call->caller.team != call->caller.own_team;
@@ -318,7 +319,8 @@ static int team_update_row(struct call *call, const struct team_update_in *in)
 	return event_emit(call, EVENT_TEAM_UPDATED, t.id, 0, renamed ? t.name : NULL);
 }
 
-/* The ports that are open between a team's VMs, none: all. 0 or negative. */
+/* Lists the ports that are open between a team's VMs; an empty list means all ports. Returns 0
+ * or negative. */
 static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n)
 {
 	struct team_ports_row row;
@@ -330,7 +332,8 @@ static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, siz
 	return rc;
 }
 
-/* Puts the call into the team that is to change: its own, or for a lead one below. */
+/* Puts the call into the team that it changes: the caller's own team, or for a lead a team
+ * below. */
 static int team_update_enter(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);
@@ -433,8 +436,7 @@ static struct budget vms_of(const struct team_counts_row *n, int64_t limit)
 				.left = limit - n->used - n->reserved };
 }
 
-/* Tells a lead or the operator of the teams below, as far as the answer has room, and of their
- * limits. */
+/* Shows a lead or the operator the teams below and their limits, as far as the answer has room. */
 static int tell_below(struct call *call, const struct team_row *t,
 		      struct team_status_out *out, struct budget_list *budgets)
 {
@@ -536,8 +538,8 @@ static int64_t places(const struct call *call, const struct team_create_in *in)
 	return n;
 }
 
-/* The limits that the team asks for.  By default, a team below another team asks for as
- * many workspaces as its roles need, and for the policy of the team above. */
+/* The limits that the new team asks for. By default, a team below another team asks for as many
+ * workspaces as its roles need, and for the policy of the team above. */
 static struct team_wish wish_of(const struct call *call, const struct team_create_in *in,
 				const struct team_row *above)
 {
@@ -586,8 +588,7 @@ static int check_places(struct call *call, const struct team_create_in *in,
 	return 0;
 }
 
-/* A team has a lead: when no role is the lead, the caller who makes the team becomes
- * it. */
+/* Makes the caller the lead of the new team if no role is the lead: a team always has a lead. */
 static int add_lead(struct call *call)
 {
 	struct newcomer n = { .name = "lead",
@@ -600,8 +601,8 @@ static int add_lead(struct call *call)
 	return rc ? rc : agent_add(call, &n, "/roles");
 }
 
-/* Puts the call into the new team, in which the operator has a place.  An agent who makes a
- * team below its own stays who it is. */
+/* Puts the call into the new team, and adds the operator's place there. An agent who makes a
+ * team below its own stays the caller. */
 static int team_create_enter(struct call *call, const char *name, int64_t capacity)
 {
 	struct newcomer operator= { .name = "operator",
@@ -631,7 +632,7 @@ static int check_roles(struct call *call, const struct team_create_in *said,
 	return 0;
 }
 
-/* Makes the members: first the members that the call says itself, then the members of its
+/* Makes the members: first the members from the call's own arguments, then the members from its
  * plan. */
 static int add_members(struct call *call, const struct team_create_in *said,
 		       const struct team_create_in *in, const struct team_plan *plan)
@@ -674,7 +675,7 @@ static int create(struct call *call, const struct team_create_in *in,
 			      in->n_allowed_ports);
 }
 
-/* Makes a team, below another one or none. */
+/* Makes a team, with or without a team above it. */
 static int make_as(struct call *call, const struct team_create_in *said,
 		   const struct team_create_in *in, const struct team_plan *plan)
 {
@@ -746,7 +747,7 @@ int team_create(struct call *call, const struct team_create_in *in,
 	return member_tell_tokens(call, out->members, out->n_members);
 }
 
-/* Ends a team, and in one transaction whatever lives by it. */
+/* Ends a team. The same transaction ends everything that depends on the team. */
 
 static int end_tasks(struct call *call, int64_t team)
 {
@@ -782,7 +783,7 @@ static int end_workspaces(struct call *call, int64_t team)
 	return rc;
 }
 
-/* Ends the team that the call is in. */
+/* Ends the team of the call. */
 static int team_destroy_end(struct call *call, bool purge)
 {
 	int64_t team = call->caller.team;
@@ -809,8 +810,8 @@ static int team_destroy_end(struct call *call, bool purge)
 	return event_emit(call, EVENT_TEAM_DESTROYED, team, 0, purge ? "purge" : NULL);
 }
 
-/* Calls `each` for the team that the call is in and all below it, from the lowest up, with
- * the call in each of them. */
+/* Calls `each` for the team of the call and for all teams below it, from the lowest up. The
+ * call is in the team for which `each` is called. */
 static int each_below(struct call *call, bool purge,
 		      int (*each)(struct call *call, bool purge))
 {
@@ -828,15 +829,15 @@ static int each_below(struct call *call, bool purge,
 	return rc;
 }
 
-/* Notes what would be lost with the team that the call is in. */
+/* Notes what would be lost together with the team of the call. */
 static int team_destroy_plan(struct call *call, bool purge)
 {
 	return removal_add_team(call, call->caller.team,
 				purge ? call->caller.team_name : NULL);
 }
 
-/* The team that is to end.  The operator may end any, an agent a team below its own.  A lead may also
- * end its own team where a team stands above. */
+/* Finds the team to end. The operator may end any team, an agent a team below its own. A lead
+ * may also end its own team if there is a team above it. */
 static int team_destroy_find(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);

@@ -1,5 +1,5 @@
 /*
- * team - a named group with a state that is computed from its rows.
+ * team - a named group of agents, with a state that is computed from its rows.
  */
 #ifndef CORE_TEAM_TEAM_H
 #define CORE_TEAM_TEAM_H
@@ -11,48 +11,49 @@
  * its end.  0 or negative. */
 int team_announce(struct call *call, int64_t team);
 
-enum { TEAM_WAY = 65 }; /* teams stand no deeper: limits.max_nesting_depth */
+enum { TEAM_WAY = 65 }; /* the most levels of teams: limits.max_nesting_depth */
 
-/* A walk through the teams below one, each behind the one above it, by their names. */
+/* A walk through the teams below a team. Each team comes after the team above it; teams with
+ * the same team above are sorted by name. */
 struct team_walk {
 	int64_t root; /* 0: all teams */
-	const char *path; /* how the root is called; NULL: not at all */
-	bool all; /* also those that are over */
-	size_t depth; /* of the way to the team where the walk is */
+	const char *path; /* path of the root; NULL: paths begin below the root */
+	bool all; /* include teams that have ended */
+	size_t depth; /* number of teams on the way to the current team */
 	struct team_place {
 		struct team_line_row team;
-		const char *path; /* the names down to it */
+		const char *path; /* the names of the teams on the way to this team */
 	} way[TEAM_WAY], *at;
 };
 
-/* Goes on to the next team, which is then `at`: 1, 0 at the end, or negative. */
+/* Goes on to the next team and sets `at` to it. Returns 1, 0 at the end, or negative. */
 int team_walk_next(struct call *call, struct team_walk *w);
 
-/* The lines of team.list, of one team with those below it or (0) all, as many as fit the answer,
- * and how many guests these teams have.  0 or negative. */
+/* Fills the lines of team.list: a team with the teams below it, or with 0 all teams. Lists as
+ * many as fit the answer, and counts the guests of these teams. Returns 0 or negative. */
 int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *guests);
 
-/* The members of the caller's team behind `after` (0: from the first on), as many as fit the
- * answer; `gone`: those of a team that has ended; `*more` is set when some are left.  0 or
- * negative. */
+/* Lists the members of the caller's team after the row `after` (0: from the first), as many as
+ * fit the answer. With `gone` lists the members of a team that has ended. `*more` is set if
+ * some members are left. Returns 0 or negative. */
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more);
 
-/* Moves an agent's call into a team directly below the agent's own team, by name, if the agent
- * leads its own team or has made the team below.  The caller stays the same agent.  1, 0 where
- * there is no such team, or negative. */
+/* Moves an agent's call into a team directly below the agent's own team, by name. The agent
+ * must lead its own team or must have made the team below. The caller stays the same agent.
+ * Returns 1, 0 if there is no such team, or negative. */
 int team_enter_below(struct call *call, const char *name);
 
-/* The limits and policy that a new team, or one that is changed, asks the team above it for. */
+/* The limits and policy that a new or changed team asks for from the team above. */
 struct team_wish {
 	int64_t max_vms;
 	bool allow_internet, allow_inter_vm;
-	int64_t port; /* 0: none */
+	int64_t port; /* 0: no port */
 };
 
-/* The name that the team has now which was called `was`; `*now` is NULL where none is called
- * otherwise.  0 or negative. */
+/* Finds the present name of the team that had the name `was` before. `*now` is NULL if no team
+ * was renamed from `was`. Returns 0 or negative. */
 int team_name_now(struct call *call, const char *was, const char **now);
 
 /* Checks that a team still has a lead after a change of its member `a`.  `*lead` becomes the lead
@@ -60,15 +61,16 @@ int team_name_now(struct call *call, const char *was, const char **now);
 int team_keep_lead(struct call *call, const struct agent_row *a, const char *where,
 		   int64_t *lead);
 
-/* Sends a text from the operator's place in the call's team to the lead and to that place.  0
- * or negative. */
+/* Sends a text from the operator's place in the call's team, to the lead and to the operator's
+ * place. Returns 0 or negative. */
 int team_notice(struct call *call, const char *type, const char *text);
 
-/* The same in any team, of another chain than CHAIN_NOTICE (core/turn/chain.h). */
+/* Like team_notice(), but in any team, and with any chain instead of CHAIN_NOTICE
+ * (core/turn/chain.h). */
 int team_tell(struct call *call, int64_t team, const char *type, const char *text,
 	      int64_t chain);
 
-/* Refuses a name that no team may have. 0 or negative. */
+/* Refuses a reserved name, which no team may have. Returns 0 or negative. */
 int team_check_name(struct call *call, const char *name, const char *where);
 
 #endif

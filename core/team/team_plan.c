@@ -10,7 +10,8 @@
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* A part of a table or an array, by its key or number; NULL: there is none. */
+/* Finds a part of a table by its key, or a part of an array by its number. NULL: there is no
+ * such part. */
 static const struct toml_value *team_plan_part_of(const struct toml_value *v,
 						  const char *name, size_t len,
 						  struct toml_place *at)
@@ -31,7 +32,8 @@ static const struct toml_value *team_plan_part_of(const struct toml_value *v,
 	return &e->value;
 }
 
-/* The place of a value by its JSON pointer, or of what is around it where it is not there. */
+/* The place of a value in the text, found by its JSON pointer. If the value is missing, it is
+ * the place of the table or array around the value. */
 static struct toml_place team_plan_place_of(const struct team_plan *p,
 					    const char *pointer)
 {
@@ -47,7 +49,7 @@ static struct toml_place team_plan_place_of(const struct team_plan *p,
 	return at;
 }
 
-/* Moves a fault from a value to its line. */
+/* Moves a fault from a value of the plan to the value's line in the text. */
 static int team_plan_blame(struct call *call, const struct team_plan *p)
 {
 	struct fault *f = &call->fault;
@@ -72,7 +74,7 @@ int plan_blame(struct call *call, const struct team_plan *p)
 	return team_plan_blame(call, p);
 }
 
-/* A fault of the task at that place of the plan. */
+/* Sets a fault at a key of a task in the plan. */
 #define refuse_task(call, p, task, key, ...)                                            \
 	(toml_refuse("plan",                                                            \
 		     team_plan_place_of(p, arena_printf(&(call)->arena,                 \
@@ -82,7 +84,8 @@ int plan_blame(struct call *call, const struct team_plan *p)
 
 /* --- the text ----------------------------------------------------------------------------- */
 
-/* A task is done by whoever claims it: nothing here would run a command when it is ready. */
+/* Refuses a command in a task. A claimed task is done by the agent that claims it; a plan has
+ * no way to run a command once the task is ready. */
 static int check_commands(struct call *call, const struct team_plan *p)
 {
 	const json_t *tasks = json_object_get(json_object_get(p->json, "team"), "tasks");
@@ -121,15 +124,15 @@ struct by_id {
 	size_t task;
 };
 
-/* A walk from a task to those that it waits for. */
+/* A walk from a task to the tasks for which it waits. */
 struct walk {
 	struct call *call;
 	struct team_plan *p;
 	struct plan_task *tasks;
-	struct by_id *index; /* sorted */
-	int64_t *numbers; /* of each task on the board, where it has its place */
+	struct by_id *index; /* sorted by id */
+	int64_t *numbers; /* number on the board of each task that is done */
 	size_t n;
-	bool *open, *done; /* of each task: it is on the way; it has its place */
+	bool *open, *done; /* for each task: it is on the way; its place is found */
 	size_t *way, n_way;
 };
 
@@ -173,7 +176,8 @@ static int refuse_cycle(struct walk *w, size_t task)
 	return fault_hint(&w->call->fault, "Leave one of these dependencies out.");
 }
 
-/* Gives a task its place, behind those that it waits for, which it names as the board does then. */
+/* Gives a task its place in the order, after the tasks for which it waits. Replaces the ids of
+ * these tasks by their numbers on the board. */
 static int place_task(struct walk *w, size_t task)
 {
 	struct plan_task *t = &w->tasks[task];
@@ -229,7 +233,7 @@ static const char *role_of(const struct role *r)
 	return r->role && *r->role ? r->role : r->name;
 }
 
-/* Whether a name is that of a member which the role makes. */
+/* Whether `name` is the name of a member which the role makes. */
 static bool makes(struct call *call, const struct role *r, const char *name)
 {
 	size_t n = strlen(r->name);
@@ -244,8 +248,8 @@ static bool makes(struct call *call, const struct role *r, const char *name)
 	       strcmp(arena_printf(&call->arena, "%s-%" PRId64, r->name, k), name) == 0;
 }
 
-/* The member whose turn it is among those of a role, of whom each has got `turns` by the place of
- * what makes them; NULL: no member has it. */
+/* The member of a role that gets the next task. The members take turns; `turns` counts for each
+ * entry of in->roles how many tasks its members have got. NULL: no member has the role. */
 static const char *team_plan_next_of(struct call *call, const struct team_create_in *in,
 				     const char *role, int64_t *turns)
 {
@@ -279,7 +283,7 @@ static const char *assignee_of(struct call *call, const struct team_create_in *i
 			return name;
 	if ((next = team_plan_next_of(call, in, name, turns)))
 		return next;
-	/* A team has these without a role for them. */
+	/* Every team has a lead and an operator, even without a role for them. */
 	return strcmp(name, "lead") == 0 || strcmp(name, "operator") == 0 ? name : NULL;
 }
 
@@ -303,7 +307,7 @@ static int assign_tasks(struct call *call, const struct team_create_in *in,
 
 /* --- the team ------------------------------------------------------------------------------ */
 
-/* Puts the roles of the plan behind those of the call. */
+/* Adds the roles of the plan after the roles of the call. */
 static void join_roles(struct call *call, const struct team_create_in *in,
 		       const struct plan_team *says, struct team_create_in *whole)
 {
@@ -369,7 +373,7 @@ int plan_add_tasks(struct call *call, const struct team_plan *p)
 	const int64_t team = call->made;
 	int rc = 0;
 
-	/* The maker of a team says who does what in it, as its lead. */
+	/* The maker of a team assigns its tasks, and needs the level of a lead for this. */
 	if (level < WHO_LEAD)
 		call->caller.level = WHO_LEAD;
 	for (size_t i = 0; i < p->n_order && rc >= 0; i++)

@@ -4,7 +4,7 @@
 
 #include "core/team/team.h"
 
-static const char notice[] = "chain"; /* the type of what chain_tell says */
+static const char notice[] = "chain"; /* type of the message that chain_tell() sends */
 
 int64_t chain_most(const struct call *call)
 {

@@ -1,5 +1,5 @@
 /*
- * runner - commands that are started for each turn of an agent.
+ * runner - the commands that run the turns of agents.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "core/turn/turn.h"
 #include "core/workspace/workspace.h"
 
-/* A runner is a command on a machine of the operator's: only callers that may make
+/* A runner is a command that runs on the operator's machine. So only callers that may make
  * members with workspaces may give a runner. */
 static int check_giver(struct call *call, const char *where, const char *does)
 {
@@ -31,7 +31,7 @@ static int check_giver(struct call *call, const char *where, const char *does)
 	return fault_hint(&call->fault, "Ask the lead.");
 }
 
-/* Makes the workspace in which the turns of an agent run that has none. */
+/* Makes a workspace for the turns of an agent without a workspace. */
 static int make_place(struct call *call, const struct agent_row *a, const char *where)
 {
 	struct new_workspace w = { .member = a->name,
@@ -53,7 +53,8 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 	return team_announce(call, call->caller.team);
 }
 
-/* Notes where others look whether an agent has a runner, and tells of it. */
+/* Stores whether an agent has a runner in the agent's row, which others read, and writes an
+ * event. */
 static int runner_note(struct call *call, int64_t agent, const char *command)
 {
 	int rc = sql_run(call, runner_say, .agent = agent, .runs = *command != 0);
@@ -113,7 +114,7 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 	if ((rc = sql_run(call, runner_set, .agent = agent, .command = command)) < 0 ||
 	    (rc = runner_note(call, agent, command)) < 0)
 		return rc;
-	/* An agent that had failed takes turns again. */
+	/* An agent whose runner had failed takes turns again. */
 	return a.status == AGENT_STATUS_FAILED
 		       ? agent_say_status(call, &a, AGENT_STATUS_READY)
 		       : 0;
@@ -130,7 +131,7 @@ int runner_follow(struct call *call, int64_t agent, const char *where)
 	    w.backend != BACKEND_KIND_FOLDER ||
 	    strcmp(w.path, a.project ? a.project : "") == 0)
 		return rc < 0 ? rc : 0;
-	/* The runner that was given to it would run where it likes. */
+	/* Otherwise an agent could choose the folder in which its runner runs. */
 	if ((rc = check_giver(call, where, "move runners")) < 0 ||
 	    (rc = workspace_end(call, &w)) < 0)
 		return rc;
@@ -144,9 +145,8 @@ int runner_follow(struct call *call, int64_t agent, const char *where)
  */
 
 enum {
-	LIMIT_MS =
-		60000, /* until a client is tried again that told no end of its limit ... */
-	LIMIT_DOUBLINGS = 6, /* ... and so often twice as long */
+	LIMIT_MS = 60000, /* the wait for a client that gave no end of its limit ... */
+	LIMIT_DOUBLINGS = 6, /* ... is doubled up to this many times */
 };
 
 static int limit_tell(struct call *call, const struct runner_all_row *r, int64_t until)
@@ -168,8 +168,8 @@ static int limit_tell(struct call *call, const struct runner_all_row *r, int64_t
 		CHAIN_NOTICE);
 }
 
-/* Notes when the limit ends for all agents of this host with the client of `u`; `until`
- * 0: the limit is over.  Tells each of their teams once. */
+/* Stores the end of the limit for all agents of this host with the same client as `u`. With
+ * `until` 0 the limit has ended. Tells each of their teams once. */
 static int limit_spread(struct call *call, const struct turn_row *u, int64_t until)
 {
 	const struct runner_client *client = runner_client_of(u->command);
@@ -195,7 +195,8 @@ static int limit_spread(struct call *call, const struct turn_row *u, int64_t unt
 	return rc < 0 ? rc : 0;
 }
 
-/* A guess at a limit's end: that of a wait under way, else a minute, doubled each time. */
+/* Guesses when a limit ends: at the end of the present wait, else after a minute, which is
+ * doubled each time. */
 static int64_t limit_guess(const struct call *call, const struct runner_of_row *r)
 {
 	int64_t doubled = r->limited < LIMIT_DOUBLINGS ? r->limited : LIMIT_DOUBLINGS;

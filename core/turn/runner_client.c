@@ -4,21 +4,23 @@
 #include <string.h>
 
 enum {
-	LINE_MOST = 4 << 20, /* bytes of a line that is read: as of a frame */
-	ODD_MOST = 64 << 10, /* of a line that begins like JSON but is not JSON */
+	LINE_MOST = 4 << 20, /* the most bytes of a line that is read: those of a
+				frame */
+	ODD_MOST = 64 << 10, /* the most bytes of a line that begins like JSON but is no
+				JSON */
 };
 
 struct runner_client {
 	const char *name;
-	/* The command line around the further words of a runner. */
+	/* The command line before and after the further words of a runner. */
 	const char *before, *after;
 	void (*read)(const json_t *line, struct runner_told *told);
 };
 
 /* --- what lines hold ----------------------------------------------------------------- */
 
-/* The bound of an amount, as for an `amount` that an agent reports: a larger amount
- * counts as the bound. */
+/* The maximum of an amount, as for an `amount` that an agent reports. A larger amount counts as
+ * the maximum. */
 static const int64_t amount_most = 1000000000000;
 
 static int64_t amount(double x)
@@ -52,7 +54,8 @@ static void runner_client_say(struct runner_told *told, const char *s)
 		text_add(&told->text, "\n", 1);
 }
 
-/* A session is named on command lines of shells: only what cannot be anything else there. */
+/* Stores the session of the client. A session's id is used in shell commands, so only
+ * characters that have no meaning for the shell are accepted. */
 static void go_on_with(struct runner_told *told, const char *id)
 {
 	static const char good[] =
@@ -68,7 +71,7 @@ static int64_t micros(const json_t *cost)
 	return amount(json_number_value(cost) * 1e6 + 0.5);
 }
 
-/* Says the words of an error, and notes where they tell of a limit. */
+/* Adds the text of an error to the output, and notes whether the text is about a limit. */
 static void say_error(struct runner_told *told, const char *s)
 {
 	runner_client_say(told, s);
@@ -158,7 +161,7 @@ static void read_gemini(const json_t *line, struct runner_told *told)
 	const char *content = json_find_text(line, "content");
 
 	go_on_with(told, json_find_text(line, "session_id"));
-	/* The client's text comes in pieces, which are no lines. */
+	/* The client's text comes in pieces that are not whole lines. */
 	if (is(line, "type", "message") && is(line, "role", "assistant") && content)
 		text_add(&told->text, content, strlen(content));
 	if (is(line, "type", "error"))

@@ -1,5 +1,5 @@
 /*
- * turn - turns begin and end.
+ * turn - begins and ends turns, and shows them.
  */
 #include "core/turn/turn.h"
 
@@ -17,19 +17,20 @@
 static int turn_finish(struct call *call, const struct turn_end_in *in);
 
 enum {
-	/* Bytes of JSON of the messages that a turn begins with: the longest one fits, and all
-	 * of them fit a frame. */
+	/* Bytes of JSON of the messages with which a turn begins. The longest message fits, and
+	 * all messages together fit a frame. */
 	PROMPT_ROOM = 3 << 20,
-	LEASE_MORE_MS = 120000, /* for which they are held longer than a turn may run */
-	STOPPED_MOST = 3, /* turns in a row that agents' urgent mail stops */
-	/* Messages that come so soon behind the one that stopped a turn begin the next one with
-	 * it, and do not stop that. */
+	LEASE_MORE_MS = 120000, /* messages are held so much longer than a turn may
+				   run */
+	STOPPED_MOST = 3, /* the most turns in a row that urgent mail of agents stops */
+	/* Messages that arrive within this time after the message that stopped a turn are part
+	 * of the next turn. They do not stop the next turn. */
 	GATHER_MS = 100,
 };
 
 /* --- its agent --------------------------------------------------------------------- */
 
-/* The host acts for a turn in its team. */
+/* Makes the host the caller, in the team of the turn. */
 static void turn_enter(struct call *call, int64_t team)
 {
 	call->caller =
@@ -45,8 +46,9 @@ static bool turn_is_operators(const struct envelope *e)
 	return strcmp(e->from, "operator") == 0;
 }
 
-/* The prompt: each message, behind the name of the agent that sent it.  Those of the operator stand
- * as they are, where no text of an agent could end in what looks like one. */
+/* Writes the prompt: each message after the name of the agent that sent it. If all messages are
+ * the operator's, they have no names: then no text by an agent is there that could imitate the
+ * operator. */
 static const char *turn_write_prompt(struct call *call, const struct envelope *all,
 				     size_t n)
 {
@@ -71,7 +73,7 @@ static const char *turn_write_prompt(struct call *call, const struct envelope *a
 	return prompt;
 }
 
-/* A name for the hand-out of a turn's messages that nobody else's hand-out has. */
+/* A name for the hand-out of a turn's messages. No other hand-out has this name. */
 static int64_t request_of(const struct call *call, int64_t turn)
 {
 	uint64_t h = (call->seed ^ (uint64_t)turn) * 0x9e3779b97f4a7c15u;
@@ -91,7 +93,7 @@ static int tell_hour(struct call *call, const struct agent_row *a)
 			     a->name, chain_per_hour(call), a->name));
 }
 
-/* Notes how far a turn that begins is from a person's word. */
+/* Stores how far a turn that begins is from a person's words. */
 static int follow_chain(struct call *call, const struct agent_row *a, int64_t turn)
 {
 	struct turn_chain_row chain;
@@ -106,8 +108,8 @@ static int follow_chain(struct call *call, const struct agent_row *a, int64_t tu
 	return hour.n == chain_per_hour(call) ? tell_hour(call, a) : 0;
 }
 
-/* Begins a turn that was picked; `s` tells the host.  1, 0 where there is no mail any more, or
- * negative. */
+/* Begins a turn that was picked, and fills `s` for the host. Returns 1, 0 if no mail waits any
+ * more, or negative. */
 static int turn_begin_picked(struct call *call, const struct turn_pick_row *u,
 			     struct turn_start *s)
 {
@@ -167,7 +169,7 @@ static int begin_some(struct call *call, const struct turn_next_in *in,
 	return 0;
 }
 
-/* Ends what ran under an earlier host. */
+/* Ends the turns that ran under an earlier host. */
 static int end_earlier(struct call *call)
 {
 	struct turn_running_row *all = NULL;
@@ -245,12 +247,13 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 
 	if (rc <= 0)
 		return rc;
-	/* A host that got no answer sends a part again: what is stored is passed over. */
+	/* A host that got no answer sends a part again. The bytes that are already stored are
+	 * skipped. */
 	again = in->has_start && in->start < u.size ? u.size - in->start : 0;
 	again = again < n ? again : n;
 	text += again;
 	n -= again;
-	/* Once a part was not kept, nothing behind that part is kept. */
+	/* Once a part was not kept, no later part is kept. */
 	room = u.size > u.kept || u.kept > most ? 0 : most - u.kept;
 	more = n < room ? n : room;
 	more = text_start(text, more);
@@ -267,14 +270,14 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 
 /* --- ending -------------------------------------------------------------------------- */
 
-/* The agent's status between two turns. */
+/* Sets the agent's status between two turns. */
 static int say_rest(struct call *call, int64_t agent)
 {
 	struct turn_held_back_row held;
 	struct agent_row a;
 	int rc = sql_row(call, agent_by_id, &a, .id = agent);
 
-	/* Something else may have been said of it since. */
+	/* The status may have changed since the turn began. */
 	if (rc <= 0 || a.gone || a.status != AGENT_STATUS_STREAMING ||
 	    (rc = sql_row(call, turn_held_back, &held, .agent = agent,
 			  .now = call->now)) < 0)
@@ -398,8 +401,9 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 	return inbox_unhand(call, &a, u->request, !in->limited, &n);
 }
 
-/* Gets the turn's own part of an amount that a client told, and in *before the whole of its
- * session.  A whole that is smaller than the one before began anew. */
+/* Returns the turn's own part of an amount that a client reported. `whole` means that the
+ * client reports the sum of its session. `*before` is the last such sum, and is updated. A sum
+ * that is smaller than the last one has begun again at 0. */
 static int64_t turn_own_part(bool whole, int64_t told, int64_t *before)
 {
 	int64_t own = whole && told >= *before ? told - *before : told;
@@ -411,7 +415,7 @@ static int64_t turn_own_part(bool whole, int64_t told, int64_t *before)
 	return whole && !told ? 0 : own;
 }
 
-/* Finds the amounts that the turn itself used, and notes those of its session. */
+/* Finds the amounts that the turn itself used, and stores the amounts of its session. */
 static int find_usage(struct call *call, const struct turn_row *u,
 		      const struct turn_end_in *in, struct team_usage_in *usage)
 {
@@ -420,7 +424,7 @@ static int find_usage(struct call *call, const struct turn_row *u,
 
 	if (rc < 0)
 		return rc;
-	/* A turn that told no session ran in the session that the turn was given. */
+	/* A turn that reported no session ran in the session that it was given. */
 	if (!r.client_session ||
 	    (u->client_session && strcmp(u->client_session, r.client_session)))
 		r.told_in = r.told_out = r.told_cost = 0;
@@ -458,7 +462,7 @@ static int tell_stood(struct call *call, const struct turn_row *u, const char *r
 					u->id, a.name, reason));
 }
 
-/* Ends a running turn, if it runs until now: 1, 0 or negative.  See turn.end. */
+/* Ends a turn if it still runs: 1, 0 or negative. See turn.end. */
 static int turn_finish(struct call *call, const struct turn_end_in *in)
 {
 	const struct caller was = call->caller;
@@ -493,7 +497,7 @@ int turn_end(struct call *call, const struct turn_end_in *in, struct turn_end_ou
 }
 
 /*
- * Turns as they are told: lists, what they printed, and the history of an agent.
+ * Shows turns: lists of turns, the output of a turn, and the history of an agent.
  */
 
 static void turn_show_line_of(struct turn_line *l, const struct turn_line_row *r)
@@ -542,7 +546,8 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 	return query_over(&q, rc);
 }
 
-/* The turn that is meant: one of the call's team, by its number or as an agent's last. */
+/* Finds the turn that the call names: a turn of the call's team by its number, or an agent's
+ * last turn. */
 static int find_turn(struct call *call, const struct turn_read_in *in, struct turn_row *u)
 {
 	struct turn_last_row last;
@@ -570,7 +575,7 @@ static int find_turn(struct call *call, const struct turn_read_in *in, struct tu
 			 call->caller.team_name);
 }
 
-/* Tells what the turn printed from the offset on, as far as the answer has room. */
+/* Fills in the turn's output from the offset on, as far as the answer has room. */
 static int tell_output(struct call *call, const struct turn_read_in *in,
 		       const struct turn_row *u, struct turn_read_out *out)
 {
@@ -632,8 +637,8 @@ int turn_read(struct call *call, const struct turn_read_in *in, struct turn_read
 /*
  * An agent's messages and turns, in the order of their times.
  *
- * Both are read newest first and merged by their times, until the page is full; it is told
- * oldest first.
+ * Both are read newest first and merged by their times, until the page is full. The page is
+ * shown oldest first.
  */
 
 enum { TEXT_MOST = 4096 }; /* bytes of JSON of an entry's text */
@@ -641,7 +646,7 @@ enum { TEXT_MOST = 4096 }; /* bytes of JSON of an entry's text */
 struct page {
 	struct call *call;
 	const struct agent_history_in *in;
-	int64_t agent, sender; /* sender: 0: any */
+	int64_t agent, sender; /* sender 0: any sender */
 	struct history_entry *entries; /* newest first */
 	size_t n;
 	bool full;
@@ -656,7 +661,7 @@ static bool is_within(const struct page *p, int64_t at, const char *text)
 	       (!in->query || strstr(text, in->query));
 }
 
-/* Adds an entry with as much of its text as there is room for; false where the page is full. */
+/* Adds an entry with as much of its text as fits. Returns false if the page is full. */
 static bool turn_history_add(struct page *p, struct history_entry *e, const char *text)
 {
 	int64_t size;
@@ -703,7 +708,7 @@ static bool turn_history_add_message(struct page *p, const struct history_messag
 	return !is_within(p, r->at, r->content) || turn_history_add(p, &e, r->content);
 }
 
-/* Whether entries of a kind are wanted: `turn`, `message`, or a message's type. */
+/* Whether the caller wants turns. The wanted kind is `turn`, `message`, or a message's type. */
 static bool wants_turns(const struct agent_history_in *in)
 {
 	return !in->sender && (!in->kind || strcmp(in->kind, "turn") == 0);
@@ -714,7 +719,8 @@ static const char *type_wanted(const struct agent_history_in *in)
 	return in->kind && strcmp(in->kind, "message") ? in->kind : NULL;
 }
 
-/* Takes the newer one of both until the page is full, or both end. */
+/* Takes the newer of the next turn and the next message, until the page is full or both lists
+ * end. */
 static int turn_history_merge(struct page *p, struct query *turns, struct query *messages)
 {
 	struct history_messages_row m;
@@ -738,13 +744,14 @@ static int turn_history_merge(struct page *p, struct query *turns, struct query 
 	return has_t < 0 ? has_t : has_m < 0 ? has_m : 0;
 }
 
-/* Tells the page's entries, oldest first, and where the page before this one ends. */
+/* Fills the answer with the page's entries, oldest first, and with the end of the page before
+ * this one. */
 static void turn_history_tell(struct page *p, struct agent_history_out *out)
 {
 	out->history = arena_alloc(&p->call->arena, (p->n + 1) * sizeof(*p->entries));
 	out->n_history = p->n;
 	out->more = p->full;
-	/* A page has only what is before these. */
+	/* The page before this one has only entries before these. */
 	out->has_before = p->in->has_before;
 	out->before = p->in->before;
 	out->has_before_turn = p->in->has_before_turn;
@@ -765,7 +772,7 @@ static void turn_history_tell(struct page *p, struct agent_history_out *out)
 	}
 }
 
-/* The agent whose messages the caller may see beside its own; 0: all. */
+/* The agent whose messages the caller may see besides its own; 0: all messages. */
 static int64_t turn_history_sees(const struct call *call)
 {
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;

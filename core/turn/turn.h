@@ -1,22 +1,22 @@
 /*
- * turn - turns of agents: a command that is started for their mail.
+ * turn - turns of agents. A turn is a command that is started for an agent's mail.
  *
  * An agent with a runner has one turn at a time:
  *
- *	     mail, turn.next        a place is free        its command ended well
- *	none ----------------> queued ----------> streaming ----------------------> done
- *	                                              |  its command failed
- *	                                              +----------------------------> failed
- *	                                              |  stopped, or its host or guest was
- *	                                              +----------------------------> interrupted
+ * 	     mail, turn.next        a place is free        its command ended well
+ * 	none ----------------> queued ----------> streaming ----------------------> done
+ * 	                                              |  its command failed
+ * 	                                              +----------------------------> failed
+ * 	                                              |  stopped, or its host or guest was
+ * 	                                              +----------------------------> interrupted
  *
  * A turn takes all mail that its agent has at the start of the turn, and holds the mail
  * to the end of the turn.  Then the mail is acknowledged, or waits again.
  *
- * The way of its output: guest/proc.c reads the runner's pipe; guest/guest_exec.c answers
- * the host's ExecPoll; core/host/turns/hosted_turn.c reads lines of JSON and writes them
- * by op turn.output.  Followers ask op turn.read (tools/cadre/watch.c); no event tells of
- * output.
+ * The output of a turn takes this way. guest/proc.c reads the runner's pipe. guest/guest_exec.c
+ * answers the host's ExecPoll. core/host/turns/hosted_turn.c reads lines of JSON and stores
+ * them by the operation turn.output. Followers call turn.read (tools/cadre/watch.c), because
+ * output writes no event.
  */
 #ifndef CORE_TURN_TURN_H
 #define CORE_TURN_TURN_H
@@ -25,29 +25,31 @@
 #include "ops.gen.h"
 
 enum {
-	TURN_RETRY_MOST_MS = 60000, /* no runner that failed waits longer */
+	TURN_RETRY_MOST_MS = 60000, /* the longest wait after a runner failed */
 	/* The longest wait for the end of a plan's limit. */
 	TURN_LIMIT_MOST_MS = 8 * 24 * 3600 * 1000,
 };
 
-/* The client of a turn was at the limit of its plan `until` then (0: it did not say): no agent of this
- * host with it begins a turn before, and the lead and the operator are told once.  0 or negative. */
+/* Notes that the client of a turn is at the limit of its plan until the time `until` (0: the
+ * client gave no time). Until then no agent of this host with this client begins a turn. The
+ * lead and the operator are told once. Returns 0 or negative. */
 int runner_limit(struct call *call, const struct turn_row *u, int64_t until);
-/* Notes that a turn ended well: if the turn began after such a limit, the limit is over
- * for all agents of this host with that client.  Negative on failure. */
+/* Notes that a turn ended well. If the turn began after the limit of a plan was reached, the
+ * limit has ended for all agents of this host with the turn's client. Returns negative on
+ * failure. */
 int runner_limit_over(struct call *call, const struct turn_row *u);
 
-/* Gives an agent a runner, or with "" takes the agent's runner away.  An agent without a
- * workspace gets a workspace: its project folder, or an empty directory.  Only the
- * operator, a lead, or a member that may nest gives runners.  0 or a fault at `where`. */
+/* Gives an agent a runner, or with "" removes the agent's runner. An agent without a workspace
+ * gets one: its project folder, or an empty directory. Only the operator, a lead, or a member
+ * that may nest gives runners. Returns 0 or a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
-/* Makes a status of rest (ready, idle) `failed` where the agent's runner has failed for good, and
- * `rate_limited` while its client is at the limit of its plan. */
+/* Changes a status of rest (ready, idle) to `failed` if the agent's runner has failed for good.
+ * Changes it to `rate_limited` while the agent's client is at the limit of its plan. */
 int runner_rest(struct call *call, int64_t agent, int64_t *status);
 
-/* Moves an agent that works in its project folder to the one that its card names now.  0 or a
- * fault at `where`. */
+/* Moves an agent that works in its project folder to the folder that its card names now.
+ * Returns 0 or a fault at `where`. */
 int runner_follow(struct call *call, int64_t agent, const char *where);
 
 #endif

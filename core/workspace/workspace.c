@@ -16,7 +16,7 @@
 
 /* --- finding ------------------------------------------------------------------------- */
 
-/* Finds the row by its id or its own name, in any team: 1, 0 or negative. */
+/* Finds the row of a workspace by its id or its own name, in any team: 1, 0 or negative. */
 static int row_by_name(struct call *call, const char *name, int64_t *row)
 {
 	struct workspace_by_name_row by_name;
@@ -30,8 +30,8 @@ static int row_by_name(struct call *call, const char *name, int64_t *row)
 	return rc;
 }
 
-/* Finds a workspace by its agent, of the call's team; `team/agent` has to name that
- * team. */
+/* Finds a workspace of the call's team by its agent. If the name is `team/agent`, the team must
+ * be the call's team. */
 static int row_by_agent(struct call *call, const char *name, int64_t *row)
 {
 	struct workspace_by_agent_row by_agent;
@@ -78,8 +78,9 @@ static int workspace_find_whole(struct call *call, const char *team, const char 
 	return 0;
 }
 
-/* After a fault that nothing is called `name`: finds the whole id that begins with `name`, in
- * the call's team or, with `any_team`, in any team.  If there is no such id, the fault stays. */
+/* Finds the whole id that begins with `name`, after a fault that there is no workspace `name`.
+ * It looks in the call's team or, with `any_team`, in all teams. If there is no such id, the
+ * fault stays. */
 static int find_short(struct call *call, bool any_team, const char *name, const char **id)
 {
 	const struct id_among among = {
@@ -144,7 +145,7 @@ int workspace_is_here(struct call *call, const struct workspace_row *w, const ch
 	return fault_hint(&call->fault, "Call it on the machine of that host.");
 }
 
-/* Checks that the workspace is up, for operations on the commands and files in it. */
+/* Checks that the workspace is up, for operations on its commands and files. */
 static int workspace_reach(struct call *call, const char *team, const char *name)
 {
 	struct workspace_row w;
@@ -319,8 +320,8 @@ int workspace_stop(struct call *call, const struct workspace_stop_in *in,
 	return workspace_tell(call, w.id, &out->workspace);
 }
 
-/* The agent of a workspace that is over has nowhere to be: it is away, unless it is done or
- * works elsewhere by now. */
+/* Changes the status of the agent whose workspace has ended. The agent is set to offline,
+ * unless it is done or works in another workspace now. */
 static int move_out(struct call *call, const struct workspace_row *w)
 {
 	const int64_t status = AGENT_STATUS_OFFLINE;
@@ -370,12 +371,12 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 	return workspace_tell(call, call->made, &out->workspace);
 }
 
-/* --- work of the host in workspaces: checked here, done there --------------------- */
+/* --- work of the host in workspaces: the checks before it ------------------------- */
 
-/* Repeats with the same key are answered as the guest answered the first, where that is
- * kept.  Else a read is done anew (it keeps no key), a write of the same content is done
- * again, and everything else is not.  An operation that RUNS a command is refused to
- * agents of a stopped team; the operator may look. */
+/* How a repeated call with the same key is answered. If the guest's first answer is kept, it is
+ * the answer. If not, a read is done again, since it keeps no key, and a write of the same
+ * content is done again. Any other operation is refused. An operation that RUNS a command is
+ * also refused to agents of a stopped team, but not to the operator. */
 enum repeat { READS, AGAIN, ONCE, RUNS };
 
 static int begun(struct call *call)
@@ -396,7 +397,8 @@ static int begun(struct call *call)
 		"look at what it did there; a new key runs it again.");
 }
 
-/* An agent runs a command in the workspace that the call has reached. */
+/* Checks that an agent may run a command in the workspace of the call. Stores the chain of the
+ * workspace's agent. */
 static int check_run(struct call *call)
 {
 	struct workspace_row w;
@@ -467,7 +469,8 @@ int workspace_answered(struct call *call, const struct workspace_answered_in *in
  * the rows that it needs.
  */
 
-/* A runner takes no turns while its workspace has failed: its lead and the operator are told. */
+/* Tells the lead and the operator that a workspace has failed, because its agent's runner takes
+ * no turns. */
 static int note_to_lead(struct call *call, const struct workspace_row *w,
 			const struct workspace_note_in *in)
 {
@@ -502,8 +505,8 @@ static int note_state(struct call *call, const struct workspace_row *w,
 	const bool failed = in->state == WORKSPACE_STATE_FAILED;
 	int rc;
 
-	/* Only a failed workspace is made once more: a caller may have stopped the
-	 * workspace meanwhile. */
+	/* Only a failed workspace is made once more. A caller may have stopped the workspace
+	 * meanwhile. */
 	if (in->state == WORKSPACE_STATE_CREATING && w->state != WORKSPACE_STATE_FAILED)
 		return 0;
 	rc = workspace_change(call, w->id, in->state, failed ? in->detail : NULL,
@@ -533,7 +536,8 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 	return rc < 0 ? rc : 1;
 }
 
-/* The status of the agent of a workspace: one whose workspace never was up could not start. */
+/* The status of a workspace's agent. If the workspace has never been up, its agent could not
+ * start. */
 static int64_t status_in(const struct workspace_row *w,
 			 const struct workspace_note_in *in)
 {
@@ -544,7 +548,7 @@ static int64_t status_in(const struct workspace_row *w,
 		       : AGENT_STATUS_OFFLINE;
 }
 
-/* Records the address of the HTTP door, which the card of the workspace's agent shows. */
+/* Stores the address of the HTTP door. The card of the workspace's agent shows this address. */
 static int note_door(struct call *call, const struct workspace_row *w, const char *http)
 {
 	int rc = sql_run(call, workspace_set_http, .id = w->id, .http = http);
@@ -565,9 +569,9 @@ static int note_restored(struct call *call, const struct workspace_row *w,
 		       : sql_run(call, workspace_restored, .id = w->id, .snapshot = row);
 }
 
-/* Says why a guest's spool is not the one that accepted assignments, or a copy of it from
- * an earlier time; NULL: it is the same.  Before spools had identities, a workspace's id
- * stood for the one that it had. */
+/* Says why a guest's spool is not the spool that accepted assignments: the spool was lost, or
+ * an older copy was put back. NULL: it is the same spool. Before spools had ids, the
+ * workspace's id stood for the id of its spool. */
 static const char *spool_trouble(struct call *call, const struct workspace_row *w,
 				 const struct workspace_note_in *in)
 {
@@ -582,8 +586,8 @@ static const char *spool_trouble(struct call *call, const struct workspace_row *
 	return NULL;
 }
 
-/* Assignments that a lost or older spool accepted may have run: they end, and no guest is
- * told of them again. */
+/* Ends the assignments that a lost or older spool accepted. They may have run already, so no
+ * guest gets them again. */
 static int workspace_seen_note_spool(struct call *call, const struct workspace_row *w,
 				     const struct workspace_note_in *in)
 {
@@ -598,8 +602,7 @@ static int workspace_seen_note_spool(struct call *call, const struct workspace_r
 	return rc < 0 ? rc : 0;
 }
 
-/* Records the guest's process.  An event tells callers that wait for the process to
- * end. */
+/* Stores the guest's process. An event wakes callers that wait for the end of the process. */
 static int note_process(struct call *call, const struct workspace_row *w,
 			const struct workspace_note_in *in)
 {
@@ -724,8 +727,8 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 
 /* --- finding ------------------------------------------------------------------- */
 
-/* The snapshot `name` (name or id) of a workspace; 0, or negative with
- * call->fault filled, at /snapshot. */
+/* Finds the snapshot `name` (name or id) of a workspace. Returns 0, or negative with a fault at
+ * /snapshot. */
 static int snapshot_find(struct call *call, const struct workspace_row *w,
 			 const char *name, struct snapshot_row *s)
 {
@@ -855,7 +858,7 @@ static int snapshot_insert(struct call *call, const struct workspace_row *w,
 	return rc < 0 ? rc : 0;
 }
 
-/* The host takes the snapshot, and answers when that is done. */
+/* Starts a snapshot. The host takes the snapshot, and answers when it is taken. */
 int workspace_snapshot(struct call *call, const struct workspace_snapshot_in *in,
 		       struct workspace_snapshot_out *out)
 {
@@ -885,7 +888,7 @@ int workspace_snapshot_remove(struct call *call,
 
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
 		return rc;
-	if (call->made) /* its name is free, and may be another one's */
+	if (call->made) /* the name is free now, and another snapshot may have it */
 		return snapshot_tell_row(call, call->made, &out->snapshot);
 	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
 	    (rc = snapshot_find(call, &w, in->snapshot, &s)) < 0 ||
@@ -910,7 +913,8 @@ int workspace_snapshot_remove(struct call *call,
 	return snapshot_tell_row(call, s.id, &out->snapshot);
 }
 
-/* The guest ends, and the next one has a spool that knows nothing of it. */
+/* Ends the commands of the agent's daemon. The guest ends, and the spool of the next guest does
+ * not have these commands. */
 static int snapshot_end_work(struct call *call, const struct workspace_row *w)
 {
 	return w->agent ? assignment_interrupt(call, w->agent,

@@ -1,6 +1,6 @@
 /*
- * workspace_make - making workspaces: empty, as copies, as VMs, or of machines that run
- * already.
+ * workspace_make - makes workspaces: empty ones, copies, VMs, and workspaces for machines that
+ * run already.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
 
-/* Tries to add the workspace under a name: 0 rows when its four random digits are
+/* Tries to add the workspace under a name with four random digits. Returns 0 if the name is
  * taken. */
 static int add_named(struct call *call, const struct new_workspace *n, int64_t id,
 		     const char *name)
@@ -34,7 +34,7 @@ static int add_named(struct call *call, const struct new_workspace *n, int64_t i
 		       .disk_gb = n->disk_gb, .now = call->now);
 }
 
-/* Makes this workspace the one that its agent works in from now on. */
+/* Moves the agent into this workspace: from now on the agent works in it. */
 static int workspace_make_move_in(struct call *call, int64_t agent, int64_t row)
 {
 	int rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row);
@@ -70,8 +70,8 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
 }
 
-/* Refuses `want` more workspaces where `most` are allowed, `there` of them are there already, and
- * `key` says so. */
+/* Refuses `want` more workspaces if there would be more than `most`. `there` is the number that
+ * exists already, and `key` is the name of the limit. */
 static int check_most(struct call *call, const char *whose, int64_t there, int64_t want,
 		      int64_t most, const char *key, const char *where)
 {
@@ -105,7 +105,7 @@ int workspace_check_room(struct call *call, int64_t want, const char *where)
 			  "limits.max_total_vms", where);
 }
 
-/* The member that a workspace is for: it works in one at a time. */
+/* Finds the member for whom a workspace is made. A member works in one workspace at a time. */
 static int find_worker(struct call *call, const char *agent, struct agent_row *a)
 {
 	int rc;
@@ -203,7 +203,7 @@ static int check_source(struct call *call, const char *source, const char *where
 		       : 0;
 }
 
-/* Whether the folder is an entry of the state's trash that leads to a VM's disk: see
+/* Whether the folder is an entry of the state's trash that leads to a VM's disk; see
  * core/machine/trash.h. */
 static bool is_kept_disk(const struct call *call, const char *source)
 {
@@ -215,7 +215,7 @@ static bool is_kept_disk(const struct call *call, const char *source)
 	       end && !strcmp(end, ".vm");
 }
 
-/* Refuses arguments that belong to another backend than the one that is asked for. */
+/* Refuses arguments that belong to another backend than the call's backend. */
 static int check_backend(struct call *call, const struct workspace_create_in *in)
 {
 	struct fault *f = &call->fault;
@@ -236,7 +236,7 @@ static int check_backend(struct call *call, const struct workspace_create_in *in
 		return fault_set(f, FAULT_INVALID, "/source",
 				 "a VM begins with an image: see `cadre image build "
 				 "--rootfs`");
-	/* A repeated call copies nothing again, so its source may be gone. */
+	/* A repeated call copies nothing, so its source may be gone. */
 	return call->made ? 0 : check_source(call, in->source, "/source");
 }
 
@@ -262,7 +262,7 @@ int workspace_create(struct call *call, const struct workspace_create_in *in,
 
 /* --- fork --------------------------------------------------------------------------------- */
 
-/* There is nothing to copy of a workspace that was never up. */
+/* Checks that a workspace has been up. A workspace that was never up has nothing to copy. */
 static int workspace_is_made(struct call *call, const struct workspace_row *w,
 			     const char *where)
 {
@@ -280,7 +280,7 @@ static int workspace_is_made(struct call *call, const struct workspace_row *w,
 			 w->name);
 }
 
-/* Makes the new workspace a copy of `w` as it is now, or of its snapshot. */
+/* Makes the new workspace a copy of `w`, in its present state or in the state of a snapshot. */
 static int set_parent(struct call *call, const struct workspace_row *w,
 		      const char *snapshot, const char *where, struct new_workspace *n)
 {
@@ -378,11 +378,11 @@ int network_take(struct call *call, int64_t workspace)
 
 /* --- what is allowed ------------------------------------------------------------- */
 
-/* The rows of a VM: the VM with its own policy, and the policy of its teams. */
+/* The rows of a VM: the VM with its own policy, and the policies of its teams. */
 struct vm {
 	int64_t row, created_at, team, slot;
 	const char *name;
-	bool internet, inter_vm; /* as the VM's own row says */
+	bool internet, inter_vm; /* from the VM's own row */
 	struct network_team_row teams;
 };
 

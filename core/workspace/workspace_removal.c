@@ -7,44 +7,47 @@
 #include "core/vault/notes.h"
 
 enum {
-	NAMED = 5, /* files */
-	NAMES_ROOM = 100, /* bytes */
+	NAMED = 5, /* the most files that are named */
+	NAMES_ROOM = 100, /* the most bytes of their names */
 };
 
-/* What a call would remove; of the call. */
+/* What a call would remove. The memory is the call's. */
 struct removal {
 	struct folder {
 		const char *name, *path;
-		const char *goes; /* is what goes into the trash; NULL: path */
+		const char *goes; /* the folder that goes into the trash; NULL: `path` */
 		const char *stamp; /* see core/machine/work.h; or NULL */
 		int64_t since;
-		int64_t parent; /* the workspace that it is a fork of, or 0 */
-		bool brought_back; /* from the trash */
+		int64_t parent; /* the workspace from which it was forked, or 0 */
+		bool brought_back; /* it was restored from the trash */
 		bool is_vm;
 	} * folders;
 	size_t n, worked;
-	size_t kept, large; /* folders that the trash takes; that are too large for it */
-	bool hostless; /* nothing goes before the next host comes up */
-	const char *says; /* what goes; NULL: the workspaces */
-	/* Folders of the vault that go too, the last one around or beside the others. */
+	size_t kept, large; /* folders that fit into the trash; folders that are too
+			       large */
+	bool hostless; /* no host runs: nothing is removed before the next host starts */
+	const char *says; /* describes what is removed; NULL: the workspaces */
+	/* Folders of the vault that are removed, too. The last folder contains the others or
+	 * stands beside them. */
 	const char **purged;
 	size_t n_purged;
-	/* notes: of the vault, typed by a person; files: changed in workspaces */
+	/* notes: notes of the vault that a person typed; files: files that were changed in
+	 * workspaces */
 	size_t notes, files;
-	int64_t note_bytes; /* in the folder that is looked at */
-	size_t notes_kept, notes_large; /* folders of notes, as `kept` and `large` */
-	const char *inside; /* what is looked at: the name of its folder, with a slash */
+	int64_t note_bytes; /* bytes of notes in the folder that is counted now */
+	size_t notes_kept, notes_large; /* folders of notes, like `kept` and `large` */
+	const char *inside; /* name of the folder that is looked at now, with a slash */
 	struct names {
-		const char *text; /* of the first few; NULL: none */
-		size_t named; /* how many are named; NAMED + 1: the list is closed with `…` */
-		const char *folder; /* the last that is named without its files; or NULL */
+		const char *text; /* the first few names; NULL: no names */
+		size_t named; /* number of names; NAMED + 1: the list ends with `…` */
+		const char *folder; /* last folder that is named without its files; or
+				       NULL */
 	} note_names, file_names;
-	/* Tasks that agents hold, and messages that the operator has not read, where a team
-	 * ends. */
+	/* If a team ends: tasks that agents hold, and messages that the operator has not read. */
 	int64_t held, mail;
 };
 
-/* The path of a workspace's work on this machine. */
+/* The path of a workspace's files on this machine. */
 static const char *work_of(struct call *call, const struct workspace_row *w)
 {
 	struct arena *a = &call->arena;
@@ -85,8 +88,8 @@ static struct folder *workspace_removal_add(struct call *call,
 	return f;
 }
 
-/* The files that a workspace began with are work as well where they exist nowhere else: it
- * came back from the trash, or its parent is gone. */
+/* Counts also the files with which a workspace began, if no other copy of them exists: the
+ * workspace was restored from the trash, or its parent is gone. */
 static int add_beginnings(struct call *call, size_t from)
 {
 	struct removal *l = call->removal;
@@ -111,7 +114,8 @@ static int add_beginnings(struct call *call, size_t from)
 
 static bool holds_work(const struct workspace_row *w)
 {
-	/* A guest that was attached lives elsewhere, and stays; so does a person's folder. */
+	/* The files of an attached guest are on another machine, and stay there. A person's
+	 * folder stays, too. */
 	return w->state != WORKSPACE_STATE_DESTROYED &&
 	       w->backend != BACKEND_KIND_ATTACH && w->backend != BACKEND_KIND_FOLDER;
 }
@@ -152,7 +156,7 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 			&call->arena, "%s/snapshots/%s/%s", call->settings->home,
 			id_public(call, ID_WORKSPACE, w->id, w->created_at),
 			id_public(call, ID_SNAPSHOT, s->id, s->created_at));
-	/* Another snapshot that was put back is a change as well, so no stamp counts. */
+	/* If another snapshot was restored, this is also a change, so no stamp is used. */
 	f->stamp = NULL;
 	f->since = s->created_at;
 	call->removal->says =
@@ -188,7 +192,8 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 
 /* --- what is lost ------------------------------------------------------------------- */
 
-/* Adds a name; where the name does not fit, closes the list if `close`.  Whether it fits. */
+/* Adds a name to the list. If the name does not fit, `close` ends the list with `…`. Returns
+ * whether the name fits. */
 static bool name_add(struct call *call, struct names *l, const char *folder,
 		     const char *path, bool close)
 {
@@ -205,7 +210,7 @@ static bool name_add(struct call *call, struct names *l, const char *folder,
 	return fits;
 }
 
-/* Names the first few, and says that there are more.  Of files whose names do not fit, the
+/* Names the first few files, and shows that there are more. If names of files do not fit, their
  * folder is named once. */
 static void name_file(struct call *call, struct names *l, const char *folder,
 		      const char *path)
@@ -224,13 +229,14 @@ static void count_file(void *with, const char *path)
 	struct removal *l = call->removal;
 
 	if (!strncmp(path, ".git/", 5) || strstr(path, "/.git/"))
-		return; /* git wrote the file, and nobody typed it */
+		return; /* git wrote the file, not a person or agent */
 	l->files++;
 	name_file(call, &l->file_names, l->inside, path);
 }
 
-/* A disk of a VM, which nobody looks into, counts as work.  If no file can be named (files
- * were only removed, or only git wrote), the folder is named. */
+/* Counts the changed files in the folders. The disk of a VM cannot be looked into, and counts
+ * as work. If no file can be named (files were only removed, or only git wrote), the folder is
+ * named. */
 static void workspace_removal_look(struct call *call, struct removal *l)
 {
 	int64_t most = settings_trash_bytes(call->settings);
@@ -277,7 +283,7 @@ static int count_note(void *with, const struct note_entry *entry, struct fault *
 	return entry->folder ? NOTES_ENTER : NOTES_PASS;
 }
 
-/* Counts the notes that would be purged. */
+/* Counts a person's notes that would be purged. */
 static int look_into_vault(struct call *call, struct removal *l)
 {
 	const struct notes *notes = call->settings->notes;
@@ -355,7 +361,7 @@ static const char *hands(struct call *call, const struct removal *l)
 			    l->held && l->mail ? ", and " : "", l->mail ? mail : "");
 }
 
-/* Refuses a call by which work would be lost; a fault that says how much and whose. */
+/* Refuses a call that would lose work. The fault says how much work and whose work. */
 static int workspace_removal_refuse(struct call *call, const struct removal *l)
 {
 	int64_t days = call->settings->config.workspace_keep_days;
@@ -432,8 +438,8 @@ static bool is_confirmed(const struct call *call)
 	return *(const bool *)((const char *)call->in + confirm->at);
 }
 
-/* Finds out what the call would remove, and looks at it: 0, 1 where it was done before, or
- * a fault. */
+/* Finds out what the call would remove, and looks into these folders. Returns 0, 1 if an
+ * earlier call with the same key has done it, or a fault. */
 static int workspace_removal_plan(struct call *call, struct removal *l)
 {
 	int rc;
