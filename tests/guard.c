@@ -192,7 +192,7 @@ static void count_round(struct guard *g, const struct round *r)
 	CALLGRIND_DUMP_STATS_AT(name);
 }
 
-/* --- --- the calls' arguments --- ------------------------------------------------------ */
+/* --- the calls' arguments -------------------------------------------------------------- */
 
 #define BODY "the parser is on its way"
 

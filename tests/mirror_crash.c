@@ -112,7 +112,7 @@ static void make_rows(sqlite3 *db)
 	run(db, sql);
 }
 
-/* --- --- the process that is killed --- --------------------------------------------- */
+/* --- the process that is killed ----------------------------------------------------- */
 
 /* Changes rows in a transaction of the store. If a process writes by SQLite alone and is
  * killed, it may leave a log that the store takes for another program's log. */

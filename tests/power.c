@@ -52,7 +52,7 @@ static struct proof *share(void)
 	return p;
 }
 
-/* --- --- runs of the machine --- ---------------------------------------------------- */
+/* --- runs of the machine ------------------------------------------------------------ */
 
 /* Clears the process ids, since no process runs after a boot. */
 static void forget_processes(struct scene *s)

@@ -279,7 +279,7 @@ static int verdict(bool bad, const char *format, ...)
 	return bad;
 }
 
-/* --- --- growth --- -------------------------------------------------------------------- */
+/* --- growth ---------------------------------------------------------------------------- */
 
 struct growth {
 	/* The host's memory in KiB after the first part and at the end. If the caches got full,

@@ -45,7 +45,7 @@ static const struct {
 
 static struct world *worlds[SIZES];
 
-/* --- --- the calls --- ------------------------------------------------------------------- */
+/* --- the calls --------------------------------------------------------------------------- */
 
 /* An operation with the arguments of a call. */
 static const struct ask {
@@ -400,7 +400,7 @@ static void tell(const struct ask *q, const struct caller_as *as, const struct o
 			       (long long)o->statements[LARGE][i]);
 }
 
-/* --- --- the kept steps --- ----------------------------------------------------------------- */
+/* --- the kept steps ------------------------------------------------------------------------- */
 
 /* These values stand instead of a number of steps in `now` and `kept`. */
 enum { NOT_ASKED = -1, REFUSED = -2 };

@@ -1,13 +1,13 @@
 /*
  * link_address - the address of a guest, as text.
  *
- * 	unix:FOLDER      control.sock and relay.sock in it
- * 	vsock:CID        ports 5000 and 5001 of a VM; to listen, vsock:any
- * 	serial:FOLDER    one virtio-serial port per channel: a host dials
- * 	                 control.serial and relay.serial in it, a guest opens
- * 	                 cadre.control and cadre.relay
- * 	hybrid:PATH     the vsock socket of a Firecracker or Cloud Hypervisor tcp:HOST:PORT
- * 	PORT for port 5000, PORT + 1 for 5001; [HOST] for IPv6
+ *	unix:FOLDER      control.sock and relay.sock in it
+ *	vsock:CID        ports 5000 and 5001 of a VM; to listen, vsock:any
+ *	serial:FOLDER    one virtio-serial port per channel: a host dials
+ *	                 control.serial and relay.serial in it, a guest opens
+ *	                 cadre.control and cadre.relay
+ *	hybrid:PATH      the vsock socket of a Firecracker or Cloud Hypervisor
+ *	tcp:HOST:PORT    PORT stands for 5000, PORT + 1 for 5001; [HOST] for IPv6
  *
  * Folders and paths are absolute. This file opens no sockets; core/link/ does.
  */

@@ -267,12 +267,19 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 
 /* --- statements: see storage/store.h ------------------------------------- */
 
-/* sql_run(call, team_end, .id = 3): rows changed, or negative. sql_late(call, agent_touch, .id
- * = 3): 0 or negative; only this macro runs a statement that is `-- late`, because such a
- * statement reports no result. sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled,
- * 0, negative. sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until it
- * returns 0 or negative; query_end(&q) to stop early. sql_each(call, &q, board, &row, .team =
- * 3): the next row of a query. The first call, with a `q` of zeros, begins the query.
+/* sql_run(call, team_end, .id = 3): rows changed, or negative.
+ *
+ * sql_late(call, agent_touch, .id = 3): 0 or negative; only this macro runs a statement that is
+ * `-- late`, because such a statement reports no result.
+ *
+ * sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled, 0, negative.
+ *
+ * sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until it returns 0 or
+ * negative; query_end(&q) to stop early.
+ *
+ * sql_each(call, &q, board, &row, .team = 3): the next row of a query. The first call, with a
+ * `q` of zeros, begins the query.
+ *
  * sql_all(call, board, &rows, &n, .team = 3): all rows as an array in the arena, so that other
  * statements can run during the loop; 0 or negative. */
 #define sql_run(call, name, ...)             \

@@ -52,8 +52,11 @@ struct client {
 	struct client_conn *link; /* shared by calls that neither wait nor have an `as` */
 	struct store *store, *reader;
 	int bell; /* inotify descriptor, or -1 */
-	int64_t version, looked_at; /* data version; time of its reading, 0: no wait */
-	int64_t lapse_at; /* clock_wall_ms() of the next end of a lease; 0: unknown */
+	int64_t version,
+		looked_at; /* version of the data; time of its reading, 0: no call
+				       waits */
+	int64_t lapse_at; /* clock_wall_ms() when a lease or a life ends next; 0: none, or no
+			     call waits */
 	int64_t apart; /* the wall clock minus the steady clock, at the last look */
 	int64_t rest_at; /* clock_steady_ms() at which the files are closed; 0: never */
 	bool owes_mirror;

@@ -215,14 +215,29 @@ static bool here_is_copy(int dir, const char *name, const char *place, const cha
 	       !stat(kept.place, &original) && st.st_dev != original.st_dev;
 }
 
+/* Whether a place has a file whose name is made from its path. */
+static bool here_has_own(int dir, const char *name, const char *place, const char *birth)
+{
+	char was[PATHS_BIRTH];
+	struct here kept;
+	bool there;
+
+	return !here_file(dir, name, &kept, was, &there) && there &&
+	       !strcmp(kept.place, place) && !strcmp(was, birth);
+}
+
 /* The name of the file of a place with this birth. The name is made from the birth, which
  * survives a move. If there is no time of birth, or if another place has the same birth, the
- * name is made from the path. */
+ * name is made from the path; the place keeps that name when the other place has gone. */
 static void here_name(int dir, const char *place, const char *birth, char out[HERE_NAME])
 {
-	here_hash(birth, out);
-	if (strstr(birth, untimed) || here_is_copy(dir, out, place, birth))
-		here_hash(place, out);
+	char usual[HERE_NAME];
+
+	here_hash(birth, usual);
+	here_hash(place, out);
+	if (!strstr(birth, untimed) && !here_has_own(dir, out, place, birth) &&
+	    !here_is_copy(dir, usual, place, birth))
+		memcpy(out, usual, HERE_NAME);
 }
 
 /* Writes the file of k->place. */

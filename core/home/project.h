@@ -5,8 +5,8 @@
  * main worktree. The main worktree is one of three folders:
  *
  * - the parent of a shared folder that is named `.git`;
- * - else the folder with a state of this user's whose `.git` file names the shared folder (`git
- * init --separate-git-dir`, submodules, bare repositories with such a `.git` file);
+ * - else the folder with a state of this user's whose `.git` file names the shared folder
+ *   (`git init --separate-git-dir`, submodules, bare repositories with such a `.git` file);
  * - else the shared folder itself, as in a bare repository.
  *
  * A `.git` file may have come with an archive and name any folder. So the file alone is not

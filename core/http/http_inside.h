@@ -65,7 +65,8 @@ struct http_conn {
 	uv_tcp_t tcp;
 	llhttp_t parser;
 	enum http_state state;
-	bool closing, reading, busy; /* busy: a caller of this function parses */
+	bool closing, reading,
+		busy; /* busy: http_conn_advance() runs, further up the stack */
 	bool started, headed; /* first byte read; whole head read */
 	bool begun; /* begin() has been called */
 	bool whole; /* the request has been read */

@@ -12,8 +12,9 @@
  *
  * - a file was written after `since` (ms since 1970; 0: every file counts), or
  * - anything was changed or removed after the folder was complete. The folder was complete at
- * `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the stamp is
- * missing, that time is unknown, and only files that were written after `since` count.
+ * - anything was changed or removed after the folder was complete. The folder was complete at
+ *   `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the stamp is
+ *   missing, that time is unknown, and only files that were written after `since` count.
  *
  * Calls `each` (or NULL) for each file, link and the like that was written since then, with its
  * path relative to the folder. The guest's own `.cadre` does not count. Links are not followed

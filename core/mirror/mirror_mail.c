@@ -216,7 +216,7 @@ static int mail_fill(struct mail_sheet *sh, int64_t upto)
 		for (size_t i = 0; rc >= 0 && i < n; i++)
 			rc = mail_add(sh, &rows[i]);
 		arena_reset(&call->arena, mark);
-		full = sh->show->files.n_staged >= sh->most;
+		full = !sh->bounded && sh->show->files.n_staged >= sh->most;
 	} while (n == CHUNK && !full);
 	if (rc >= 0 && sh->changed)
 		rc = mail_put_page(sh, mail_page_name(sh, sh->number));
@@ -251,6 +251,8 @@ static int mail_bring_back(struct mail_sheet *sh, int number)
 	if (rc < 0 || (rc > 0 && s->files.old.len > 0) ||
 	    (rc = mail_read_page(sh, number + 1)) <= 0)
 		return rc < 0 ? rc : 0;
+	if (s->files.n_staged >= sh->most)
+		return 1;
 	upto = sh->first - 1;
 	sh->last = 0;
 	if ((rc = mail_read_page(sh, number - 1)) < 0)

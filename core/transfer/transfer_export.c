@@ -103,7 +103,10 @@ static int transfer_export_gather(void *with, const struct note_entry *entry,
 	struct export *x = with;
 	struct arena *a = &x->call->arena;
 
-	(void)f;
+	if (entry->closed)
+		return fault_set(f, FAULT_IO, "",
+				 "cannot look into %.180s of the vault: %s", entry->path,
+				 strerror(entry->closed));
 	if (entry->folder)
 		return NOTES_ENTER;
 	if (transfer_export_is_told(x, entry->path))

@@ -3,12 +3,12 @@
  *
  * An agent with a runner has one turn at a time:
  *
- * 	     mail, turn.next        a place is free        its command ended well
- * 	none ----------------> queued ----------> streaming ----------------------> done
- * 	                                              |  its command failed
- * 	                                              +----------------------------> failed
- * 	                                              |  stopped, or its host or guest was
- * 	                                              +----------------------------> interrupted
+ *	     mail, turn.next        a place is free        its command ended well
+ *	none ----------------> queued ----------> streaming ----------------------> done
+ *	                                              |  its command failed
+ *	                                              +----------------------------> failed
+ *	                                              |  stopped, or its host or guest was
+ *	                                              +----------------------------> interrupted
  *
  * A turn takes all mail that its agent has at the start of the turn, and holds the mail
  * to the end of the turn.  Then the mail is acknowledged, or waits again.

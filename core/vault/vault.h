@@ -4,12 +4,12 @@
  * A write that was acknowledged is on the disk exactly once, even if processes are killed at
  * any time. Its steps are:
  *
- * 	1. plan     the handler, in a read transaction: access and paths
- * 	2. work     with the paths' locks held and no transaction open: the new content is
- * 	             staged, whole and synced
- * 	3. decide   the handler again, in a write transaction: the event, the idempotency
- * 	             key, and a row of vault_move that says which staged file goes where
- * 	4. make     the file is moved into place, synced; the locks are released
+ *	1. plan     the handler, in a read transaction: access and paths
+ *	2. work     with the paths' locks held and no transaction open: the new content is
+ *	             staged, whole and synced
+ *	3. decide   the handler again, in a write transaction: the event, the idempotency
+ *	             key, and a row of vault_move that says which staged file goes where
+ *	4. make     the file is moved into place, synced; the locks are released
  *
  * From step 2 on the folder of the team is locked too. So the mirror does not move the folder,
  * and the folder stays that team's: see vault_run.c.

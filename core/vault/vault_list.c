@@ -115,7 +115,7 @@ static int vault_list_count(void *with, const struct note_entry *e, struct fault
 	struct vault_stats_out *out = c->out;
 
 	(void)f;
-	if (!vault_list_counts(c->call, e))
+	if (e->closed || !vault_list_counts(c->call, e))
 		return NOTES_PASS;
 	if (e->folder) {
 		out->folders++;

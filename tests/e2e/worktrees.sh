@@ -267,7 +267,12 @@ if /usr/sbin/mkfs.ext4 -q -I 256 disk.img && mount -o loop disk.img disk 2>/dev/
 	cd ../../snap/x && is 0 forgotten "$CADRE" --home "$main/.cadre" whoami --forget
 	is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
 	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
-	cd "$TMPDIR" && umount disk snap || bad "still mounted"
+	# The snapshot keeps its own agent when the original has gone.
+	cd ../../snap/x && is 0 '^you are lou' "$CADRE" --home "$main/.cadre" agent register lou --here
+	cd "$TMPDIR" && umount disk || bad "still mounted"
+	cd snap/x && is 0 "^lou of team shop, as is kept for $TMPDIR/snap/x" "$CADRE" --home "$main/.cadre" whoami
+	is 0 forgotten "$CADRE" --home "$main/.cadre" whoami --forget
+	cd "$TMPDIR" && umount snap || bad "still mounted"
 else
 	echo "skipped: no file system of its own"
 fi

@@ -2,7 +2,7 @@
  * replay - main() of a fuzzer without clang's own main(). This main() runs the seeds, and after
  * them changed seeds.
  *
- * 	NAME CHANGED DICE DICTIONARY KEPT [FILE...]
+ *	NAME CHANGED DICE DICTIONARY KEPT [FILE...]
  *
  * Runs the empty input and each FILE. After that it runs CHANGED inputs made from these seeds,
  * for at most three seconds of processor time. A change sets, cuts out or doubles bytes,

@@ -264,7 +264,7 @@ json_t *askf(int fd, const char *fmt, ...)
 	return answer;
 }
 
-/* --- --- the messages received --- ---------------------------------------------------- */
+/* --- the messages received ------------------------------------------------------------ */
 
 const char *text_at(json_t *o, const char *key)
 {

@@ -2,13 +2,13 @@
  * lab - a machine with VMs of four teams, two neighbor networks and the internet, all as
  * network namespaces.
  *
- * 	a1 a2 a3   team 1: the internet for a1, ports 80 and 9 open on a2 only
- * 	b1 b2      team 2 below it; b1 is its lead
- * 	c1 c2      team 3 below team 1 as well; c1 is its lead
- * 	d1         team 4
- * 	out       a machine of the internet, at 192.0.2.2 left right two networks between
- * 	which the machine routes without cadre
- * 	host       the machine itself
+ *	a1 a2 a3   team 1: the internet for a1, ports 80 and 9 open on a2 only
+ *	b1 b2      team 2 below it; b1 is its lead
+ *	c1 c2      team 3 below team 1 as well; c1 is its lead
+ *	d1         team 4
+ *	out        a machine of the internet, at 192.0.2.2
+ *	left right two networks between which the machine routes without cadre
+ *	host       the machine itself
  */
 #ifndef TESTS_NET_LAB_H
 #define TESTS_NET_LAB_H

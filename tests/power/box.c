@@ -139,7 +139,7 @@ void box_close(struct box *b)
 	b->loop = -1;
 }
 
-/* --- --- the processes --- ------------------------------------------------------------ */
+/* --- the processes -------------------------------------------------------------------- */
 
 static int write_boot_id(const char *path)
 {

@@ -94,7 +94,7 @@ const char *match(struct script *s, json_t *want, json_t *got)
 	return json_equal(want, got) ? NULL : differ(s, want, got);
 }
 
-/* --- --- arguments of calls --- ------------------------------------------------------ */
+/* --- arguments of calls -------------------------------------------------------------- */
 
 static json_t *row_of(struct script *s, const char *address)
 {

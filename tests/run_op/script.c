@@ -26,7 +26,7 @@ void script_wrong(struct script *s, const char *fmt, ...)
 	printf("\n");
 }
 
-/* --- --- the settings of a call --- ----------------------------------------------- */
+/* --- the settings of a call ------------------------------------------------------- */
 
 static void do_at(struct script *s, const char *rest)
 {
@@ -386,7 +386,7 @@ static void do_resume(struct script *s, const char *rest)
 	ask(s);
 }
 
-/* --- --- expectations --- ---------------------------------------------------------------- */
+/* --- expectations ------------------------------------------------------------------------ */
 
 static void do_equals(struct script *s, const char *rest)
 {

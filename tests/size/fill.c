@@ -246,7 +246,7 @@ void fill(struct scene *s)
 	client_close(s->as_host);
 }
 
-/* --- --- rows that need a host --- --------------------------------------------------------- */
+/* --- rows that need a host ----------------------------------------------------------------- */
 
 void fill_hosted(struct scene *s)
 {

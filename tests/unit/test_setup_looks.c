@@ -188,20 +188,20 @@ static void parts_share_a_file(void **state)
 
 /* --- TOML ---------------------------------------------------------------------- */
 
-static json_t *toml_json(const struct toml_value *v);
+static json_t *looks_toml_json(const struct toml_value *v);
 
 static json_t *toml_object(const struct toml_table *t)
 {
 	json_t *out = json_object();
 
 	for (const struct toml_entry *e = t->first; e; e = e->next)
-		json_object_set_new(out, e->key.data, toml_json(&e->value));
+		json_object_set_new(out, e->key.data, looks_toml_json(&e->value));
 	return out;
 }
 
 /* Converts a value to JSON. An integer keeps its value. Other numbers, booleans and times
  * become a number that stands for their kind. */
-static json_t *toml_json(const struct toml_value *v)
+static json_t *looks_toml_json(const struct toml_value *v)
 {
 	json_t *out;
 
@@ -213,7 +213,7 @@ static json_t *toml_json(const struct toml_value *v)
 		return json_integer(v->kind == TOML_INT ? v->integer : -(int)v->kind);
 	out = json_array();
 	for (size_t i = 0; i < v->array->n; i++)
-		json_array_append_new(out, toml_json(&v->array->items[i]));
+		json_array_append_new(out, looks_toml_json(&v->array->items[i]));
 	return out;
 }
 

@@ -52,9 +52,9 @@ static void hosted_push_end(struct hosted_guest *t, bool taken)
 	struct pushing *p = &t->push;
 	const struct delivery_waiting_in *in = p->page->call.in;
 	const struct delivery_waiting_out *out = p->page->call.out;
-	bool futile = out->n_pushes > 0 && !taken && !hosted_push_is_full(p);
-	bool more = (int64_t)out->n_pushes == in->limit ||
-		    in->assignments != p->no_texts || in->texts != p->no_work;
+	bool turned = in->assignments != p->no_texts || in->texts != p->no_work;
+	bool futile = out->n_pushes > 0 && !taken && (!turned || !hosted_push_is_full(p));
+	bool more = (int64_t)out->n_pushes == in->limit || turned;
 
 	if (p->anew && !more && !hosted_push_is_full(p) && !hosted_push_is_stale(t))
 		hosted_push_note_boot(t);
@@ -64,6 +64,7 @@ static void hosted_push_end(struct hosted_guest *t, bool taken)
 	if (t->closing || !t->up)
 		return;
 	if (p->stale) {
+		p->no_texts = p->no_work = p->tight = false;
 		hosted_push_look(t);
 		return;
 	}
