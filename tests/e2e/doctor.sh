@@ -316,7 +316,7 @@ lost_row() {
 }
 is 0 . cadre up
 is 0 . cadre --team red send w "the log has begun"
-sqlite3 "$H/state.db" 'DELETE FROM state'
+sqlite3 -cmd '.timeout 60000' "$H/state.db" 'DELETE FROM state'
 lost_row beside
 is 0 . cadre down
 lost_row alone
