@@ -60,7 +60,7 @@ is 0 '^created task 006$' from '\357\273\277{"title":" marked "}\n' task create 
 is 0 '"title":"marked"' cadre task show 006 --json
 is 0 '^created task 007$' from '[urgent] look\n' task create -
 is 0 '"ids":\["008"\]' from 'eight\n' task create - --json
-is 0 '500 at most' cadre task create --help
+is 0 'up to 500 tasks' cadre task create --help
 
 # A key belongs to one operation, for any number of lines.
 is 0 '^created 1 tasks' from 'once' task create - --key again
