@@ -157,15 +157,15 @@ int files_write(int dir, const char *name, const struct text *text, bool sync)
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 			PRIVATE_FILE);
 	int error;
+	bool good;
 
 	if (fd < 0)
 		return -1;
-	if (fd_write_all(fd, text->data, text->len) == 0 &&
-	    ftruncate(fd, (off_t)text->len) == 0 && (!sync || fdatasync(fd) == 0) &&
-	    close(fd) == 0)
-		return 0;
+	good = fd_write_all(fd, text->data, text->len) == 0 &&
+	       ftruncate(fd, (off_t)text->len) == 0 && (!sync || fdatasync(fd) == 0);
 	error = errno;
-	close(fd);
+	if (close(fd) == 0 && good)
+		return 0;
 	unlinkat(dir, name, 0);
 	errno = error;
 	return -1;
