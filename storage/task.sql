@@ -504,7 +504,7 @@ ORDER BY e.seq LIMIT :limit;
 -- During a gap no lease could be renewed.  So leases that were granted before the gap become
 -- longer by the gap.  The beginning of the gap is exact only to 5 s.  A lease that was granted
 -- within these 5 s counts as granted before the gap.  If the clock was set back (gap_ms < 0),
--- leases that had ended are moved too, so that they stay ended.
+-- ended leases are moved as well: an ended lease stays ended.
 UPDATE task SET lease_until = lease_until + :gap_ms
 WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since + 5000
 	AND (lease_until > :gap_since OR :gap_ms < 0);

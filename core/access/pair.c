@@ -7,8 +7,8 @@ enum {
 	MOST_MS = 30000, /* the longest wait */
 	SOON_MS = 5000, /* a message within this time after the last message is too
 			   soon */
-	LATE_MS = 1000, /* a message up to this time after its wait still counts as one
-			   that waited, so that the next wait grows */
+	LATE_MS = 1000, /* a message up to this time after its wait makes the next wait
+			   longer */
 	QUIET_MS = 30000, /* after such a quiet time a pair begins anew */
 	A_MINUTE = 10, /* the most messages of a pair in a minute */
 };

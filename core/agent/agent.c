@@ -805,7 +805,7 @@ int agent_daemons_settle(struct call *call)
  * Gives a shell the variables that make it an agent.
  */
 
-/* Quotes the text so that a shell reads it as one word. */
+/* Quotes the text: a shell reads the result as one word. */
 static const char *quoted(struct call *call, const char *text)
 {
 	const char *quote;

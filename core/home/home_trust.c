@@ -37,8 +37,8 @@ static void state_id_take_line(const char *s, char out[LINE])
 	snprintf(out, LINE, "%.*s", (int)strcspn(s, "\n"), s);
 }
 
-/* Reads the lines of the file `id`. A file with a second hard link could be changed through
- * that link, so it counts as empty. */
+/* Reads the lines of the file `id`. A file with a second hard link counts as empty: its
+ * content could be changed through the other link. */
 static void state_id_read_lines(int dir, struct lines *x)
 {
 	char text[1024], *s = text;

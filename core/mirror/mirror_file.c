@@ -156,15 +156,16 @@ int files_write(int dir, const char *name, const struct text *text, bool sync)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 			PRIVATE_FILE);
-	int error;
-	bool good;
+	int error = 0;
 
 	if (fd < 0)
 		return -1;
-	good = fd_write_all(fd, text->data, text->len) == 0 &&
-	       ftruncate(fd, (off_t)text->len) == 0 && (!sync || fdatasync(fd) == 0);
-	error = errno;
-	if (close(fd) == 0 && good)
+	if (fd_write_all(fd, text->data, text->len) || ftruncate(fd, (off_t)text->len) ||
+	    (sync && fdatasync(fd)))
+		error = errno;
+	if (close(fd) && !error)
+		error = errno;
+	if (!error)
 		return 0;
 	unlinkat(dir, name, 0);
 	errno = error;

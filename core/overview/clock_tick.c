@@ -10,7 +10,7 @@
 #include "core/team/budget.h"
 #include "core/turn/turn.h"
 
-/* The most rows that one turn changes, so that other writers wait only for milliseconds. */
+/* The most rows in a transaction of the tick: other writers then wait for milliseconds. */
 enum { SLICE = 200 };
 
 static int move_by_leap(struct call *call, int64_t ms, int64_t since)

@@ -51,7 +51,7 @@ static const struct {
 	  "t.op:4: 'x' is already declared at t.op:2" },
 	{ "# E.\nenum e\n", "e has no values" },
 	{ "# R.\nrecord r\n n int  # N.\n" READ " overview l\n out l r[]  # L.\n",
-	  "says what stands where it is `empty`" },
+	  "an overview has a text for an `empty` answer" },
 	{ "# T.\ntopic t a first a.b\n", "t.op:2: t: a.b is no command of it" },
 	{ "# T.\ntopic t b first a.b\n" READ " http GET /api/x\n cli x\n",
 	  "t: a.b is no command of it" },

@@ -113,7 +113,7 @@ struct bench_ground {
 	bool fast; /* shorter runs, smaller data */
 	bool many; /* measures growth with ten times as much data */
 	bool peers; /* Redis and PostgreSQL too */
-	struct others others; /* use by other programs when this bench began */
+	struct others others; /* load of other programs at the start of this bench */
 	struct score scores[SCORES_MOST]; /* in the table's order */
 	size_t n_scores;
 };

@@ -92,7 +92,7 @@ static void check_flags(struct schema *s, const struct decl *d)
 		  " gives: only a write that waits, or has a request_id" },
 		{ d->above && !member_find(&d->in, "team"), ": `above` needs 'team'" },
 		{ d->overview.n && !d->empty,
-		  ": an overview says what stands where it is `empty`" },
+		  ": an overview has a text for an `empty` answer" },
 		{ d->lists.n && !opgen_rows(d), " lists: only a list of records" },
 		{ d->message_name && !d->needs_host, " asks a guest and needs no host" },
 	};
