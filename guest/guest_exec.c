@@ -21,12 +21,7 @@
 #include "guest/guest_target.h"
 #include "guest/outbuf.h"
 
-/* --- background -------------------------------------------------------------- */
-
-/*
- * background - commands of the host: how they are started, and commands that run in the
- * background.
- */
+/* --- jobs of the host -------------------------------------------------------- */
 
 /*
  * background - commands in the background.

@@ -246,7 +246,7 @@ static void direct_look(struct client *c, bool rung)
 	wake_all(c);
 }
 
-/* --- calls --------------------------------------------------------------------------- */
+/* --- direct calls -------------------------------------------------------------------- */
 
 static int client_direct_prepare(struct client *c, struct ticket *t, struct fault *f)
 {

@@ -584,7 +584,7 @@ static enum heard hear_claim(struct conn *c, struct job *job, struct fault *f)
 	return speech_decode(c, job, op_task_claim, args, f);
 }
 
-/* --- answers ------------------------------------------------------------------ */
+/* --- answers in the dialect --------------------------------------------------- */
 
 /* printf() would take a tenth of the time of an answer. */
 static void add_int(struct text *out, int64_t n)

@@ -822,7 +822,7 @@ void http_add_header(struct http *x, const char *name, const char *value)
 	text_addf(&c->extra, "%s: %s\r\n", name, value);
 }
 
-/* --- answers ---------------------------------------------------------------------------- */
+/* --- sending of answers ----------------------------------------------------------------- */
 
 void http_answer(struct http *x, int status, const char *type, const char *body,
 		 size_t len)

@@ -8,10 +8,6 @@
 #include "tools/cadre/status.h"
 
 /*
- * Texts of help, wrapped anew at words to the width of the terminal.
- */
-
-/*
  * Texts of help, wrapped at words to the width of the terminal.
  */
 
