@@ -518,12 +518,12 @@ WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
 RETURNING message;
 
 -- name: delivery_told
--- Counts the messages that the guest was told of and that still wait.  With `again` the guest
--- is new, and was told of the messages up to `after`.
+-- Counts the messages before message `before` that the guest was told of and that still wait.
+-- The guest is told in this order, so queued messages stand behind, and are not read.
 SELECT count(*) AS n FROM delivery d
 WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.normal})
 	AND d.state IN {delivery_state.open} AND d.state = {delivery_state.notified}
-	AND (:again = 0 OR d.message <= :after);
+	AND d.message < :before;
 
 -- name: delivery_pushes
 -- text: sender_name

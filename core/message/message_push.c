@@ -71,12 +71,10 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 {
 	struct delivery_pushes_row r;
 	struct query q = { 0 };
-	struct delivery_told_row told;
+	struct delivery_told_row told = { .n = -1 };
 	int rc;
 
-	if ((rc = recalls(call, in, out)) < 0 ||
-	    (rc = sql_row(call, delivery_told, &told, .agent = in->agent,
-			  .again = in->again, .after = in->after)) < 0)
+	if ((rc = recalls(call, in, out)) < 0)
 		return rc;
 	while ((rc = sql_each(call, &q, delivery_pushes, &r, .agent = in->agent,
 			      .after = in->after, .again = in->again,
@@ -86,6 +84,10 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 		struct push *p = arena_push(&call->arena, &out->pushes, &out->n_pushes,
 					    sizeof(*p));
 
+		if (!r.label && told.n < 0 &&
+		    (rc = sql_row(call, delivery_told, &told, .agent = in->agent,
+				  .before = r.message)) < 0)
+			break;
 		*p = (struct push){
 			.message = r.message,
 			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
@@ -106,7 +108,7 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 		if (r.reply_to && r.reply_at)
 			p->reply_to = id_public(call, ID_MESSAGE, r.reply_to, r.reply_at);
 	}
-	return rc;
+	return query_over(&q, rc);
 }
 
 int delivery_offered(struct call *call, const struct delivery_offered_in *in,
