@@ -366,7 +366,7 @@ static void name_port(const struct link_address *a, unsigned port, char out[8])
 		 (unsigned)(uint16_t)(a->number + (port == LINK_RELAY ? 1 : 0)));
 }
 
-/* --- dialling ------------------------------------------------------------------- */
+/* --- TCP: dialling -------------------------------------------------------------- */
 
 static void tcp_on_connected(struct link_dial *d);
 
@@ -434,7 +434,7 @@ static void tcp_dial(struct link_dial *d)
 	dial_failed(d);
 }
 
-/* --- listening ------------------------------------------------------------------ */
+/* --- TCP: listening ------------------------------------------------------------- */
 
 static int tcp_listen(struct link_ear *ear, struct fault *f)
 {

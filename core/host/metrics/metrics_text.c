@@ -566,11 +566,11 @@ static void metrics_survey(struct host *host, struct store *store)
 	struct call look = { .store = store };
 	struct event_last_row last = { 0 };
 
-	if (call_begin(&look, false))
-		return;
-	if (sql_row(&look, event_last, &last) > 0)
-		host->metrics->counted_to = last.seq;
-	store_rollback(store);
+	if (call_begin(&look, false) == 0) {
+		if (sql_row(&look, event_last, &last) > 0)
+			host->metrics->counted_to = last.seq;
+		store_rollback(store);
+	}
 	arena_release(&look.arena);
 }
 

@@ -57,7 +57,6 @@ struct answers {
 	void (*each)(const struct nlmsghdr *h, void *data);
 	void *data;
 	int error; /* the first error, a negative errno */
-	bool over; /* a dump has ended */
 };
 
 static void net_talk_take_answer(struct answers *a, const struct nlmsghdr *h)
@@ -67,9 +66,7 @@ static void net_talk_take_answer(struct answers *a, const struct nlmsghdr *h)
 	if (h->nlmsg_type == NLMSG_ERROR) {
 		if (e->error && !a->error)
 			a->error = e->error;
-	} else if (h->nlmsg_type == NLMSG_DONE)
-		a->over = true;
-	else if (a->each)
+	} else if (h->nlmsg_type != NLMSG_DONE && a->each)
 		a->each(h, a->data);
 }
 

@@ -139,12 +139,12 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 static const char *record_value(const struct cli *cli, struct arena *a,
 				const struct record *r, const json_t *value)
 {
-	const struct field *state = &r->fields[1];
+	const struct field *state = r->n_fields < 2 ? NULL : &r->fields[1];
 	const char *name = screen_value(cli, a, &r->fields[0],
 					json_object_get(value, r->fields[0].name)),
 		   *now;
 
-	if (r->n_fields < 2 || state->type->kind != KIND_ENUM)
+	if (!state || state->type->kind != KIND_ENUM)
 		return name;
 	now = json_find_text(value, state->name);
 	return now && strcmp(now, state->type->choices[0].name) != 0
