@@ -272,9 +272,10 @@ makes ten a
 cadre exec --team ten ten/a 'head -c 2000000 /dev/urandom >big' >/dev/null
 "$CADRE" undo nine-a --team back >/dev/null 2>&1 &
 undo=$!
-until_done copying
-! is_held "$CADRE_HOME/trash/.." || bad "a folder that nobody holds is held"
+until copying || ! kill -0 $undo; do :; done
 kill -STOP $host
+copying || bad "the copy has ended before the host was stopped"
+! is_held "$CADRE_HOME/trash/.." || bad "a folder that nobody holds is held"
 is_held "$entry" || bad "nothing holds what is brought back"
 kill -9 $undo
 wait $undo 2>/dev/null
