@@ -440,7 +440,9 @@ int op_perform(struct call *call)
 	 * check: the call's fault shows the failure here. */
 	if ((rc = call->op->run(call, call->in, call->out)) < 0 ||
 	    (rc = call->fault.code) < 0)
-		return rc;
+		return call->replayed ? fault_hint(&call->fault, "The first call with "
+								 "this key was done.")
+				      : rc;
 	if (call->plans)
 		return 0; /* the handler has only planned, and has not written yet */
 	if ((rc = space_check(call)) < 0)
