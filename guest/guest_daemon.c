@@ -3,9 +3,9 @@
  *
  *     pushed -> waiting (spool) -> started (spool) -> result (spool) -> acked.
  *
- * The result of every arrow is on the disk before the next action. So a guest that is killed at
- * any instant runs no assignment twice and loses none. Plain messages wait in the host's inbox:
- * the guest stores no plain messages.
+ * Every step is on the disk before the next action. So a guest that is killed at any instant
+ * runs no assignment twice and loses none. Plain messages wait in the host's inbox: the guest
+ * stores no plain messages.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -128,7 +128,7 @@ WHERE agent IN (SELECT id FROM agent
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
 -- name: inbox_full_due
--- Inboxes that may be full and contain ended leases or expired messages.
+-- Inboxes that contain ended leases or expired messages, and that may be full.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <> :sender
 	AND (a.role <> 'observer' OR a.name = 'lead')
@@ -527,10 +527,10 @@ WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.nor
 
 -- name: delivery_pushes
 -- text: sender_name
--- Deliveries that a guest has to be told, in order.  `again` adds deliveries that an earlier
--- guest was told: texts, and assignments in the spool that both guests use.  With `assignments`
--- only assignments are listed.  With `texts` no assignment is listed.  A stopped team is given
--- no assignments.
+-- Deliveries that the host must send to a guest, in order. `again` adds deliveries that an
+-- earlier guest was told: texts, and assignments in the spool that both guests use. With
+-- `assignments` only assignments are listed. With `texts` no assignment is listed. A stopped
+-- team is given no assignments.
 SELECT o.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,

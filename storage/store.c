@@ -433,9 +433,9 @@ static int notice_others(struct store *s, struct fault *f)
  * that nobody will ever find.  ground_check() prevents this loss at the price of some `statx`
  * calls per write.
  *
- * BEGIN IMMEDIATE takes SQLite's lock.  Until store_commit() below, no other process changes
- * the state, so a claim is decided once and for all.  After the COMMIT the bell is rung: a byte
- * is written to a file beside the state.  The bell wakes every process that waits for news.
+ * BEGIN IMMEDIATE takes SQLite's lock. Until store_commit() below, no other connection changes
+ * the state, so a claim is decided once and for all. After the COMMIT the bell is rung: a byte
+ * is written to a file beside the state. The bell wakes every process that waits for news.
  *
  * Next: core/call/call.c
  */

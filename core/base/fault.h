@@ -79,8 +79,8 @@ int fault_set(struct fault *f, enum fault_code code, const char *where, const ch
 int fault_hint(struct fault *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Moves a fault that an inner step found at the argument `from` to the argument `to` of this
- * call; returns the fault's code. */
+/* An inner step found a fault at its argument `from`. Makes this fault name the argument `to`
+ * of this call, and returns the fault's code. */
 int fault_move(struct fault *f, const char *from, const char *to);
 
 /* The row of FAULT_LIST for `code`, which is negative. */

@@ -4,10 +4,10 @@
  * It reads after each batch of this process, when another process writes the bell, and four
  * times a second in any case. It reads only while a room of the host needs events: for waiting
  * calls, for links to guests, or for clients who follow the log over HTTP. If only clients of
- * HTTP need events, a pause of 10 ms may follow each page, so such clients slow other agents'
- * calls down little. `recent` keeps the newest event number per key. If a call begins to wait
- * after its event was read, the call is run again. If two keys share a place, a call may be run
- * once without need.
+ * HTTP need events, a pause of 10 ms follows a page of events that no client wanted. So silent
+ * clients slow other agents' calls down little. `recent` keeps the newest event number per key.
+ * If a call begins to wait after its event was read, the call is run again. If two keys share a
+ * place, a call may be run once without need.
  */
 #ifndef CORE_HOST_HOST_FOLLOW_H
 #define CORE_HOST_HOST_FOLLOW_H

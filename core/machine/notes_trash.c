@@ -32,7 +32,7 @@ int notes_forget(const void *self, const char *name, struct fault *f)
 	return rc;
 }
 
-/* Removes the folder that holds `path`, if it is empty. */
+/* Removes the folder `path`, if the folder is empty. Returns true if the folder was removed. */
 static bool notes_trash_remove_folder(int root, const char *path)
 {
 	const char *name;

@@ -446,7 +446,8 @@ static void set_terms(struct handing *h, const struct message_receive_in *in)
 }
 
 /* Collects results. A request that collected results before gets the same results again. Any
- * other request gets results whose answer did not arrive, then new results. */
+ * other request first gets the results of an earlier answer that did not arrive, then new
+ * results. */
 static int bring_results(const struct handing *h, int64_t collected_at,
 			 const struct message_receive_in *in,
 			 struct message_receive_out *out)

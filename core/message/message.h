@@ -17,7 +17,7 @@ struct draft {
 	int64_t chain; /* see core/turn/chain.h; 0: the chain of the caller */
 	bool ack_required, to_all;
 	bool abroad; /* an agent of another team receives the message */
-	bool said; /* an agent sends it to others, so the pace of pairs may apply... */
+	bool said; /* an agent sends the message, so core/access/pair.h may apply... */
 	bool paced; /* ...as if the message started a turn */
 	bool delays; /* a message that is too soon is delayed, not refused */
 	struct skips *skips; /* receivers for which the message is too soon are skipped; the
@@ -68,7 +68,8 @@ int message_delayed_come(struct call *call, int64_t agent, int64_t most);
 int message_delayed_give_up(struct call *call, int64_t agent, int64_t team);
 
 /* Finds the message of the call's team that `text` names: by `#102` or `102`, by its id or by
- * the beginning of its id. 1, 0 if there is no such message, or a fault at `where`. */
+ * the beginning of its id. Returns 1 if the message was found, 0 if there is no such message,
+ * or a fault at `where`. */
 int message_named(struct call *call, const char *text, const char *where,
 		  struct message_head_row *m);
 /* Whether a text has the form `#102`, which only a message's number can have. */

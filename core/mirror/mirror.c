@@ -342,7 +342,8 @@ static int one_slice(struct mirror *m)
 	return rc;
 }
 
-/* After a failure, reads the cursor from its file again and settles the stage. */
+/* After a failure, makes the next step read the cursor from its file again and settle the
+ * staged files. */
 static void start_over(struct mirror *m)
 {
 	m->known = m->show.ahead = false;

@@ -15,6 +15,10 @@
 
 /* Moves and removes folders of teams while nobody works in them. */
 
+/* Locks the folder teams/FROM (and teams/TO, unless NULL) exclusively: no operation works on a
+ * note in the folder. A write into FROM may be decided while its process died before the file
+ * was moved: such a write is made before the folder is moved. *lock becomes the argument for
+ * show_let_go(), also on failure. 0 or negative. */
 static int show_hold(struct mirror_show *s, const char *from, const char *to, int *lock)
 {
 	const struct notes *notes = s->call.settings ? s->call.settings->notes : NULL;
@@ -27,10 +31,7 @@ static int show_hold(struct mirror_show *s, const char *from, const char *to, in
 	return rc < 0 ? rc : vault_make_in(&s->call, from);
 }
 
-/* Locks the folder teams/FROM (and teams/TO, unless NULL) exclusively: no operation works on a
- * note in the folder. A write into FROM may be decided while its process died before the file
- * was moved: such a write is made before the folder is moved. *lock becomes the argument for
- * show_let_go(), also on failure. 0 or negative. */
+/* Ends the lock of show_hold(); a negative `lock` means no lock. */
 static void show_let_go(struct mirror_show *s, int lock)
 {
 	if (lock >= 0)

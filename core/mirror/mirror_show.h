@@ -54,8 +54,8 @@ int show_summary(struct mirror_show *s, int64_t team);
 /* Removes the files of the mirror in a team's folders that no row needs. */
 int show_sweep_team(struct mirror_show *s, int64_t team);
 
-/* Writes the files that a living team's folders lack, at most `most` tasks: 1 if more files are
- * missing, else 0, or negative. */
+/* Writes the files that are missing in a living team's folders, with at most `most` files of
+ * tasks. Returns 1 if more files are missing, else 0, or negative. */
 int show_complete_team(struct mirror_show *s, const char *name, size_t most);
 
 /* Archives folders that the mirror made for teams that have no row any more. */

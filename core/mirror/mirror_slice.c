@@ -3,7 +3,7 @@
 #include "core/mirror/mirror_inside.h"
 #include "ops.gen.h"
 
-enum { SLICE_EVENTS = 20000 }; /* most events in a slice, mail included */
+enum { SLICE_EVENTS = 20000 }; /* the maximum number of events in a slice */
 
 /* The rows that a slice of the log changed. */
 struct touched {

@@ -52,7 +52,7 @@ static json_t *fault_schema(void)
 
 /* --- routes ----------------------------------------------------------------------------- */
 
-/* A route of an operation or of a face. */
+/* A route of an operation, or of a face (core/op/face.h). */
 struct route {
 	const char *method, *path;
 	const struct op *op;

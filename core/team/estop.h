@@ -1,9 +1,9 @@
 /*
  * estop - stops teams at once, and lets them go on.
  *
- * A stopped team gets nothing new: no claims, commands, members and teams below. Its leases do
- * not run out, since their ends are put out of reach until the thaw. The commands in its
- * workspaces stand still, too: the host tells the guests to stop them.
+ * A stopped team gets nothing new: no claims, no commands, no members, and no teams below it.
+ * Its leases do not run out, since their ends are put out of reach until the thaw. The commands
+ * in its workspaces stand still, too: the host tells the guests to stop them.
  */
 #ifndef CORE_TEAM_ESTOP_H
 #define CORE_TEAM_ESTOP_H

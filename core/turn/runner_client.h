@@ -24,7 +24,8 @@ struct runner_told {
 	size_t passed; /* bytes of the line, if it is too long to be read */
 	char session[200]; /* "": no session */
 	int64_t tokens_in, tokens_out, cost; /* cost in micro-dollars */
-	/* The amounts count from the beginning of the client's session, not of the turn. */
+	/* Whether tokens or cost count from the beginning of the client's session, not of the
+	 * turn. */
 	bool whole_tokens, whole_cost;
 	bool limited; /* the client is at the limit of its plan */
 	int64_t limited_until; /* in ms; 0: the client gave no time */

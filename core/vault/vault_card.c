@@ -162,8 +162,8 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	return refuse_field(call, field, moved);
 }
 
-/* Takes the two lines of a page (`rev` and `sum`) out of a text: 0, or `invalid` if one of
- * these fields has a wrong type. */
+/* Takes the fields `rev` and `sum`, which a page of the mirror has, out of the JSON. Returns 0,
+ * or `invalid` if one of these fields has a wrong type. */
 static int take_origin(struct call *call, json_t *json, struct origin *from)
 {
 	const json_t *rev = json_object_get(json, "rev");

@@ -77,8 +77,8 @@ static bool try_make(struct call *call, const struct note_move *m)
 	return made;
 }
 
-/* Makes all changes that were decided and may not have been made. Changes at this call's own
- * paths must be made before the call continues (`w` holds the locks of these paths). */
+/* Makes the decided changes that an earlier call perhaps did not make. Changes at this call's
+ * own paths must be made before the call continues (`w` holds the locks of these paths). */
 static int vault_run_settle(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);

@@ -5,8 +5,8 @@
  * its path from the vault's root. The entry's name holds the time of removal, the size in
  * bytes, the row and creation time of the owning team, and a hash of the removed path:
  * `20261121-080000.123.4096.7-1795248000000.0123456789abcdef`. The name of a team may be given
- * to another team, but a row is not. The creation time is needed since a backup of another
- * state has other teams in the same rows.
+ * to another team, but a row is not. The creation time is needed, because after a restore of
+ * another state's backup the row may belong to another team.
  */
 #ifndef CORE_VAULT_VAULT_TRASH_H
 #define CORE_VAULT_VAULT_TRASH_H

@@ -91,8 +91,8 @@ until_is '^precious$' cadre exec --team snap snap/f 'cat p.txt'
 is 4 '1 with work that was done there: 2 files (.*snap/f/p.txt.*)$' cadre workspace destroy snap/f
 is 0 . cadre workspace destroy snap/w
 
-# A change that leaves a file's size and time as before counts as work, and so does a removed
-# file.
+# A change counts as work even if the file's size and time stay the same. A removed file counts
+# as work, too.
 cadre team create sly --golden "./golden" --roles '[{"name":"w","workspace":true}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team sly sly/w ls
 is 0 . cadre workspace snapshot sly/w s1

@@ -116,7 +116,8 @@ for i in range(30):
     a.call("team_message", to="b", text=long("x%d" % i, 900))
 b = Peer("--team", "crew", "--as", "b", "mcp")
 found(o.follow("inbox", action="list", team="crew"), long("c"), long("k"), long("x3", 900), long("x29", 900))
-# Resources cut the same messages, and their hints name the tools that read all of the text.
+# In resources these messages are shortened, too. The hint in a resource names the tool that
+# reads the whole text.
 found(o.read("cadre://inbox/crew/b"), long("c"), long("k"), long("x3", 900), long("x29", 900))
 found(a.read("cadre://task/crew/001"), *texts, "t19")
 assert len(list(a.read("cadre://team/crew"))) == 1

@@ -52,8 +52,8 @@ until_done finished
 [ ! -e "$TMPDIR/overlaps" ] || bad "turns of an agent ran at once: $(cat "$TMPDIR/overlaps")"
 [ "$(sql "SELECT count(*) > 0 FROM v_turn WHERE state = 'interrupted'")" = 1 ] || bad "no kill has interrupted a turn"
 
-# After a start or a restart no other event is needed: one message starts its turn, and waiting
-# callers are woken.
+# After a start or a restart of the host, one message is enough to start a turn and to wake
+# waiting callers.
 answered() { [ "$(sql "SELECT count(*) FROM turn_message m JOIN v_turn u ON u.turn = m.turn JOIN message g ON g.id = m.message WHERE u.state = 'done' AND g.content = 'alone $i'")" = 1 ]; }
 i=0
 while [ $i -lt "$STARTS" ]; do

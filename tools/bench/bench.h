@@ -7,9 +7,9 @@
  * starts end with the bench.
  *
  * The table: bench_table.c (each line with its acts, limits and scene). The driver: driver.c
- * (rounds in turn, again while noisy), score.c (the finding of each line), bench_page.c
- * (docs/speed.md). The judge: judge.c (ratio, spread, verdict), others.c (the load of other
- * programs).
+ * (measures the acts in rounds, and measures a noisy line again), score.c (the finding of each
+ * line), bench_page.c (docs/speed.md). The judge: judge.c (ratio, spread, verdict), others.c
+ * (the load of other programs).
  *
  * The ground: bench_ground.c (clock, folders, children), stage.c (a state and its host, the scene
  * of a bench), fill.c (rows of a large state).

@@ -33,7 +33,7 @@ static double driver_figure(const struct line *l, struct series *s)
 	return !strcmp(l->unit, "us") ? 1e6 * s->rates / s->rate : s->rate / s->rates;
 }
 
-/* Measures both acts `times` times; the acts take turns in which of them runs first. */
+/* Measures both acts `times` times; the act that runs first changes after each pair of runs. */
 static int driver_round(struct scene *s, const struct line *l, struct series both[2])
 {
 	const struct act *acts[2] = { &l->ours, &l->base };

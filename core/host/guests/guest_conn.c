@@ -600,7 +600,8 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	greeted(conn, boot, f);
 }
 
-/* A guest that knows Hello says so in its Pong: it was only not ready at the earlier Hello. */
+/* A guest that knows Hello says so in its Pong. Such a guest was merely not ready when the
+ * earlier Hello came. */
 static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 {
 	struct guest_conn *conn = arg;

@@ -48,7 +48,7 @@ static void forget_message(struct arriving *a)
 	a->message = NULL;
 }
 
-/* Refuses a request before a peer takes it, by an error of JSON-RPC. */
+/* Refuses, by an error of JSON-RPC, a request that no peer has taken yet. */
 static void mcp_request_refuse(struct arriving *a, int status, int code, const char *why)
 {
 	json_t *id = json_object_get(a->message, "id");

@@ -340,7 +340,7 @@ static void web_feed_on_page(struct job *job)
 			tell_group(g, page);
 	}
 	job_free(job);
-	if (moved) /* else tried again after the next look of host->follow */
+	if (moved) /* else the feed reads again after the next look of host->follow */
 		web_feed_poke(host);
 }
 

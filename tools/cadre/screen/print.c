@@ -682,8 +682,8 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	} else if (screen_is_nested(first)) {
 		print_record(cli, first->type->record, NULL,
 			     json_object_get(answer, first->name), 0);
-		/* Prints fields beside the record, unless the record has a field of
-		 * that name. */
+		/* Prints the answer's other fields too, except a field whose name the record
+		 * has as well. */
 		for (size_t i = 1; i < r->n_fields; i++)
 			if (screen_is_shown(&r->fields[i], answer) &&
 			    !screen_is_nested(&r->fields[i]) &&
