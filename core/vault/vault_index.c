@@ -18,6 +18,7 @@ struct indexing {
 	struct search_notes changed;
 	int64_t now, end_ms;
 	bool passes; /* passes over folders that the mirror fills */
+	bool closed; /* the caller may see a folder that cannot be entered */
 };
 
 /* --- what changed ------------------------------------------------------------------ */
@@ -34,6 +35,7 @@ static int vault_index_compare(void *with, const struct note_entry *e, struct fa
 	struct search_note want = { .path = e->path }, *found;
 
 	(void)f;
+	x->closed |= e->closed && vault_sees(x->call, e);
 	if (e->folder)
 		return x->passes && vault_is_shown_folder(e->path) ? NOTES_PASS
 								   : NOTES_ENTER;
@@ -172,6 +174,7 @@ int vault_index(struct call *call, struct search *s, enum search_vault which, in
 		search_notes_looked(s, x.now, notes_of(call)->clock_ms());
 	if (*whole && !x.passes)
 		search_shown_looked(s, x.now, notes_of(call)->clock_ms());
+	*whole &= !x.closed;
 	arena_release(&x.arena);
 	return changes < 0 ? (int)changes : rc < 0 ? rc : 0;
 }

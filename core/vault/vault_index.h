@@ -10,7 +10,8 @@
 /* Indexes the notes that changed since the last look, for about `ms`. With SEARCH_OWN, mirrored
  * notes are left out, and a look that took long is not repeated at once. So a note that was
  * written meanwhile is found up to a second later. Among thousands of files of the mirror, a
- * note is found up to half a minute later. *whole: every change that the look found is indexed. */
+ * note is found up to half a minute later. *whole: every change that the look found is indexed,
+ * and no folder that the caller may see is closed to this process. */
 int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
 		bool *whole);
 

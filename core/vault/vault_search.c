@@ -201,10 +201,10 @@ static int vault_search_gather(void *with, const struct note_entry *e, struct fa
 	struct arena *a = &s->call->arena;
 
 	(void)f;
+	if (!vault_sees(s->call, e))
+		return NOTES_PASS;
 	if (e->closed || vault_search_is_late(s))
 		s->out->complete = false;
-	else if (!vault_sees(s->call, e))
-		return NOTES_PASS;
 	else if (e->folder)
 		return NOTES_ENTER;
 	else if (vault_is_note(s->call, e->path))

@@ -144,12 +144,20 @@ is 0 '^short$' cadre vault read teams/short/a.md
 cadre team create closed --roles s >/dev/null
 is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
+is 0 '"complete":true' as_others vault search closed --json
+folders=$(as_others vault stats --json | grep -o '"folders":[0-9]*')
 for mode in 300 200 100 0; do
 	chmod $mode "$vault/teams/closed/shut"
 	is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge
 done
 is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge --yes
 is 1 'Permission denied' as_others vault read teams/closed/shut/in.md
+# Searches say that they are incomplete, the count of folders stays, and no export leaves notes out.
+is 0 '"complete":false' as_others vault search closed --json
+is 0 '"complete":false' as_others vault search 'clos.d' --regex --json
+is 0 "$folders," as_others vault stats --json
+is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others export "$TMPDIR/closed.cadre"
+[ ! -e "$TMPDIR/closed.cadre" ] || bad "an export without the closed folder's notes"
 is 0 'teams/closed/shut$' as_others vault list teams/closed
 chmod 0 "$vault/teams/closed"
 is 1 'cannot open teams/closed in the vault: Permission denied' as_others team destroy closed --purge

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,11 @@ static void fill_pushes(struct rig *r, struct job *job)
 	bool asked = r->unoffered ? !in->texts : !in->assignments;
 	int n = !asked ? 0 : r->pushes < in->limit ? r->pushes : (int)in->limit;
 
+	if (r->page_fault) {
+		fault_set(&job->call.fault, r->page_fault, "", "no store");
+		r->page_fault = FAULT_NONE;
+		return;
+	}
 	out->n_pushes = (size_t)n;
 	out->pushes =
 		arena_alloc(&job->call.arena, (out->n_pushes + 1) * sizeof(*out->pushes));
@@ -232,7 +238,8 @@ void rig_step(struct rig *r, bool wait)
 
 	uv_run(&r->host.loop, UV_RUN_NOWAIT);
 	finish(r, &r->host.calls->writes);
-	finish(r, &r->host.calls->reads);
+	if (!r->reads_held)
+		finish(r, &r->host.calls->reads);
 	if (!r->works_held)
 		finish(r, &r->host.calls->works);
 	finish(r, &r->host.calls->early);
@@ -268,6 +275,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	struct link_address at;
 	struct fault f = { 0 };
 
+	signal(SIGPIPE, SIG_IGN); /* as a host does */
 	*r = (struct rig){ .old = old, .heard = heard, .arg = arg };
 	r->host.home = &no_home;
 	host_make_rooms(&r->host);

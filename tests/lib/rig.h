@@ -49,6 +49,8 @@ struct rig {
 	int acked; /* results that the host has acknowledged, counted by the test */
 	bool strays; /* results count as not stored, as if they belonged to no assignment */
 	bool works_held; /* jobs for workers do not run */
+	bool reads_held; /* calls that only read do not run */
+	enum fault_code page_fault; /* fault of the next page of messages; 0: no fault */
 	size_t printed; /* noted number of bytes that turns have printed */
 	size_t printed_by_end; /* the same number when the last turn's end was noted */
 	int ends; /* number of noted ends of turns */

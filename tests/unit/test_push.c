@@ -282,6 +282,41 @@ static void a_new_guest_that_is_full_stays_new(void **state)
 	assert_string_equal(b->bench.rig.boot_noted, "first");
 }
 
+/* The link breaks while a page is read, and the page then fails. The failed page belongs to the
+ * former link, so the new link gets the messages at once. */
+static void a_failed_page_of_a_former_link_delays_nothing(void **state)
+{
+	struct pusher *b = *state;
+
+	link_up(b);
+	b->bench.rig.reads_held = true;
+	b->bench.rig.pushes = 2;
+	push_poke(b->bench.rig.guest);
+	rig_unlink(&b->bench.rig);
+	for (int i = 0; i < STEPS; i++)
+		rig_step(&b->bench.rig, false);
+	assert_true(rig_link(&b->bench.rig, patience_ms(PATIENCE_MS)));
+	b->bench.rig.page_fault = FAULT_UNAVAILABLE;
+	b->bench.rig.reads_held = false;
+	settle(b);
+	assert_int_equal(b->bench.rig.told, 2);
+}
+
+/* If a guest refuses a whole page of messages, the host pauses before the next page. */
+static void a_refused_page_is_followed_by_a_pause(void **state)
+{
+	struct pusher *b = *state;
+
+	link_up(b);
+	b->code = "InvalidRequest";
+	push(b, 250, false);
+	assert_int_equal(b->heard, 100);
+	assert_true(b->bench.rig.guest->push.retry_at);
+	b->code = NULL;
+	push(b, 150, false);
+	assert_int_equal(b->bench.rig.told, 150);
+}
+
 #define BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, bench_close)
 
 int main(void)
@@ -296,6 +331,8 @@ int main(void)
 		BENCH(a_single_message_asks_for_room),
 		BENCH(a_new_guest_is_told_all_again),
 		BENCH(a_new_guest_that_is_full_stays_new),
+		BENCH(a_failed_page_of_a_former_link_delays_nothing),
+		BENCH(a_refused_page_is_followed_by_a_pause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -655,8 +655,8 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 		       json_text_at(task, "id"), screen_plain(cli));
 	}
 	if (json_is_false(json_object_get(answer, "complete")))
-		printf("%stime ran out: not all was looked at%s\n", screen_dim(cli),
-		       screen_plain(cli));
+		printf("%snot all was looked at: time ran out, or a folder is closed%s\n",
+		       screen_dim(cli), screen_plain(cli));
 	arena_release(&a);
 }
 
