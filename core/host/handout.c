@@ -12,8 +12,8 @@ struct handout {
 	struct given given;
 };
 
-/* Takes an answer back, unless the host stops. A stopping host closes the connections of
- * callers that live on and may have their answers. */
+/* Takes an answer back, unless the host stops. A host that stops closes the connections of
+ * callers, but these callers may have received their answers. */
 static void undo(struct host *host, const struct given *given, bool sent)
 {
 	if (!host->stopping)
@@ -22,8 +22,8 @@ static void undo(struct host *host, const struct given *given, bool sent)
 			 .epoch = given->epoch, .sent = sent);
 }
 
-/* The answer has arrived.  If its messages were given for good (`for_good`), acknowledges them
- * now, also in a host that stops.  Other answers need no further work. */
+/* The answer has arrived. If its messages were given for good (`for_good`), acknowledges them
+ * now, also in a host that stops. An answer without such messages needs no further work. */
 static void take_for_good(struct host *host, const struct given *given)
 {
 	if (given->for_good)
@@ -31,8 +31,8 @@ static void take_for_good(struct host *host, const struct given *given)
 			 .request = given->request);
 }
 
-/* Remembers an answer until its caller confirms it. If there are too many, the oldest answer is
- * taken back, as if its caller had gone. */
+/* Remembers an answer until the caller confirms the answer. If a connection has too many
+ * unconfirmed answers, the oldest is taken back, as if its caller had left. */
 static void handout_keep(struct conn *c, const struct job *job)
 {
 	struct handout *g = xcalloc(1, sizeof(*g)), *oldest;

@@ -45,8 +45,8 @@ static void log_level_tick(struct host *host)
 	}
 	if (level == host->log_watch->level)
 		return;
-	/* The line below is at level info, which only the former level or only the new level
-	 * may write. */
+	/* The line below has the level info. Either the former level or the new level may
+	 * exclude such lines. */
 	if (level > host->log_watch->level)
 		log_set_level(host->log, level);
 	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",
@@ -112,13 +112,13 @@ enum { ROOMS = sizeof(rooms) / sizeof(*rooms) };
 		if (rooms[i].room->hook) \
 	rooms[i].room->hook(__VA_ARGS__)
 
-/* Calls a hook of each room that has the hook, in the reverse order. */
+/* Calls a hook of each room that has the hook, in the reverse order of HOST_ROOMS. */
 #define EACH_ROOM_BACK(hook, host)           \
 	for (int i = ROOMS - 1; i >= 0; i--) \
 		if (rooms[i].room->hook)     \
 	rooms[i].room->hook(host)
 
-/* splitmix64 over a random start: saves a system call for each call. */
+/* A number of splitmix64, which began with a random number. splitmix64 needs no system call. */
 uint64_t host_seed(struct host *host)
 {
 	uint64_t z = host->seed += 0x9e3779b97f4a7c15u;
@@ -219,8 +219,8 @@ static void host_close_handle(void *handle)
 		uv_close(h, NULL);
 }
 
-/* Begins to stop: turns new clients away, and answers calls that wait. drain() runs the calls
- * under way to their end. */
+/* Begins to stop: turns new clients away, and answers calls that wait. After host_stop(),
+ * drain() runs the calls that are under way to their end. */
 void host_stop(struct host *host)
 {
 	if (host->stopping)
@@ -254,7 +254,7 @@ static void close_loop(struct host *host)
 
 /* --- start --------------------------------------------------------------------------- */
 
-/* Opens the handles that keep the loop running. Other handles do not keep it running. */
+/* Opens the handles that keep the loop running. Other handles do not keep the loop running. */
 static void open_loop(struct host *host)
 {
 	uv_loop_init(&host->loop);
@@ -287,17 +287,17 @@ static void say_ready(struct host *host)
 	close(fd);
 }
 
-/* Limits malloc's arenas: only one thread at a time uses the allocator much, so more arenas
- * would only cost memory. */
+/* Limits the number of malloc's arenas. Only one thread at a time uses the allocator much, so
+ * more arenas would only cost memory. */
 static void spare_memory(void)
 {
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* such blocks are given back at once */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* gives large blocks back when freed */
 }
 
 /* libuv makes its thread pool once, with the number of threads in the environment. The threads
- * run concurrent copies, and start VMs. */
+ * of the pool copy files, and start VMs. */
 static void widen_pool(const struct config *config)
 {
 	char threads[24];

@@ -32,8 +32,8 @@ struct host_options {
 	const struct network *network; /* network of VMs; NULL: this machine's network */
 };
 
-/* Serves until SIGTERM or SIGINT, then ends the calls under way. Guests are not stopped.
- * Returns 0, or a fault code: `conflict` when another host serves this state. */
+/* Serves the state until SIGTERM or SIGINT, then runs the calls under way to their end. Guests
+ * are not stopped. Returns 0, or a fault code: `conflict` when another host serves this state. */
 int host_run(const struct host_options *options, struct fault *f);
 
 #endif

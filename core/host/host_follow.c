@@ -72,8 +72,8 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 	if (wakes & 1u << WAKE_INBOX && e->target)
 		wake_key(host, WAKE_INBOX, e->target, e->seq);
 	if (wakes & 1u << WAKE_INBOX && !e->target) {
-		/* For an event for several agents, `recent` has one key for all inboxes of the
-		 * team: -team. */
+		/* An event for several agents sets one key of `recent` for all inboxes of the
+		 * team. The key is -team. */
 		wake_key(host, WAKE_INBOX, -e->team, e->seq);
 		waiters_sweep(host, e->team, e->seq);
 	}
@@ -170,8 +170,8 @@ static void follow_on_end(struct job *job)
 	follow_poke(host);
 }
 
-/* Begins at the newest event. Earlier events are not read, since no caller waited for them; all
- * waiting calls look again. */
+/* Begins to follow at the newest event. Earlier events are not read, since no caller waited for
+ * them. All waiting calls run again. */
 void follow_want(struct host *host)
 {
 	struct follow *w = host->follow;

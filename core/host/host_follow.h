@@ -23,7 +23,7 @@ enum { RECENT_KEYS = 1024 };
 struct follow {
 	uv_fs_event_t bell;
 	uv_timer_t net, later; /* `later` ends a pause */
-	uint64_t rests_until; /* loop time; calls and guests that wait end the pause */
+	uint64_t rests_until; /* loop time at which the pause ends, unless a call or guest waits */
 	int64_t position; /* number of the last event read */
 	int64_t since; /* number after which no event was skipped */
 	int64_t recent[RECENT_KEYS];

@@ -25,7 +25,7 @@
 #include "core/host/workspaces/hosted_network.h"
 #include "core/host/workspaces/reconcile.h"
 
-enum { WRITES_MOST = 16384 }; /* writes under way; above: `unavailable` */
+enum { WRITES_MOST = 16384 }; /* maximum of writes under way; above: `unavailable` */
 
 /* All rooms, in the order in which they open. The hooks close, end and release run in the
  * reverse order. ROOM(x) stands for `struct x`, the member `x` of the host, and the hooks
@@ -58,26 +58,27 @@ enum follows {
 	FOLLOWS_NOW,
 };
 
-/* Hooks of a room; NULL: the room has no such hook. */
+/* Hooks of a room. A member is NULL if the room does not have the hook. */
 struct host_room {
 	size_t size; /* size of the zeroed struct; 0: the room allocates it */
-	void (*make)(struct host *host); /* makes handles of the loop, and the like */
-	/* Called when all rooms are made; begins threads and the like. Returns 0 or a fault.
-	 * close, end and release are called also after a fault, of this room or of another
-	 * room. */
+	void (*make)(struct host *host); /* makes the room's handles of the loop */
+	/* Called when all rooms are made; starts the room's threads. Returns 0 or a fault. The
+	 * hooks close, end and release are also called after open() of this room or of another
+	 * room returned a fault. */
 	int (*open)(struct host *host, struct fault *f);
 	/* Reads the state before the first call; not called if the state cannot be opened. */
 	void (*survey)(struct host *host, struct store *store);
 	void (*start)(struct host *host); /* the host begins to serve */
 	void (*tick)(struct host *host); /* called each second */
 	void (*look)(struct host *host); /* called before the loop sleeps */
-	/* event() is called for each committed event.  follows() returns how soon the room needs new events. */
+	/* event() is called for each committed event. The hook follows() returns how soon the
+	 * room needs new events. */
 	void (*event)(struct host *host, const struct host_event_row *e);
 	enum follows (*follows)(const struct host *host);
 	/* All events read so far have been passed to event(); `missed`: some events were
 	 * skipped. */
 	void (*caught_up)(struct host *host, bool missed);
-	void (*close)(struct host *host); /* the host stops; calls under way go on */
+	void (*close)(struct host *host); /* the host stops; calls under way still run */
 	bool (*is_busy)(const struct host *host); /* true: the host may not end yet */
 	void (*end)(struct host *host); /* all calls are over */
 	void (*release)(struct host *host); /* the loop is closed */
@@ -102,10 +103,10 @@ struct host {
 	uv_signal_t term, interrupt;
 	struct log *log;
 	bool stopping;
-	struct fault lost; /* why the state is lost; no code: it is not lost */
+	struct fault lost; /* why the state is lost; no code: state not lost */
 	struct job_pool jobs;
 	char buffer[64 << 10]; /* bytes of the read that is under way */
-	char boot_id[40]; /* new at every start */
+	char boot_id[40]; /* a new id at every start of the host */
 	uint64_t seed;
 	int64_t pid; /* pid of the host; getpid() is a system call */
 	struct id_keys ids; /* keys of the state's ids, after a call has read them */
@@ -123,14 +124,14 @@ struct calls {
 	struct queue done; /* jobs that the threads give back */
 	uv_async_t answered;
 	struct chain writes, reads, works; /* given to threads before the next poll */
-	struct chain early; /* refused jobs, which are done without a thread */
+	struct chain early; /* refused jobs, which no thread has to run */
 	struct chain ahead_writes, ahead_reads; /* jobs of host_ahead() */
-	bool parted; /* the writer's thread waits for a further part */
-	size_t n_writes; /* writes that were given away and are not done */
+	bool parted; /* the writer's thread waits for the rest of a chain of jobs */
+	size_t n_writes; /* writes that were given to the writer and have not ended */
 	size_t n_reads;
 };
 
-/* Makes the structs of all rooms, zeroed; frees the structs. */
+/* Makes the zeroed structs of all rooms, and frees these structs. */
 void host_make_rooms(struct host *host);
 void host_free_rooms(struct host *host);
 
@@ -142,8 +143,8 @@ enum follows host_follows(const struct host *host);
 /* Calls the hook `tick` of each room; called each second. */
 void host_tick(struct host *host);
 
-/* Gives a job to the threads. job->done is called with the job, never before the function
- * returns. */
+/* Gives a job to a thread. job->done is called with the job, but never before the function has
+ * returned. */
 void host_write(struct host *host, struct job *job);
 void host_read(struct host *host, struct job *job);
 
@@ -156,7 +157,7 @@ struct job *host_job(struct host *host, const struct op *op,
 		     void (*done)(struct job *job), void *owner);
 void host_submit(struct host *host, struct job *job);
 /* host_ask(host, turn_next, on_next, host, .most = 8): starts an operation of the host itself.
- * Texts are copied. */
+ * The texts of the operation's input are copied. */
 #define host_ask(host, name, done, owner, ...)          \
 	host_ask_op((host), op_##name, (done), (owner), \
 		    &(const struct name##_in){ __VA_ARGS__ })
@@ -174,7 +175,7 @@ uint64_t host_seed(struct host *host);
 /* The number of the last event that the notifier has handled. */
 int64_t notifier_position(const struct notifier *n);
 
-/* The number of the last event that is in the search index; 0: not known yet. */
+/* The number of the last event that is in the search index; 0: the number is not known yet. */
 int64_t scribe_indexed_to(const struct scribe *s);
 
 /* Stops the host as SIGTERM does. */

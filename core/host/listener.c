@@ -37,14 +37,14 @@ static int host_socket_open(struct host *host, struct host_socket *s, struct fau
 
 	uv_pipe_init(&host->loop, &s->pipe, 0);
 	s->pipe.data = host;
-	s->ino = 0; /* stays 0 if this fails: on_look() tries again */
+	s->ino = 0; /* stays 0 after a failure, and on_look() listens again later */
 	if (set_path(host, s, f) < 0)
 		return f->code;
 	if (unlink(s->path) && access(s->path, F_OK) == 0)
 		return fault_set(f, FAULT_IO, "", "cannot replace %s", s->path);
-	/* No umask(), since the umask belongs to all threads. Until the socket listens nobody
-	 * can connect to it. Only this user may write to its folder (mode 0700), so nobody else
-	 * can put another socket there. */
+	/* The socket's mode is not set by umask(), since the umask belongs to all threads.
+	 * Nobody can connect to the socket before it listens. Only this user may write to the
+	 * socket's folder (mode 0700), so nobody else can put another socket into the folder. */
 	rc = uv_pipe_bind(&s->pipe, s->path);
 	if (rc == 0 && (chmod(s->path, 0600) || lstat(s->path, &st)))
 		rc = uv_translate_sys_error(errno);

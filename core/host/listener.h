@@ -18,7 +18,7 @@ struct host;
 
 struct host_socket {
 	uv_pipe_t pipe;
-	const char *name; /* NULL: the host's own socket */
+	const char *name; /* name of the socket; NULL: the host's own socket */
 	char path[200];
 	dev_t dev; /* device and inode of the socket's file */
 	ino_t ino;
@@ -32,8 +32,8 @@ struct sockets {
 	struct log_pause swept; /* pauses the log of sockets that cannot be made anew */
 };
 
-/* Listens at a socket of the host, such as the HTTP door's. Replaces an old socket file at the
- * path: the lock file shows that no other host runs. */
+/* Listens at a socket of the host, such as the socket of the HTTP door. Replaces an old socket
+ * file at the path. The lock file shows that no other host uses the old socket. */
 int host_listen_at(struct host *host, struct host_socket *s, const char *name,
 		   uv_connection_cb on_caller, struct fault *f);
 /* Closes a socket and removes its file. Does nothing if the socket was never open. */

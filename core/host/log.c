@@ -19,7 +19,7 @@ struct log {
 	pthread_mutex_t mutex; /* guards rotation; a line is one write() */
 	int fd;
 	off_t size;
-	atomic_int least; /* an enum log_level: lines below are not written */
+	atomic_int least; /* an enum log_level; lines below this level are not written */
 	bool echo;
 	_Atomic int64_t lines[LOG_LEVELS];
 	char path[4200];
@@ -104,7 +104,7 @@ static void rotate(struct log *l)
 	l->fd = -1;
 }
 
-/* A line that grows. Text behind its maximum size is left out. */
+/* A line to which text is appended. Text behind the maximum size of the line is left out. */
 struct line {
 	char data[LINE_MAX_SIZE];
 	size_t n;
@@ -133,8 +133,8 @@ static bool needs_quotes(const char *s)
 	return *s == '\0';
 }
 
-/* Appends a text plain or in quotes, and replaces control characters: with them, a text could
- * imitate another line or control a terminal. */
+/* Appends a text plain or in quotes, and replaces control characters. A text with control
+ * characters could imitate another line or control a terminal. */
 static void log_put_value(struct line *o, const char *s)
 {
 	size_t n;
@@ -202,7 +202,7 @@ static void log_write_all(struct log *l, enum log_level level, const char *what,
 			       log_level_name(level));
 	log_put_value(&o, what);
 	if (left_out)
-		put_field(&o, &more); /* first: others may fill the line */
+		put_field(&o, &more); /* first, since other fields may fill the line */
 	for (; fields->key; fields++)
 		put_field(&o, fields);
 	atomic_fetch_add(&l->lines[level], 1);

@@ -27,7 +27,7 @@ void log_close(struct log *l); /* `l` may be NULL */
 
 /* From now on, lines below `least` are not written. */
 void log_set_level(struct log *l, enum log_level least);
-/* Whether lines of that level are written. */
+/* Whether lines of the level `level` are written. */
 bool log_takes(const struct log *l, enum log_level level);
 const char *log_level_name(enum log_level level);
 /* How many lines of a level were written since the log was opened. */
@@ -50,7 +50,7 @@ struct log_field {
 		.key = (name), .number = (int64_t)(value) \
 	}
 #define LOG_FAULT(f) LOG_TEXT("error", (f)->text)
-/* For a line without fields. */
+/* The fields of a line without fields. */
 #define LOG_NOTHING \
 	{           \
 		0   \
@@ -63,10 +63,10 @@ struct log_field {
 void log_write(struct log *l, enum log_level level, const char *what,
 	       const struct log_field *fields);
 
-/* Limits a line that something outside this host may cause again and again. */
+/* Limits how often a line is written, if something outside this host may cause the line often. */
 struct log_pause {
 	int64_t until; /* end of the pause; 0: no line was written yet */
-	int64_t n; /* lines left out during the pause */
+	int64_t n; /* number of lines that were left out during the pause */
 };
 
 /* log_line(), at most once a minute for each pause. The next line contains the number of lines

@@ -3,14 +3,14 @@
  *
  * The command runs for mail to the operator and for the events that the configuration lists in
  * `notify.events`. The thread reads the event log from the number in HOME/notify.cursor, so a
- * host that was killed continues from there. An event is reported twice only if the host ended
- * while its command ran. Without the file the thread begins at the newest event. One command
- * runs at a time. The next command reports the events that were logged meanwhile; many events
- * are reported by one command. No other thread waits for a command. Its failures are logged, at
- * most one line a minute.
+ * host that follows a killed host continues from this number. An event is reported twice only
+ * if the host ended while the event's command ran. Without the file the thread begins at the
+ * newest event. One command runs at a time. The next command reports the events that were
+ * logged while the command ran; one command reports many events. No other thread waits for a
+ * command. Failures of commands are logged, at most one line a minute.
  *
- * The command's text is only from the configuration. The event's data is in the environment and
- * on standard input.
+ * The command's text is taken only from the configuration. The event's data is in the
+ * environment and on standard input.
  */
 #include <assert.h>
 #include <ctype.h>
@@ -103,7 +103,8 @@ static int line_file(const struct text *line)
 }
 
 /* Starts the command under `timeout`, in a process group of its own. If the host is killed,
- * `timeout` kills the group after its time, provided that the command itself still runs. */
+ * `timeout` kills the group when the command's time ends, provided that the command itself
+ * still runs. */
 static int notifier_run_start(pid_t *pid, const struct home *home, struct arena *a,
 			      const struct text *line)
 {
@@ -136,9 +137,9 @@ static int notifier_run_start(pid_t *pid, const struct home *home, struct arena 
 	return rc;
 }
 
-/* Waits for the end of the command, of its time, or of the host, and then kills the whole
- * process group. The group exists until waitpid() has returned its first process. Returns the
- * status, or -1 if the command was killed. */
+/* Waits until the command ends, until the command's time ends, or until the host ends. Then
+ * kills the whole process group. The group exists until waitpid() has returned the group's
+ * first process. Returns the status, or -1 if the command was killed. */
 static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 {
 	int fd = pidfd_open(pid, 0), status = 0;
@@ -197,12 +198,12 @@ static bool notifier_run(const struct home *home, const struct notice *notice,
 }
 
 enum {
-	NET_MS = 5000, /* looks so often, in case a bell was missed */
+	NET_MS = 5000, /* longest sleep, in case a bell was missed */
 	RETRY_MS = 2000, /* pause after a failure */
 	PAGE = 1000, /* events read at a time */
-	SINGLY = 4, /* up to so many events get a command each */
+	SINGLY = 4, /* up to this number, each event gets its own command */
 	TEXT_BYTES = 200,
-	EVENTS_MOST = 1000, /* above the number of each kind of event */
+	EVENTS_MOST = 1000, /* greater than the number of any kind of event */
 };
 
 struct notifier {
@@ -408,8 +409,8 @@ static int read_notices(struct notifier *n, struct call *call, struct notice **o
 	return call->fault.code ? -1 : 0;
 }
 
-/* Moves the position to the event `seq`. With `keep`, also writes the cursor. Events without a
- * command need no write, since they can be read again. */
+/* Moves the position to the event `seq`. With `keep`, also writes the cursor. The cursor need
+ * not be written for an event without a command, since that event can be read again. */
 static void pass(struct notifier *n, int64_t seq, bool keep)
 {
 	n->position = seq;

@@ -1,5 +1,5 @@
 /*
- * queue - jobs that one thread hands to another.
+ * queue - jobs that one thread gives to another thread.
  *
  * A whole chain is pushed or taken at a time, so that a batch costs one lock and one wake-up.
  * The owner of the queue bounds the number of jobs.
@@ -28,10 +28,11 @@ struct queue {
 	uv_cond_t ready;
 	struct chain jobs;
 	int sleepers;
-	bool promised; /* the last push was a part, so another push follows at once */
+	bool promised; /* the last push was a part, so a further push follows at once */
 	unsigned kept; /* number of pushes that were not parts */
 	bool closed;
-	/* For the only taker: it took a part, and the rest is not pushed yet. */
+	/* Used only by the one thread that takes jobs. True: this thread took a part, and the
+	 * rest is not pushed yet. */
 	bool partial;
 	unsigned before; /* value of `kept` when the part was taken */
 };
@@ -40,14 +41,14 @@ void queue_init(struct queue *q);
 void queue_release(struct queue *q);
 /* Returns whether the queue was empty before. */
 bool queue_push(struct queue *q, struct chain *jobs);
-/* Pushes a part. Further pushes follow at once; the last of them is a queue_push(), which may
- * have an empty chain. The taker of a part may wait for the rest. */
+/* Pushes a part of a chain. The caller pushes the rest at once, and ends with a queue_push(),
+ * whose chain may be empty. The thread that takes a part may wait for the rest. */
 void queue_push_part(struct queue *q, struct chain *jobs);
 /* Waits for jobs; moves at most `most` jobs to the empty `out`. False: the queue is closed and
  * empty. */
 bool queue_take(struct queue *q, struct chain *out, size_t most);
-/* After a queue_take() of a queue with one taker: if the taken jobs were a part, waits for the
- * rest, at most PROMISE_MS. False: no jobs were taken. */
+/* Called after queue_take() if only one thread takes jobs from the queue. If the taken jobs
+ * were a part, waits for the rest, at most PROMISE_MS. False: no further jobs were taken. */
 bool queue_take_more(struct queue *q, struct chain *out, size_t most);
 void queue_take_all(struct queue *q, struct chain *out); /* never waits */
 void queue_close(struct queue *q);

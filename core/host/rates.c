@@ -25,7 +25,8 @@ struct rates {
 	_Atomic int64_t written_at; /* clock_steady_ms() of the last write to rows */
 };
 
-/* The place of a bucket; if the bucket has no place, the empty place for it. */
+/* The place of a bucket. If the bucket has no place yet, the empty place that the bucket may
+ * get. */
 static struct place *rates_place_of(const struct rates *r, const struct rate_bucket *b)
 {
 	uint64_t at = ((uint64_t)b->agent * 4 + (uint64_t)b->category) *
@@ -40,7 +41,7 @@ static struct place *rates_place_of(const struct rates *r, const struct rate_buc
 	}
 }
 
-/* Whether a bucket is needed: it is not full yet, or its row has to be written. */
+/* Whether a bucket is needed: the bucket is not full yet, or its row has to be written. */
 static bool is_live(const struct place *p, int64_t now)
 {
 	return p->bucket.agent && (p->owed || p->bucket.full_at > now);
@@ -196,8 +197,8 @@ void rates_free(struct rates *r)
 /*
  * Writes the buckets of limits to rows soon after agents have spent.
  *
- * Every RATE_KEEP_MS a transaction of the writer also writes the buckets (batch.c).  If the
- * writer has no transaction, a timer starts one for the buckets.
+ * Every RATE_KEEP_MS a transaction of the writer also writes the buckets (batch.c). If the
+ * writer has no transaction, a timer starts a transaction for the buckets.
  */
 
 struct spending {

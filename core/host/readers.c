@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/host/batch.h"
 
-enum { LONG_MS = 5 }; /* after so long a call, a reader serves other agents first */
+enum { LONG_MS = 5 }; /* after such a long call, a reader serves other agents first */
 
 struct reader {
 	struct readers *all;
@@ -17,7 +17,7 @@ struct reader {
 	bool runs;
 	/* Caller of the running call. A call without an agent holds up no other calls. */
 	struct identity who;
-	/* Calls of the same agent, which other readers have left to this reader. */
+	/* Calls of the running call's agent, which other readers have left to this reader. */
 	struct chain left;
 };
 
@@ -71,8 +71,9 @@ static bool reader_begin(struct reader *r, struct job *job)
 	return begins;
 }
 
-/* Ends a call, and returns the next call that was left to the reader; NULL: no call was left.
- * After a long call, the calls that were left go to the end of the queue. */
+/* Ends a call, and returns the next call that was left to the reader; NULL: no call was left to
+ * the reader. After a long call, the calls that were left to the reader are moved to the end of
+ * the queue. */
 static struct job *reader_end(struct reader *r, bool was_long)
 {
 	struct job *next;

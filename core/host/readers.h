@@ -2,8 +2,8 @@
  * readers - a few threads with read connections, which never wait for a writer.
  *
  * A reader runs a job's `read` with its connection, or the job's call if `read` is not set.
- * Calls of one agent run one at a time, so that other agents need not wait for all its long
- * reads.
+ * Calls of one agent run one at a time, so that other agents need not wait for all long reads
+ * of that agent.
  */
 #ifndef CORE_HOST_READERS_H
 #define CORE_HOST_READERS_H

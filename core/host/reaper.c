@@ -9,9 +9,9 @@
 
 enum {
 	LOOK_MS = 1000,
-	GAP_MS = 2000, /* at least two looks did not run */
-	NOTE_MS = 1000, /* how often the row is written while calls write */
-	ALIVE_MS = 5000, /* how often it is written while only leases run */
+	GAP_MS = 2000, /* shortest gap; at least two looks did not run in it */
+	NOTE_MS = 1000, /* time between writes of the row while calls write */
+	ALIVE_MS = 5000, /* time between writes of the row while only leases run */
 };
 
 /* Reads what is due into call->out; NULL: the read failed. Runs on a reader's thread. */
@@ -39,7 +39,7 @@ static bool has_gap(const struct reaper *r)
 	return r->gap_ms || r->leap_ms;
 }
 
-/* Notes a gap of `ms`, of which the clock leapt by `leap`. */
+/* Adds a gap of `ms`, which includes a leap of the clock by `leap`. */
 static void add_gap(struct reaper *r, int64_t since, int64_t ms, int64_t leap)
 {
 	if (!ms && !leap)
@@ -115,9 +115,10 @@ static void look_now(struct host *host)
 	host_ahead(host, job);
 }
 
-/* Ends the host, since its state was taken away; a state at the same path belongs to another
- * host. One connection without the state is enough: it refuses all its calls, even if the state
- * returns. Guests go on as they do without a host. */
+/* Ends the host, since its state was taken away. A new state at the same path belongs to
+ * another host. The host ends as soon as one connection has lost the state, because that
+ * connection refuses all its calls, even if the state returns. Guests run on, as guests do
+ * without a host. */
 void reaper_lost(struct host *host, const struct fault *why)
 {
 	host->lost = *why;
@@ -214,7 +215,7 @@ bool reaper_holds(struct host *host)
 		leapt = 0;
 	if (slept || leapt) {
 		add_gap(r, before, slept + leapt, leapt);
-		r->noted_at = 0; /* the clock of that note is not valid any more */
+		r->noted_at = 0; /* the clock of the note is not valid any more */
 		r->holding = true;
 		r->stale = r->busy;
 		/* The deadlines of guests use clock_boot_ms(). */

@@ -1,16 +1,17 @@
 /*
  * reaper - stores the effects of time: leases that end, and messages that expire.
  *
- * Statements judge times by themselves. The reaper only makes rows and events of the effects,
- * by the operation clock.tick (core/overview/clock_tick.c). It looks once a second, and when a
- * delayed message is due, and writes if something is due.
+ * Statements judge times by themselves. The reaper only writes rows and events for the effects,
+ * by the operation clock.tick (core/overview/clock_tick.c). The reaper reads what is due once a
+ * second, and when a delayed message is due. It writes if the read found an effect that is due.
  *
  * In a gap nobody can call: the host is down or stands still, or the machine sleeps. After a
- * gap leases are first moved by the gap, and calls of callers are held until then. A clock that
- * is set, forward or back, moves leases too, by the same leap: the rest of a lease is elapsed
- * time, not clock time. A set clock also moves times that a gap does not move: expiry of
- * messages, delays, retries and budgets of time. CLOCK_BOOTTIME tells elapsed time from a leap
- * of the clock: it counts sleep, and nobody sets it. The exactness depends on the kind of gap:
+ * gap leases are first moved by the gap, and callers' calls are held until the leases are
+ * moved. If the clock is set forward or back, leases are moved by the same leap, since the rest
+ * of a lease is elapsed time, not clock time. A clock that is set also affects times that a gap
+ * does not move, such as expiry of messages, delays, retries and budgets of time.
+ * CLOCK_BOOTTIME distinguishes elapsed time from a leap of the clock, since CLOCK_BOOTTIME
+ * counts sleep, and nobody sets it. The exactness depends on the kind of gap:
  *
  *   the host stood still   The loop, which runs at least once a second, notices the gap. A
  *                          lease is moved by the gap and at most a second more. A gap under
@@ -55,7 +56,8 @@ void reaper_lost(struct host *host, const struct fault *why);
 /* Whether calls have to wait. The function itself notices that time has leapt, so code that
  * acts on the clock calls it first. */
 bool reaper_holds(struct host *host);
-/* Called before writes are given to the writer: lets the row say first that the host runs. */
+/* Called before writes are given to the writer. First writes the row that says that the host
+ * runs. */
 void reaper_writes(struct host *host);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * scribe - the thread of a host that keeps the vault's mirror and the index.
  *
- * It sleeps until a process commits and so rings the bell. It then works on its own read
- * connection, with pauses. A write to the mirror that fails is tried again later: a full disk
- * does not stop callers.
+ * The thread sleeps until a process commits and so writes the bell. Then the thread works on
+ * its own read connection, with pauses. A write to the mirror that fails is tried again later,
+ * so a full disk does not stop callers.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,13 +29,13 @@
  * result. Each edit is written as a vault.write by the card's agent.
  */
 
-/* The edits between the two threads. The room is made before the mirror's thread begins. It
- * ends before the thread ends; from then on, offered edits are not written. */
+/* The edits between the two threads. The room is made before the mirror's thread begins. The
+ * room ends before the thread ends. After the end of the room, offered edits are not written. */
 struct edits {
 	uv_async_t offer;
 	uv_mutex_t lock; /* guards the lists */
 	struct mirror_edit *offered, *written,
-		*judged; /* `written`: the call is under way */
+		*judged; /* edits of `written` have a call under way */
 	bool closed;
 };
 
@@ -91,7 +91,7 @@ static struct mirror_edit *edits_take_back(struct edits *e)
 	return edit ? edit : edits_take(e, &e->written);
 }
 
-/* A call that writes an edit; in the call's arena. */
+/* A call that writes an edit. The struct is in the call's arena. */
 struct writing {
 	struct host *host;
 	struct mirror_edit *edit;
@@ -138,7 +138,8 @@ static void write_edit(struct host *host, struct mirror_edit *edit)
 		.as = true, /* no limits: only the operator can write cards' files */
 	};
 	in->path = edit->path;
-	/* An edit that could not be read is written as "". This is no card, so it is refused. */
+	/* The content of an edit that could not be read is "". The empty content is no card, so
+	 * the write is refused. */
 	in->content = edit->unread ? "" : edit->text.data;
 	host_submit(host, job);
 }
@@ -211,11 +212,11 @@ const struct host_room room_edits = {
 
 enum {
 	SLICE_MS = 50,
-	REST_MS = 40, /* between two slices, so that other work gets the machine */
-	BUSY_RESTS = 4, /* extra rest while others write, in slices' times */
+	REST_MS = 40, /* pause between slices, so that other work gets the machine */
+	BUSY_RESTS = 4, /* extra pause while others write, in slices' times */
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
-	NET_MS = 5000, /* looks so often, in case a bell was missed */
+	NET_MS = 5000, /* longest sleep, in case a bell was missed */
 	EDITS_MOST = 32, /* edits under way */
 	EDIT_MS = 20, /* pause before the results of edits are read */
 	RETRY_MS = 2000, /* pause after a failure */
@@ -227,7 +228,7 @@ struct scribe {
 	const struct home *home;
 	struct log *log;
 	struct edits *edits;
-	int n_edits; /* edits offered and without a result */
+	int n_edits; /* number of offered edits without a result */
 	struct store *store;
 	struct mirror *mirror;
 	uv_thread_t thread;
@@ -275,7 +276,8 @@ static void pass_edits(struct scribe *s)
 	}
 }
 
-/* Ends edits without a result. Their files stay unchanged, and the next host takes them. */
+/* Ends edits without a result. The edited files stay unchanged, and the next host reads the
+ * edits from the files. */
 static void end_edits(struct scribe *s)
 {
 	struct mirror_edit *edit;
@@ -334,10 +336,10 @@ static int index_some(struct scribe *s)
 	return f.code ? RETRY_MS : more ? INDEX_REST_MS : NET_MS;
 }
 
-/* Writes one slice of the mirror and one of the search index. *rest_ms: for how long other work
- * gets the machine afterwards. *ms: for how long there is nothing to do unless the bell rings.
- * The syncs of a slice delay the syncs of writers, so the rest is longer if the bell rang
- * meanwhile. */
+/* Writes one slice of the mirror and one of the search index. Sets *rest_ms to the pause after
+ * the slice, in which other work gets the machine. Sets *ms to the time for which the thread
+ * may sleep if no process commits. The syncs of a slice delay the syncs of writers, so the
+ * pause is longer if a process committed during the slice. */
 static void slice(struct scribe *s, int *ms, int *rest_ms)
 {
 	uint64_t began = uv_hrtime();

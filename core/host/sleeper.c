@@ -33,7 +33,7 @@ void sleeper_end(struct sleeper *s)
 {
 	atomic_store(&s->ending, true);
 	if (write(s->end, &(uint64_t){ 1 }, 8) != 8)
-		abort(); /* an eventfd always takes it */
+		abort(); /* a write of 1 to a new eventfd cannot fail */
 }
 
 bool sleeper_ends(const struct sleeper *s)

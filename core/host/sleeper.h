@@ -1,6 +1,6 @@
 /*
  * sleeper - lets a thread of the host sleep. A commit of any process wakes the thread by the
- * bell, and so does the end of the host.
+ * bell. The end of the host also wakes the thread.
  */
 #ifndef CORE_HOST_SLEEPER_H
 #define CORE_HOST_SLEEPER_H

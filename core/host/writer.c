@@ -19,11 +19,12 @@ enum { CHECKPOINT_FRAMES = 2000 };
 /*
  * Keeps the WAL short without holding up the writer.
  *
- * A thread with a connection of its own copies frames (PASSIVE) when the writer reports many
- * frames. After that the writer runs one short PASSIVE between two batches, with nothing left
- * to copy. The writer then waits a few milliseconds for reads that began earlier, and the WAL
- * starts anew. When a write found no room, a short WAL is copied too. On a full disk, only
- * frames of the WAL that have been copied give room for new frames.
+ * A thread with its own connection copies frames (by a PASSIVE checkpoint) when the writer
+ * reports many frames. After the copy the writer runs a short PASSIVE checkpoint between two
+ * batches, when few frames are left to copy. The writer then waits a few milliseconds for reads
+ * that began earlier, and the WAL starts anew. When a write found no room on the disk, a short
+ * WAL is copied too. On a full disk, new frames get room only in place of frames that have been
+ * copied.
  */
 
 enum phase { IDLE, ASKED, COPIED };
@@ -34,7 +35,7 @@ struct checkpoint {
 	uv_sem_t asked;
 	atomic_int phase;
 	atomic_bool ending;
-	int64_t due; /* this many frames since the last copy start the next copy */
+	int64_t due; /* number of frames since the last copy that starts the next copy */
 	int patience_ms; /* wait for reads that hold the WAL */
 };
 
@@ -111,9 +112,9 @@ static void checkpoint_close(struct checkpoint *c)
 	free(c);
 }
 
-/* Lets the WAL start anew, which a read that began before the copy prevents. Reads are short,
- * but among many reads some read always runs. So the writer waits for the reads that run now, a
- * little longer after each failed try. */
+/* Lets the WAL start anew. A read that began before the copy prevents the new start. Reads are
+ * short, but among many reads some read always runs. So the writer waits for the reads that run
+ * now. After each failed try, the next wait is a little longer. */
 static void checkpoint_start_anew(struct checkpoint *c, struct store *writer)
 {
 	struct fault f = { 0 };
@@ -191,7 +192,7 @@ static size_t gather_more(void *arg, struct call **calls, size_t room)
 							: 0;
 }
 
-/* Counts a transaction of so many calls. The count of a WAL that was opened anew begins at 0. */
+/* Counts a transaction of `calls` calls. The count of a WAL that was opened anew begins at 0. */
 static void count_batch(struct writer *w, size_t calls)
 {
 	int64_t ns, syncs = store_wal_syncs(w->store, &ns);
@@ -207,10 +208,10 @@ static void count_batch(struct writer *w, size_t calls)
  *
  * SQLite has one writer at a time. A COMMIT that has to survive a power failure waits for the
  * disk, between 0.2 ms and 10 ms. If each call had a COMMIT of its own, 64 agents would wait
- * for 64 COMMITs. So this thread takes all writes that have queued up meanwhile, runs them in
- * one transaction, and commits once (core/host/batch.c). No answer is sent before the COMMIT,
- * so acknowledged writes are never lost. The busier the host is, the larger the batches are,
- * and the less each call costs.
+ * for 64 COMMITs. So this thread takes all writes that were queued during the last COMMIT, runs
+ * them in one transaction, and commits once (core/host/batch.c). No answer is sent before the
+ * COMMIT, so acknowledged writes are never lost. The busier the host is, the larger the batches
+ * are, and the less each call costs.
  *
  * A call that fails must not affect the other calls. Most calls that fail have changed nothing
  * and need no care. If a failed call has changed something, the batch is undone and run again

@@ -1,7 +1,7 @@
 /*
  * writer - the writer's thread, which owns the only write connection of a host.
  *
- * It takes the queued calls, runs them in batches, and gives each batch back when it is
+ * The thread takes the queued calls, runs them in batches, and gives each batch back when it is
  * committed. Calls run in the order in which they were queued.
  */
 #ifndef CORE_HOST_WRITER_H
@@ -27,8 +27,9 @@ int writer_open(struct writer **out, const struct writer_options *options,
  * `w` may be NULL. */
 void writer_close(struct writer *w);
 void writer_push(struct writer *w, struct chain *jobs);
-/* Pushes a part of the jobs. A writer_push() of the rest follows at once; its chain may be
- * empty. The writer's thread begins with the part, and keeps its transaction open for the rest. */
+/* Pushes a part of the jobs. The caller pushes the rest at once by writer_push(), whose chain
+ * may be empty. The writer's thread begins with the part, and keeps its transaction open for
+ * the rest. */
 void writer_push_part(struct writer *w, struct chain *jobs);
 
 #endif

@@ -34,7 +34,7 @@ struct http_limits {
 	size_t bodies; /* bytes of all bodies that are collected: 128 MiB */
 	int head_ms; /* from a request's first byte to the end of its head: 10 s */
 	int idle_ms; /* wait for a request's first byte: 30 s */
-	int body_ms; /* for each 64 KiB of a body, in or out: 30 s */
+	int body_ms; /* for each 64 KiB of a body, received or sent: 30 s */
 	int answer_ms; /* time for the service, unless x->unhurried: 30 s */
 };
 
@@ -61,7 +61,7 @@ struct http {
 	void (*gone)(struct http *x);
 	void (*drained)(
 		struct http *x); /* for http_flow(): all bytes are written; or NULL */
-	void *mark; /* as `owner`, but kept until the answer is written */
+	void *mark; /* like `owner`, but kept until the answer is written */
 	bool unhurried; /* no time limit for the service's answer */
 	bool watched; /* see http_watch() */
 	bool last; /* the connection ends after the answer */
@@ -102,8 +102,8 @@ void http_close(struct http_server *s);
 
 /* --- requests ---------------------------------------------------------------------- */
 
-/* The value of the first header of that name (lower case), borrowed from the exchange; NULL if
- * there is no such header. */
+/* The value of the first header named `name` (lower case), borrowed from the exchange. NULL if
+ * the request has no such header. */
 const char *http_header(const struct http *x, const char *name);
 /* The value of a query parameter with resolved escapes, allocated in x->arena; NULL if the
  * query has no such parameter or its escapes are invalid. */
@@ -116,17 +116,17 @@ char *http_unescape(struct arena *a, const char *s, size_t len);
  * such a peer still gets its answer. */
 void http_watch(struct http *x);
 
-/* Counts the exchanges of the server that are like `x`, with `x` itself. An exchange lasts from
- * its begin() until its answer is written. */
+/* Counts the exchanges of the server for which `like` returns true, including `x` itself. An
+ * exchange lasts from its begin() until its answer is written. */
 int http_count(const struct http *x, http_like *like);
 
 /* Reads the body: calls `piece` for each piece, then `end`. Sends 100 Continue if the peer
- * waits for it. */
+ * waits for this status. */
 void http_read(struct http *x, http_piece *piece, http_whole *end);
 /* Reads the body into x->body, at most `most` bytes; a longer body is answered with 413. */
 void http_collect(struct http *x, size_t most, http_whole *end);
-/* Frees a body that was read. Otherwise, until the answer, this body's memory would keep other
- * bodies out. */
+/* Frees a body that was read. The memory of a body that is not freed keeps other bodies out
+ * until the answer. */
 void http_drop_body(struct http *x);
 
 /* A body that another thread uses. The body counts against its server's memory limit until
@@ -143,11 +143,11 @@ void http_give_back(struct http_body *body);
 /* Adds a header to the answer; to be called before the function that answers. Both texts are
  * copied. */
 void http_add_header(struct http *x, const char *name, const char *value);
-/* Answers with a whole body, which is copied. An answer to HEAD is sent without the body.
- * `type` NULL: no Content-Type. */
+/* Answers with a whole body, which is copied. An answer to HEAD is sent without the body. If
+ * `type` is NULL, the answer has no Content-Type. */
 void http_answer(struct http *x, int status, const char *type, const char *body,
 		 size_t len);
-/* As http_answer(), but the body is borrowed and must live as long as the server. */
+/* Like http_answer(), but the body is borrowed and must live as long as the server. */
 void http_answer_kept(struct http *x, int status, const char *type, const char *body,
 		      size_t len);
 /* Answers {"error":{"code","where","text","hint","retry_after_ms"?}} with the status of the

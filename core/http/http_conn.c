@@ -22,10 +22,10 @@ enum {
 	BACKLOG = 128,
 	LINGER_MS = 2000,
 	BODY_STEP = 64 << 10, /* bytes of a body that extend its deadline */
-	CROWD = 500, /* least peak of handles for a return of memory */
+	CROWD = 500, /* smallest peak of open handles after which memory is returned */
 };
 
-/* The one place that sets c->state. */
+/* Sets c->state; no other function sets c->state. */
 static void http_conn_step(struct http_conn *c, enum http_state to)
 {
 	static const unsigned steps[] = {
@@ -43,8 +43,9 @@ static void http_conn_step(struct http_conn *c, enum http_state to)
 
 /* --- the end ---------------------------------------------------------------------- */
 
-/* Drops one of the server's handles; with the last handle the server is freed. When most of a
- * large number of connections have closed, their free memory is returned to the system. */
+/* Drops one of the server's handles; the server is freed with its last handle. When most of a
+ * large number of connections have closed, the free memory of these connections is returned to
+ * the system. */
 static void http_server_unref(struct http_server *s)
 {
 	if (--s->handles == 0) {
@@ -488,7 +489,7 @@ void http_close(struct http_server *s)
 	uv_close((uv_handle_t *)&s->timer, http_conn_on_closed);
 }
 
-enum { BODY_COUNTS = 4 << 10 }; /* bytes; to refuse a smaller body makes no room */
+enum { BODY_COUNTS = 4 << 10 }; /* bytes; refusing a smaller body would make no room */
 
 const char *http_header(const struct http *x, const char *name)
 {
@@ -729,8 +730,8 @@ static void write_step(struct http_conn *c)
 	http_answer_write_out(c, c->step, got);
 }
 
-/* Writes the waiting bytes. If none wait and the answer has ended, the answer is complete. An
- * answer that goes on has no deadline. */
+/* Writes the waiting bytes. If no bytes wait and the service has ended the answer, the answer
+ * is complete. An answer that the service has not ended has no deadline. */
 static void flow_on(struct http_conn *c)
 {
 	struct text sent = c->out;
@@ -799,7 +800,7 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 		text_addf(out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n",
 			  type);
 	if (length < 0 && c->parser.http_minor == 0)
-		c->last = true; /* the end of the connection ends the body */
+		c->last = true; /* the body ends with the connection */
 	else if (length < 0)
 		text_addf(out, "Transfer-Encoding: chunked\r\n");
 	else if (status != 204 && status != 304)

@@ -52,7 +52,7 @@ struct http_server {
 	struct http_conn *conns, **last; /* oldest first */
 	int n_conns;
 	int handles; /* open handles; the last one frees the server */
-	int crowd; /* most handles since memory was returned last */
+	int crowd; /* maximum of open handles since memory was last returned */
 	size_t collected; /* bytes of all bodies of http_collect() */
 	bool listens, closing;
 	char buffer[HTTP_READ];
@@ -71,7 +71,7 @@ struct http_conn {
 	bool begun; /* begin() has been called */
 	bool whole; /* the request has been read */
 	bool line_ended; /* the last byte of the head ended a line */
-	bool last; /* this answer is the last */
+	bool last; /* the connection ends after this answer */
 	bool streams; /* the service keeps the exchange until the answer is out */
 	bool flows; /* ... and ends the answer itself: http_flow() */
 	bool ended; /* the service has ended the answer */

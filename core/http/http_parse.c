@@ -92,8 +92,8 @@ static int on_value_end(llhttp_t *parser)
 	return end_part(c, &c->at_name[c->n_headers]);
 }
 
-/* The host in a request target of the proxy form (`http://HOST/...`): `n` bytes at `host`.
- * NULL: the target names no host. */
+/* The host in a request target of the proxy form (`http://HOST/...`), as `n` bytes at `host`.
+ * `host` is NULL if the target names no host. */
 struct target {
 	const char *host;
 	size_t n;
@@ -117,8 +117,8 @@ static struct target take_target(struct http_conn *c)
 	return t;
 }
 
-/* Removes blanks after a header's value. They do not belong to the value (RFC 9110, 5.5), but
- * llhttp leaves them. */
+/* Removes blanks after a header's value. Such blanks do not belong to the value (RFC 9110,
+ * 5.5), but llhttp does not remove them. */
 static void trim_end(char *value)
 {
 	size_t n = strlen(value);
@@ -155,7 +155,7 @@ static size_t http_parse_count(const struct http *x, const char *name)
 }
 
 /* Whether the bytes of a header's name and value are allowed. The parser accepts a blank in a
- * name, and other programs would read such a header as another one. */
+ * name, and other programs would read such a header as a header of another name. */
 static bool is_clean(const struct http_header *h)
 {
 	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";

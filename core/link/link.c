@@ -18,7 +18,7 @@
 enum {
 	PATIENCE_MS = 10000,
 	BREATH_MS = 100, /* pause when no descriptor is free */
-	AT_ONCE = 64, /* callers taken in one turn of the loop */
+	AT_ONCE = 64, /* maximum of callers accepted in one turn of the loop */
 };
 
 static const struct transport *const transports[LINK_KINDS] = {
@@ -29,7 +29,7 @@ static const struct transport *const transports[LINK_KINDS] = {
 
 /* --- dialling ------------------------------------------------------------------- */
 
-/* The one place that sets d->state. */
+/* Sets d->state; no other function sets d->state. */
 static void dial_step(struct link_dial *d, enum dial_state to)
 {
 	const unsigned ends = STEP(DIAL_FAILED) | STEP(DIAL_OVER);
@@ -168,8 +168,8 @@ void dial_release(struct link_dial *d)
 	d->fd = -1;
 }
 
-/* Connects d->fd to an address and goes on with `step`. Returns a negative number, with
- * d->fault filled, if the connect fails at once. */
+/* Connects d->fd to an address, and then calls `step`. Returns a negative number, with d->fault
+ * filled, if the connect fails at once. */
 static int dial_connect(struct link_dial *d, const void *address, socklen_t size,
 			void (*step)(struct link_dial *d))
 {
@@ -339,8 +339,8 @@ void link_deafen(struct link_ear *ear)
  */
 
 /*
- * TCP, to a guest on another machine. The transport does not prove who the peer is: a peer is a
- * stranger until its Hello has the token.
+ * TCP, to a guest on another machine. The transport does not prove who the peer is. A peer is a
+ * stranger until its Hello contains the token.
  */
 
 static void set(int fd, int level, int option, int value)
@@ -471,9 +471,9 @@ const struct transport link_tcp = { tcp_dial, tcp_listen, tcp_admit };
  * Sockets of this machine. Only the user who owns a socket, and root, may use it.
  */
 
-/* Makes the address of a socket's file in a folder, whatever the length of the folder's path:
- * the address leads through a descriptor of the folder. Returns this descriptor, which the
- * caller closes after bind() or connect(); or -1 with errno. */
+/* Makes the address of a socket's file in a folder. The folder's path may be of any length,
+ * since the address leads through a descriptor of the folder. Returns the descriptor of the
+ * folder, which the caller closes after bind() or connect(); or -1 with errno. */
 static int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
 		     socklen_t *size)
 {
@@ -516,7 +516,8 @@ static int unix_bind(const char *folder, const char *name, struct fault *f)
 	if (dir >= 0 && fd >= 0) {
 		unlinkat(dir, name, 0);
 		/* umask() is not used, since it would change all threads. Before listen()
-		 * nobody can connect to the socket, and its folder is ours with mode 0700. */
+		 * nobody can connect to the socket, and the socket's folder belongs to this
+		 * user, with mode 0700. */
 		rc = bind(fd, (struct sockaddr *)&at, size);
 		if (rc == 0)
 			rc = fchmodat(dir, name, 0600, 0);
@@ -621,8 +622,9 @@ static const char *hybrid_split(const struct link_address *a, char folder[512])
 	return slash + 1;
 }
 
-/* Reads the VMM's line of answer byte by byte, and no byte after the line: later bytes come
- * from the guest. Returns true when the line is complete, or when the buffer is full. */
+/* Reads the VMM's line of answer byte by byte. No byte after the line is read, since later
+ * bytes are sent by the guest. Returns true when the line is complete, or when the buffer is
+ * full. */
 static bool hybrid_take_line(struct link_dial *d)
 {
 	char *at = d->line + d->n_line;

@@ -28,8 +28,8 @@ enum { LINK_LOOK = SIGURG };
  * and `why` is NULL. On failure `fd` is -1, and `why` is the reason. */
 typedef void link_dialled(void *arg, int fd, const struct fault *why);
 
-/* Dials once, for 10 s at most. `done` is called once, never before link_dial() returns. If the
- * dial is cancelled before, `done` is not called. After `done` or link_dial_cancel() the dial
+/* Dials once, for 10 s at most. `done` is called once, but never before link_dial() returns.
+ * `done` is not called after link_dial_cancel(). After `done` or link_dial_cancel() the dial
  * must not be used. `to` is copied. */
 struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsigned port,
 			    link_dialled *done, void *arg);
@@ -41,7 +41,7 @@ struct link_caller {
 	uint32_t cid; /* context id of a VM; 0 for other links */
 };
 
-/* Gets an incoming connection: `fd` is the caller's socket, which the callee closes. */
+/* Gets an incoming connection. `fd` is the socket of the connection, which the callee closes. */
 typedef void link_called(void *arg, int fd, const struct link_caller *who);
 
 /* Listens at an address, which is copied, until link_deafen(). Returns NULL and a fault on

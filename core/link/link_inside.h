@@ -24,25 +24,25 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
  * The states of a dial. A dial ends once, within the time limit. d->step is called when the
  * socket is ready:
  *
- *	       a name is asked for        its addresses, one by one
- *	BEGUN ---------------------> NAMING ----+
- *	  |                                     v    d->step: the next address, the
- *	  +--------- dial_await() ---------> WAITING --+  VMM's answer
- *	  |                                  | | |  ^  |
- *	  |      dial_release(): a pump has  | | |  +--+
- *	  |      the socket (serial.c)       | | |
- *	  |               LENT <-------------+ | |
- *	  |                | |                 | |  dial_done()
- *	  |                | +-----------------|-+-----------------> OVER
- *	  |  dial_failed() v                   v                      ^
- *	  +------------> FAILED <--------------+                      |
- *	                   |   the next turn of the loop              |
- *	                   +------------------------------------------+
+ * 	       a name is asked for        its addresses, one by one
+ * 	BEGUN ---------------------> NAMING ----+
+ * 	  |                                     v    d->step: the next address, the
+ * 	  +--------- dial_await() ---------> WAITING --+  VMM's answer
+ * 	  |                                  | | |  ^  |
+ * 	  |      dial_release(): a pump has  | | |  +--+
+ * 	  |      the socket (serial.c)       | | |
+ * 	  |               LENT <-------------+ | |
+ * 	  |                | |                 | |  dial_done()
+ * 	  |                | +-----------------|-+-----------------> OVER
+ * 	  |  dial_failed() v                   v                      ^
+ * 	  +------------> FAILED <--------------+                      |
+ * 	                   |   the next turn of the loop              |
+ * 	                   +------------------------------------------+
  *
  * From every state except OVER, the timer and link_dial_cancel() lead to OVER. From every state
- * except OVER and FAILED, dial_failed() leads to FAILED, so that the caller is never told
- * before link_dial() returns. A dial in OVER has told its caller, or was cancelled and will not
- * tell. The dial is freed when its handles are closed.
+ * except OVER and FAILED, dial_failed() leads to FAILED, so that `done` is never called before
+ * link_dial() returns. A dial in OVER has called `done`, or was cancelled and does not call
+ * `done`. The dial is freed when its handles are closed.
  */
 enum dial_state {
 	DIAL_BEGUN,
@@ -61,7 +61,7 @@ struct link_dial {
 	link_dialled *done;
 	void *arg;
 	uv_timer_t timer; /* the time limit, or the call of `done` after a failure */
-	uv_poll_t *poll; /* of `fd`, a new one for each address; NULL: not polled */
+	uv_poll_t *poll; /* polls `fd`; a new handle for each address, or NULL */
 	int fd; /* descriptor of the socket; -1: no socket */
 	int handles; /* handles that are not closed yet */
 	struct fault fault;
@@ -74,7 +74,7 @@ struct link_dial {
 	size_t n_line;
 };
 
-/* As dial_connect(), to a Unix socket in a folder. A failure ends the dial. */
+/* Like dial_connect(), but connects to a Unix socket in a folder. A failure ends the dial. */
 void dial_at(struct link_dial *d, const char *folder, const char *name,
 	     void (*step)(struct link_dial *d));
 /* Whether d->fd is connected; if not, fills d->fault. To be called in the `step` given to
@@ -82,7 +82,7 @@ void dial_at(struct link_dial *d, const char *folder, const char *name,
 bool dial_connected(struct link_dial *d);
 /* Gives d->fd away: the dial no longer owns the descriptor. */
 void dial_release(struct link_dial *d);
-/* Ends a dial: as connected, or as failed if d->fault is filled. */
+/* Ends a dial. The dial counts as failed if d->fault is filled, else as connected. */
 void dial_done(struct link_dial *d);
 /* Ends a dial without a connection. The caller gets d->fault later. */
 void dial_failed(struct link_dial *d);

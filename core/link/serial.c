@@ -2,17 +2,17 @@
  * A serial port for each channel. A port of QEMU's virtio-serial is a Unix socket on the host
  * and a character device in the guest.
  *
- * The port exists even if no process uses its other end, and it keeps bytes that nobody has
- * read. So each conversation on the port begins with marks (mark.h). A pump copies its bytes
- * between the port and a socket pair; the caller has one end of the pair. At the end of the
- * conversation the pair is closed, like a connection.
+ * The port exists even if no process uses its other end, and the port keeps bytes that nobody
+ * has read. So each conversation on the port begins with marks (mark.h). A pump copies the
+ * conversation's bytes between the port and a socket pair. The caller has one end of the pair.
+ * At the end of the conversation the pair is closed, like a connection.
  *
- *	host                                  guest
- *	dials: '?' nonce        ------->      a new conversation: socket pair
- *	socket pair, dialled    <-------      '!' nonce
- *	... frames, both ways ...
- *	closes, dials anew      <-------      '*': the guest began anew, or its
- *	                                      end was closed
+ * 	host                                  guest
+ * 	dials: '?' nonce        ------->      a new conversation: socket pair
+ * 	socket pair, dialled    <-------      '!' nonce
+ * 	... frames, both ways ...
+ * 	closes, dials anew      <-------      '*': the guest began anew, or its
+ * 	                                      end was closed
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ enum {
 	QUIET_MS = 200, /* pause before the next check of a closed port */
 };
 
-/* Bytes on their way in one direction. */
+/* Bytes that the pump copies in one direction. */
 struct pipe {
 	char data[ROOM];
 	size_t at, len;
@@ -39,7 +39,7 @@ struct pipe {
 struct pump {
 	uv_loop_t *loop;
 	uv_poll_t port_poll;
-	uv_poll_t *pair_poll; /* NULL: no conversation */
+	uv_poll_t *pair_poll; /* polls the socket pair; NULL: no conversation */
 	uv_timer_t quiet;
 	int port, pair;
 	int handles;
@@ -47,8 +47,8 @@ struct pump {
 	struct mark_reader marks;
 	char nonce[MARK_NONCE + 1]; /* nonce of the conversation; "": no nonce yet */
 	struct pipe in, out; /* bytes from the port, bytes to the port */
-	struct link_dial *dial; /* host: the dial that waits for the conversation */
-	struct link_ear *ear; /* guest: the listener that gets the conversation */
+	struct link_dial *dial; /* on the host: the dial that waits for the conversation */
+	struct link_ear *ear; /* in the guest: the listener that gets the conversation */
 };
 
 static void serial_watch(struct pump *p);
@@ -89,8 +89,8 @@ void pump_close(struct pump *p)
 	close(p->port);
 }
 
-/* Ends the host's pump after an error; a waiting dial fails. On the host, each conversation has
- * its own socket to the port. */
+/* Ends the host's pump after an error. A dial that waits for the conversation fails. On the
+ * host, each conversation has its own socket to the port. */
 static void serial_fail(struct pump *p, int error)
 {
 	struct link_dial *d = p->dial;
@@ -106,8 +106,8 @@ static void serial_fail(struct pump *p, int error)
 
 /* --- conversations -------------------------------------------------------------- */
 
-/* Sends a mark. The mark replaces all unsent bytes, since these belong to a conversation that
- * is over. */
+/* Sends a mark. The mark replaces all unsent bytes, since the unsent bytes belong to a
+ * conversation that has ended. */
 static void serial_say(struct pump *p, enum mark kind)
 {
 	p->out.at = 0;
@@ -286,8 +286,8 @@ static void on_pair(uv_poll_t *poll, int status, int events)
 		serial_watch(p);
 }
 
-/* On each of the two descriptors, polls for input if its buffer is empty, and for output if
- * bytes are left to write. */
+/* Polls each of the two descriptors. Polls for input if the buffer for the input is empty, and
+ * for output if bytes are left to write. */
 static void serial_watch(struct pump *p)
 {
 	int port = (p->in.len ? 0 : UV_READABLE) | (p->out.len ? UV_WRITABLE : 0);

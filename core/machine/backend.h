@@ -23,13 +23,13 @@ struct workspace_spec {
 	const char *source; /* directory to copy; NULL: no copy */
 	const char *parent; /* id of the workspace that is forked; NULL: no fork */
 	const char *parent_sockets; /* folder of the parent's sockets */
-	const char *snapshot; /* of the parent; NULL: the parent's present content */
+	const char *snapshot; /* copied snapshot of the parent; NULL: its present content */
 	int64_t restores; /* how often the workspace was reset to a snapshot */
-	/* The workspace's guest was connected once, so its folder or disk was made. If the
-	 * folder or disk is lost now, it is not made anew. */
+	/* The workspace's guest was connected once, so its folder or disk was made. A folder or
+	 * disk that was lost later is not made anew. */
 	bool was_up;
 	const char *sockets; /* folder of the guest's sockets */
-	const char *address; /* of the guest: see core/base/link_address.h */
+	const char *address; /* address of the guest: see core/base/link_address.h */
 	const char *link_token; /* the token that the guest demands; NULL: no token */
 	const char *team, *agent, *token; /* agent may be NULL */
 	const char *home; /* folder of the state */
@@ -39,14 +39,14 @@ struct workspace_spec {
 	 * the VM no network. */
 	const char *tap, *mac, *ip, *gateway;
 	int prefix;
-	int http_port; /* of a VM's door for teammates */
+	int http_port; /* port of a VM's HTTP door for teammates */
 	/* Resources of a VM; 0 and NULL in other backends. */
 	const char *image;
 	int64_t vcpus, memory_mb, disk_gb;
 	/* Counts the entries that a backend could not copy from a directory; may be NULL. */
 	int64_t *left_out;
-	/* Bounds of the trash. forget and restore move content into the trash; NULL: they
-	 * delete the content. */
+	/* Bounds of the trash. forget and restore move content into the trash. NULL: forget and
+	 * restore delete the content. */
 	const struct trash_bounds *trash;
 };
 
@@ -54,7 +54,7 @@ struct workspace_spec {
 struct process {
 	int64_t pid, start; /* `start` is in clock ticks after boot */
 	char boot[40]; /* boot id of the machine */
-	int64_t cid; /* of a VM with vsock; 0: no vsock */
+	int64_t cid; /* context id of a VM with vsock; 0: no vsock */
 };
 
 enum { ADDRESS_SIZE = 160 };
@@ -69,14 +69,15 @@ struct backend {
 	int (*make)(const struct workspace_spec *spec, struct fault *f);
 	int (*fork)(const struct workspace_spec *spec, struct fault *f);
 	/* Starts the guest. If the guest already runs without the host's knowledge, finds its
-	 * process instead. NULL, with stop, alive and find: the guests of this backend start
-	 * and end by themselves. */
+	 * process instead. start, stop, alive and find are NULL if the guests of this backend
+	 * start and end by themselves. */
 	int (*start)(const struct workspace_spec *spec, struct process *process,
 		     struct fault *f);
 	/* Writes the address to which the host connects: see core/base/link_address.h. */
 	void (*address)(const struct workspace_spec *spec, const struct process *p,
 			char out[ADDRESS_SIZE]);
-	/* Asks the guest to end, or with `now` ends it. alive() shows when the guest has ended. */
+	/* Asks the guest to end, or ends the guest at once if `now` is set. alive() shows when
+	 * the guest has ended. */
 	int (*stop)(const struct process *process, bool now, struct fault *f);
 	bool (*alive)(const struct process *process);
 	/* Whether a living guest cannot be reached, since its sockets are missing. NULL: guests
@@ -88,14 +89,15 @@ struct backend {
 	/* Finds a running guest of workspace `id` of the state `home`, even if no process has
 	 * noted the guest. NULL: the seek() of another backend finds the guest, too. */
 	bool (*seek)(const char *home, const char *id, struct process *process);
-	/* Moves the workspace's content into the trash, before the workspace is destroyed:
-	 * returns an enum trash_taken, or a negative number. NULL: the workspace has no content
+	/* Moves the workspace's content into the trash, before the workspace is destroyed.
+	 * Returns an enum trash_taken, or a negative number. NULL: the workspace has no content
 	 * of its own. */
 	int (*keep)(const struct workspace_spec *spec, int64_t now_ms,
 		    const struct trash_bounds *bounds, struct fault *f);
 	int (*destroy)(const struct workspace_spec *spec, struct fault *f);
-	/* snapshot keeps the present content of a workspace under an id. forget removes that
-	 * content. restore puts that content back (only while no guest runs). */
+	/* snapshot keeps the present content of a workspace under an id. forget removes the
+	 * kept content. restore puts the kept content back; it is called only while no guest
+	 * runs. */
 	int (*snapshot)(const struct workspace_spec *spec, const char *id,
 			struct fault *f);
 	int (*forget)(const struct workspace_spec *spec, const char *id, struct fault *f);
@@ -103,9 +105,9 @@ struct backend {
 		       struct fault *f);
 	/* Copies the last line that a dead VM printed, or "". */
 	void (*last_words)(const struct workspace_spec *spec, char out[200]);
-	/* Cleans up after a running VM; called again and again. */
+	/* Cleans up after a running VM; called repeatedly. */
 	void (*tend)(const struct workspace_spec *spec);
-	/* Removes what the ended workspaces with these ids left. */
+	/* Removes the files that the ended workspaces with the ids `gone` left. */
 	void (*sweep)(const char *home, const char *const *gone, size_t n);
 };
 

@@ -66,7 +66,7 @@ static int child_start(struct child *c, const char *const *words, const char *di
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, c->out, 1);
 	posix_spawn_file_actions_adddup2(&files, c->err, 2);
-	if (held >= 0) /* a dup onto itself keeps the descriptor open at exec */
+	if (held >= 0) /* a dup of the descriptor to itself keeps it open at exec */
 		posix_spawn_file_actions_adddup2(&files, held, held);
 	if (dir)
 		posix_spawn_file_actions_addchdir_np(&files, dir);

@@ -40,14 +40,14 @@ int child_read(const char *const *words, const char *dir, struct arena *a, char 
 	       struct fault *f);
 
 /* Starts a program and does not wait for its end. A name without `/` is searched in PATH. The
- * program gets `files`, which are released, and no signal is blocked or ignored in it. A
+ * program gets `files`, which are released. No signal is blocked or ignored in the program. A
  * program that must outlive this process gets its own session. Returns 0 or an errno. */
 int child_spawn(pid_t *pid, const char *program, const char *const *words,
 		char *const *env, posix_spawn_file_actions_t *files, bool outlives);
 
-/* Spawns a program that outlives this process, in `dir` (NULL: the present one). The program's
- * stderr goes to the file `log`, which is opened with `how`; other output is discarded. Returns
- * 0 or an errno. */
+/* Spawns a program that outlives this process, in the folder `dir` (NULL: the present folder).
+ * The program's stderr goes to the file `log`, which is opened with `how`; other output is
+ * discarded. Returns 0 or an errno. */
 int child_detach(pid_t *pid, const char *program, const char *const *words,
 		 char *const *env, const char *dir, const char *log, int how);
 

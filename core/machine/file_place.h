@@ -12,9 +12,9 @@
  * exist; or -1 with errno. */
 int file_exchange(int from, const char *name, int dir, const char *file);
 
-/* Moves the entry `name` of the folder `from` into `dir`, beside `file`. The new name is that
- * of `file` with `.conflict` before the extension, and with a number if that name is taken.
- * Returns 0, or -1 with errno. */
+/* Moves the entry `name` of the folder `from` into `dir`, beside `file`. The new name is the
+ * name of `file` with `.conflict` before the extension, and with a number if the new name is
+ * taken. Returns 0, or -1 with errno. */
 int file_keep(int from, const char *name, int dir, const char *file);
 
 /* How other processes have a file open; a lease on the file shows this. If leases do not work,

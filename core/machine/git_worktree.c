@@ -21,7 +21,7 @@ struct making {
 	struct arena *arena;
 	const char *name, *path; /* the path has no links, as in git's list */
 	const char *mark;
-	int lock; /* of the mark; git and its children also hold the lock; -1: no lock */
+	int lock; /* locks the mark; git and its children also hold the lock; -1: no lock */
 	int64_t ms;
 	bool listed, locked; /* git lists a worktree at `path`; git has locked it */
 	bool ended; /* git was killed, so its children may still write */
@@ -200,8 +200,8 @@ static int remove_half(struct making *m, struct fault *f)
 	return f->code;
 }
 
-/* Whether there is a file or folder at the worktree's path. Fills a fault if that is not the
- * worktree. */
+/* Whether there is a file or folder at the worktree's path. Fills a fault if the file or folder
+ * is not the worktree. */
 static bool worktree_is_taken(const struct making *m, struct fault *f)
 {
 	if (!git_worktree_is_there(m, ""))

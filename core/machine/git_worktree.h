@@ -17,8 +17,8 @@
 
 /* Makes a worktree at `path`, which is absolute, for the repository around the working
  * directory. The worktree is on the branch `name`: the existing branch, or a new branch from
- * HEAD. An existing worktree is kept. git may run for `ms` milliseconds. `said` gets text of
- * git's that a person should see, even after a fault; the text is in the arena; NULL: no text.
+ * HEAD. An existing worktree is kept. git may run for `ms` milliseconds. `said` gets the text
+ * of git that a person should see, in the arena, even after a fault; NULL: git printed no text.
  * Returns 0 or a fault. */
 int git_worktree_make(const char *name, const char *path, int64_t ms, struct arena *a,
 		      const char **said, struct fault *f);

@@ -49,8 +49,8 @@ static bool read_git(int dir, char out[PATH_MAX])
 				   : S_ISREG(st.st_mode) && read_gitdir(dir, out);
 }
 
-/* Makes the path `git` absolute and without `..`, if it exists. A relative `git` begins at the
- * folder `path`. */
+/* Makes the path `git` absolute and without `..`, if the path exists. A relative `git` begins
+ * at the folder `path`. */
 static void make_whole(const char *path, char git[PATH_MAX])
 {
 	char joined[2 * PATH_MAX], whole[PATH_MAX];

@@ -34,7 +34,7 @@ static int machine_copy_unread(int dir, const char *name, struct fault *f)
 			 strerror(error), *folder ? ", in " : "", folder);
 }
 
-/* Copies a range through this process, for files between which the kernel cannot copy. */
+/* Copies a range of bytes by read and write, for files between which the kernel cannot copy. */
 static int copy_by_hand(int from, int to, off_t at, off_t end)
 {
 	char buffer[64 << 10];
@@ -64,7 +64,7 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	return n < 0 ? copy_by_hand(from, to, in, end) : 0;
 }
 
-/* Lets the kernel share the blocks if possible. Else copies only the data, and holes stay
+/* Lets the kernel share the blocks if possible. If not, copies only the data, and holes stay
  * holes. */
 static int copy_bytes(int from, int to, off_t size)
 {
@@ -139,7 +139,7 @@ static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f
 
 /* A directory on the walk down a tree. Only the current directory has its two descriptors open,
  * so no tree is too deep. The walk goes up through `..`, and checks that `..` is the directory
- * from which it came. */
+ * from which the walk came down. */
 struct level {
 	struct level *up;
 	struct stat in, out;
@@ -153,7 +153,7 @@ struct copying {
 	int in, out;
 	const char *except; /* name that is left out of the topmost directory */
 	const char *home; /* a state's folder: skip all states; NULL: copy states */
-	struct stat top, own; /* of the new folder, and of `home` */
+	struct stat top, own; /* status of the new folder, and of `home` */
 	int64_t left_out;
 };
 
@@ -246,9 +246,9 @@ static bool machine_copy_is_same(int fd, const struct stat *want)
 	return fd >= 0 && fstat(fd, &st) == 0 && is_one(&st, want);
 }
 
-/* Sets the mode and times of a copied directory. This is the last step, since new entries
- * change the times. The owner gets the right to write in the topmost directory, and in all
- * directories of a copy of a person's folder. */
+/* Sets the mode and times of a copied directory. The mode and times are set last, since new
+ * entries change the times. The owner gets the right to write in the topmost directory, and in
+ * all directories of a copy of a person's folder. */
 static int finish_dir(const struct copying *c)
 {
 	const struct stat *st = &c->level->in;
@@ -293,8 +293,8 @@ static bool machine_copy_is_state(int dir, const char *name)
 	return is;
 }
 
-/* Whether a folder must not be copied: it is a state, or the new folder itself, which would be
- * copied without end. */
+/* Whether a folder must not be copied, because it is a state or the new folder itself. The new
+ * folder would be copied without end. */
 static bool machine_copy_is_closed(const struct copying *c, const char *name,
 				   const struct stat *st)
 {

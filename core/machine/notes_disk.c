@@ -126,7 +126,8 @@ int notes_stamp(int dir, const char *name, struct note_stamp *out)
 	return S_ISREG(st.st_mode) ? 1 : -1;
 }
 
-/* Opens a note to read: returns a descriptor, -1, or -2 if there is no such note. */
+/* Opens a note for reading. Returns a descriptor, -1 after an error, or -2 if there is no such
+ * note. */
 static int open_note(const struct notes_disk *d, const char *path, struct stat *st,
 		     struct fault *f)
 {
@@ -205,7 +206,7 @@ struct tour {
 	notes_each *each;
 	void *with;
 	struct fault *fault;
-	size_t most; /* most bytes of a path */
+	size_t most; /* maximum bytes of a path */
 	bool hidden; /* the walk visits hidden entries too */
 	char path[NOTE_PATH + 128];
 	int depth;

@@ -11,16 +11,16 @@
 /* Fills a fault from errno; `what` is the action that failed on `path`. */
 int notes_fault(struct fault *f, const char *what, const char *path);
 
-/* Opens the vault's root, and with `make` makes it if it is missing. Returns a descriptor, or
- * -1 with errno. */
+/* Opens the vault's root. With `make`, makes a missing root. Returns a descriptor, or -1 with
+ * errno. */
 int notes_root(const struct notes_disk *d, bool make);
 
-/* Opens a path below `root`; neither leaves `root` and its file system nor follows a symlink.
+/* Opens a path below `root`. Does not leave `root` or its file system, and follows no symlink.
  * Returns -1 with errno on failure. */
 int notes_open(int root, const char *path, int flags);
 
-/* Opens the folder that holds `path`, and with `make` makes missing folders. `*name` gets the
- * last name of the path. */
+/* Opens the folder that holds `path`. With `make`, makes missing folders. `*name` gets the last
+ * name of the path. */
 int notes_folder(int root, const char *path, bool make, const char **name);
 
 /* Reads the stamp of a regular file. Returns 1, 0 if there is no such name, or -1 with errno.

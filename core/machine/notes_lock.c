@@ -16,24 +16,24 @@
 
 enum { WAIT_MS = 10000 }; /* a suspended holder must not block threads for ever */
 
-/* The byte of a path: a valid file offset, and even. The next byte is the queue of those who
- * wait for this byte. */
+/* The byte of a path, as an even file offset. A writer that waits for the byte of a path locks
+ * the next byte. */
 uint64_t notes_lock_byte(const char *path)
 {
 	return hash_text(path) >> 2 & ~UINT64_C(1);
 }
 
-/* A byte to lock: by one holder (F_WRLCK) or by several (F_RDLCK). */
+/* A byte to lock. Its lock has one holder (F_WRLCK) or several holders (F_RDLCK). */
 struct want {
 	uint64_t byte;
 	short type;
 };
 
-/* At most two folders, then at most two notes in them. */
+/* At most two folders, and then at most two notes in these folders. */
 enum { WANTS = 4 };
 
 /* Locks the byte; waits until `end` (0: does not wait). The first waiter holds the next byte,
- * and all other waiters wait for that byte. So a writer that asks again at once does not
+ * and all other waiters wait for the next byte. So a writer that locks again at once does not
  * overtake a waiter. */
 static int take_byte(int fd, const struct want *w, int64_t end)
 {
@@ -92,8 +92,8 @@ static uint64_t folder_byte(const char *path)
 }
 
 /* Fills the fault of a writer that did not get the locks. If the writer `waited`, the fault
- * names the process that holds a lock. A writer that does not wait gets no name, since the
- * search through /proc is slow. */
+ * names the process that holds a lock. If the writer did not wait, the fault names no process,
+ * since the search through /proc is slow. */
 static int held_fault(int fd, const struct want *wants, int n, bool waited,
 		      struct fault *f)
 {
@@ -168,7 +168,8 @@ int notes_lock_teams(const void *self, const char *team, const char *other, bool
 
 	if (fd >= 0 || errno != ENOENT || alone)
 		return lock_bytes(fd, wants, n, true, f);
-	/* No note was written and no folder moved yet, so a read locks nothing. */
+	/* The file of locks does not exist, so no note was ever written and no folder was
+	 * moved. A read then locks nothing. */
 	return lock_bytes(open(d->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL, 0,
 			  false, f);
 }

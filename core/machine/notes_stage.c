@@ -112,8 +112,9 @@ static void close_ends(struct ends *e)
 			close(all[i]);
 }
 
-/* Opens both folders of a move and returns 1. Returns 0 if there is nothing to move: the move
- * was made before, perhaps into a folder that was removed since. Returns -1 with errno. */
+/* Opens both folders of a move and returns 1. Returns 0 if there is nothing to move, because
+ * the move was made before, perhaps into a folder that was removed later. Returns -1 with
+ * errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {
@@ -146,8 +147,9 @@ static bool held_open(int dir, const char *name)
 	return held;
 }
 
-/* Removes the old file, which the exchange has moved out, if it is the file that the caller
- * meant to replace. A file that somebody else wrote meanwhile is kept beside the new file. */
+/* Removes the old file, which the exchange has moved out, if the old file is the file that the
+ * caller meant to replace. A file that somebody else wrote meanwhile is kept beside the new
+ * file. */
 static int notes_stage_settle(const struct ends *e, const struct note_move *m)
 {
 	struct note_stamp out;

@@ -21,7 +21,7 @@ bool pid_stopped(const struct process *process);
 bool pid_rebooted(const struct process *process);
 /* Sends a signal; also succeeds if the process has ended. */
 int pid_send(const struct process *process, int number, struct fault *f);
-/* Sends SIGTERM, or with `now` SIGKILL. */
+/* Sends SIGTERM, or SIGKILL if `now` is set. */
 int pid_stop(const struct process *process, bool now, struct fault *f);
 
 #endif

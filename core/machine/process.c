@@ -265,8 +265,8 @@ static int process_move(const char *from, const char *to, struct fault *f)
 }
 
 /* Puts the copy `new` at the directory's path. The directory's `.cadre` stays, since no
- * snapshot holds that folder. As long as `old` exists, the restore is unfinished. It must be
- * finished even if a new directory was made at the path meanwhile. */
+ * snapshot holds that folder. As long as `old` exists, the restore is unfinished. An unfinished
+ * restore must be finished even if a new directory was made at the path meanwhile. */
 static int change_places(struct arena *a, const struct workspace_spec *spec,
 			 const char *new, const char *old, struct fault *f)
 {
@@ -282,8 +282,8 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 }
 
 /* Restores a snapshot. A folder `old` means that `new` is complete, so `new` is synced before
- * `old` is made. The workspace's row is changed only after `old` is in the trash: otherwise the
- * next restore would finish this restore instead. */
+ * `old` is made. The workspace's row is changed only after `old` is in the trash. If `old`
+ * stayed, the next restore would finish this restore instead of its own. */
 static int process_restore(const struct workspace_spec *spec, const char *id,
 			   struct fault *f)
 {

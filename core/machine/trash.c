@@ -21,7 +21,7 @@
 /* --- entries ------------------------------------------------------------------------- */
 
 /* The time in milliseconds of a name that begins with a stamp of clock_stamp(); -1: the name
- * begins otherwise. */
+ * does not begin with a stamp. */
 static int64_t stamp_read(const char *name)
 {
 	struct tm tm = { 0 };
@@ -78,7 +78,7 @@ static bool is_folder_of(const struct stat *st, uid_t owner)
 }
 
 /* Opens the trash. Returns a descriptor and sets the state's owner, or returns -1 with errno.
- * Fails if the trash is not a folder of that owner, but for example a link. */
+ * Fails if the trash is not a folder of the state's owner, but for example a link. */
 static int open_trash(const char *home, struct arena *a, uid_t *owner)
 {
 	int fd = open(arena_printf(a, "%s/trash", home),
@@ -298,8 +298,8 @@ int trash_hold(const char *home, const char *path)
 
 /* --- removing entries ------------------------------------------------------------------- */
 
-/* Removes a folder of the trash, unless a process holds it. Renames the folder to `to` first;
- * NULL: it is already renamed. Returns whether this call removed the folder. */
+/* Removes a folder of the trash, unless a process holds it. First renames the folder to `to`;
+ * NULL: the folder is already renamed. Returns whether this call removed the folder. */
 static bool trash_remove(const char *path, const char *to)
 {
 	int fd = open_locked(path, LOCK_EX);

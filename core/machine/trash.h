@@ -19,8 +19,8 @@
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
-/* The mark in the name of a snapshot's entry. Before the mark is the workspace's name, after it
- * the end of the snapshot's id. */
+/* The mark in the name of a snapshot's entry. The workspace's name is before the mark, and the
+ * end of the snapshot's id is after the mark. */
 #define TRASH_SNAPSHOT "-snapshot-"
 enum { TRASH_ID_SHOWN = 8 };
 
@@ -28,8 +28,8 @@ enum trash_kind { TRASH_FOLDER, TRASH_VM };
 
 struct trash_entry {
 	enum trash_kind kind;
-	const char *name; /* of the workspace */
-	const char *path; /* of the folder, absolute */
+	const char *name; /* name of the workspace */
+	const char *path; /* absolute path of the folder */
 	int64_t removed_at; /* milliseconds since 1970, whole seconds */
 	int64_t moved_ns; /* orders entries of the same second */
 	int64_t bytes;
@@ -38,11 +38,11 @@ struct trash_entry {
 /* Bounds of the trash's content. */
 struct trash_bounds {
 	int64_t keep_ms; /* time that an entry is kept; 0: the trash keeps nothing */
-	int64_t bytes; /* of all entries together; the oldest are removed first */
+	int64_t bytes; /* bytes of all entries together; the oldest are removed first */
 };
 
 enum trash_taken {
-	TRASH_NOTHING, /* there is no folder, or it is empty, or the trash keeps nothing */
+	TRASH_NOTHING, /* the folder is missing or empty, or the trash keeps nothing */
 	TRASH_TAKEN,
 	TRASH_TOO_LARGE, /* the folder exceeds the bounds and is not moved */
 };
@@ -54,9 +54,9 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 
 /* Moves the snapshots of a workspace into the trash. Each folder in `folder` becomes an entry,
  * whose name has the workspace's name and the end of the snapshot's id. The snapshots count as
- * removed before the workspace. So the workspace's name restores its last content, and that
- * content is the first to get room in the trash. Returns 0, even if there are no snapshots, or
- * a negative number with `f` filled. */
+ * removed before the workspace. So the workspace's name restores the workspace's last content,
+ * and the last content gets room in the trash before the snapshots. Returns 0, even if there
+ * are no snapshots, or a negative number with `f` filled. */
 int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
 			 int64_t now_ms, const struct trash_bounds *bounds,
 			 struct fault *f);
@@ -66,16 +66,16 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f);
 
-/* A host that clears a folder away renames it to `NAME.gone`, perhaps more than once. Returns
- * the length of NAME; 0: the folder is an incomplete copy. */
+/* Returns the length of NAME in `NAME.gone`, the name of a folder that a host removes; 0: the
+ * folder is an incomplete copy. A host may have added `.gone` more than once. */
 size_t trash_called(const char *folder);
 
 /* Whether an absolute path is the path of an existing entry. */
 bool trash_is_entry(const char *home, const char *path);
 
-/* Keeps an entry from being removed by trash_trim(), in this process and in others. Returns a
- * descriptor, which the caller closes when the entry is no longer needed. -1 with errno: `path`
- * is no entry (ENOENT), or the entry is being removed (EWOULDBLOCK). */
+/* Keeps an entry, so that trash_trim() of this process or another process does not remove the
+ * entry. Returns a descriptor, which the caller closes when the entry is no longer needed. -1
+ * with errno: `path` is no entry (ENOENT), or the entry is being removed (EWOULDBLOCK). */
 int trash_hold(const char *home, const char *path);
 
 /* Removes entries that are too old, and then the oldest entries until the rest fits the bounds.

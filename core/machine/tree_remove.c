@@ -1,6 +1,6 @@
 /* tree_remove - removes a directory of any depth with all its content. The walk has one open
  * descriptor. The walk goes up through `..`, and checks that `..` is the directory from which
- * it came. */
+ * the walk came down. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,8 @@ struct removing {
 	int fd;
 };
 
-/* Opens a directory. If its owner has made it unreadable, first makes it readable again. */
+/* Opens a directory. If the owner has made the directory unreadable, first makes it readable
+ * again. */
 static int tree_remove_open_dir(int at, const char *name)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;

@@ -15,15 +15,15 @@ enum {
 };
 
 struct walk {
-	int64_t since; /* a file that was written later is work: ms since 1970 */
-	int64_t whole; /* any change later is work: ms since 1970 */
+	int64_t since; /* a file that was written later counts as work; ms since 1970 */
+	int64_t whole; /* any later change counts as work; ms since 1970 */
 	long left; /* entries that may still be visited */
 	int64_t bytes;
 	bool changed;
 	void (*each)(void *with, const char *path); /* may be NULL */
 	void *with;
 	size_t len;
-	char path[PATH_MAX]; /* of the present entry, relative to the folder */
+	char path[PATH_MAX]; /* path of the present entry, relative to the folder */
 };
 
 static void work_walk_folder(struct walk *w, int dir, int depth);
@@ -33,7 +33,7 @@ static int64_t in_ms(const struct timespec *at)
 	return (int64_t)at->tv_sec * 1000 + at->tv_nsec / 1000000;
 }
 
-/* A program can set a file's write time back, but this gives the file a new change time, which
+/* A program can set a file's write time back, but then the file gets a new change time, which
  * the program cannot set. The change time of a folder shows that files were removed from the
  * folder. */
 static bool is_changed(const struct walk *w, const struct stat *st)

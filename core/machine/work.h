@@ -1,5 +1,5 @@
 /*
- * work - tells whether somebody worked in a folder, and how large it is.
+ * work - finds whether somebody worked in a folder, and how large the folder is.
  */
 #ifndef CORE_MACHINE_WORK_H
 #define CORE_MACHINE_WORK_H
@@ -13,13 +13,14 @@
  * - a file was written after `since` (ms since 1970; 0: every file counts), or
  * - anything was changed or removed after the folder was complete. The folder was complete at
  * - anything was changed or removed after the folder was complete. The folder was complete at
- *   `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the stamp is
- *   missing, that time is unknown, and only files that were written after `since` count.
+ *   `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the stamp
+ *   is missing, the time at which the folder was complete is unknown, and only files that were
+ *   written after `since` count.
  *
- * Calls `each` (or NULL) for each file, link and the like that was written since then, with its
- * path relative to the folder. The guest's own `.cadre` does not count. Links are not followed
- * and no program is run, since the folder's content is not trusted. With `each`, a folder of
- * more than a million entries counts as changed.
+ * Calls `each` (or NULL) with the path, relative to the folder, of each entry that is no folder
+ * and that counts as work. The guest's own `.cadre` does not count. Links are not followed and
+ * no program is run, since the folder's content is not trusted. With `each`, a folder of more
+ * than a million entries counts as changed.
  *
  * A missing folder counts as empty. A folder that cannot be opened may hold any files, so it
  * counts as changed, with 1 byte. The function blocks, so an event loop must not call it. */

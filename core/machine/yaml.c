@@ -114,7 +114,7 @@ struct reader {
 	struct note_keys *keys; /* NULL: the caller needs no lines of keys */
 	struct arena *arena;
 	struct fault *fault;
-	bool flow; /* the root is `{...}`: its keys have no own lines */
+	bool flow; /* the root is `{...}`, whose keys do not have lines of their own */
 };
 
 static int yaml_refuse(struct reader *r, const char *what)

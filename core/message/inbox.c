@@ -11,8 +11,8 @@
 
 enum { HANDFUL = 100 }; /* messages in one answer */
 
-/* Hashes a text to 63 bits; 0 only for NULL. Rows keep the hash in place of sessions and
- * request ids. */
+/* Hashes a text to 63 bits; The hash is 0 only for NULL. Rows keep the hash in place of
+ * sessions and request ids. */
 static int64_t text_hash(const char *s)
 {
 	uint64_t h;
@@ -24,8 +24,8 @@ static int64_t text_hash(const char *s)
 	return h ? (int64_t)h : 1;
 }
 
-/* Hashes the name that a caller gives to a hand-out or to a reading. The same text of another
- * caller gives another hash. */
+/* Hashes the name that a caller gives to a hand-out or to a reading. The same text gives
+ * different hashes for different callers. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 {
 	uint64_t h = (uint64_t)text_hash(text);
@@ -196,8 +196,7 @@ struct handing {
 	bool takes; /* taken for good once the answer has arrived */
 	struct envelope *out;
 	size_t n;
-	size_t n_again; /* messages of `n` that an earlier answer held; that answer did
-			   not arrive */
+	size_t n_again; /* messages of `n` that an undelivered earlier answer held */
 	int64_t held; /* messages under a lease of any session */
 	int64_t chain; /* the longest chain in `out`; see core/turn/chain.h */
 	bool more;
@@ -244,8 +243,8 @@ static bool take_shown(struct handing *h, struct envelope *e)
 	return true;
 }
 
-/* Adds a message to the answer. Returns false if the message does not fit; it is left for the
- * next answer. */
+/* Adds a message to the answer. Returns false if the message does not fit; the message is left
+ * for the next answer. */
 static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
 {
 	struct envelope e;
@@ -260,7 +259,8 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	return true;
 }
 
-/* Adds the messages that a repeated request still holds. They come before other messages. */
+/* Adds the messages that a repeated request still holds. These messages are added before other
+ * messages. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -278,11 +278,12 @@ static int held_by_request(struct handing *h)
 	return query_over(&q, rc);
 }
 
-/* Adds messages that this session holds and whose answers did not arrive. They come before new
- * messages; after many attempts (`often`) they come after new messages. So a caller that never
- * confirms an arrival still sees every message in turn. A receive that has waited got its
- * unseen messages when it began: messages found now may be on their way to another receive of
- * the same session. */
+/* Adds messages that this session holds and whose answers did not arrive. Without `often`, adds
+ * messages with few attempts, before new messages are added. With `often`, adds messages with
+ * many attempts, after new messages were added. So a caller that never confirms an arrival
+ * still sees every message in turn. A receive that has waited got its unseen messages when it
+ * began. Unseen messages that are found later may be on their way to another receive of the
+ * same session. */
 static int unseen_messages(struct handing *h, bool often, int64_t limit)
 {
 	struct call *call = h->call;
@@ -428,8 +429,9 @@ static int64_t usual_lease(const struct call *call)
 }
 
 /* Sets how long the messages are held, and under which names. If the door will report whether
- * the answer arrived, messages that are taken for good are first held for the usual time.
- * During that time no other receive gets them, not even a receive of the same session. */
+ * the answer arrived, messages that are taken for good are first held for the usual time. While
+ * the messages are held, no other receive gets the messages, not even a receive of the same
+ * session. */
 static void set_terms(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
@@ -516,8 +518,8 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	return 0;
 }
 
-/* The time in which a hook has to show its messages. A hook that has not shown them by then
- * never will. */
+/* The time in which a hook has to show its messages. A hook that has not shown its messages
+ * after this time never shows them. */
 enum { SHOWING_MS = 30000 };
 
 int inbox_show(struct call *call, const struct agent_row *agent, struct showing *s)

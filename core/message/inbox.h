@@ -23,8 +23,8 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	       const char *request, struct envelope *out);
 
 /* Hands out all mail that waits for `agent` and fits the answer, urgent messages first. The
- * messages are held until a time under the hand-out `request`. The envelopes are in the call's
- * arena. Returns 0 or negative. */
+ * messages are held under the hand-out `request` until the time `until`. The envelopes are in
+ * the call's arena. Returns 0 or negative. */
 int inbox_hand(struct call *call, const struct agent_row *agent, int64_t request,
 	       int64_t until, struct envelope **out, size_t *n);
 /* Acknowledges the messages of a hand-out, even those whose lease has ended. Adds their number
@@ -34,7 +34,7 @@ int inbox_keep(struct call *call, const struct agent_row *a, int64_t request,
 
 /* Messages that are handed out to be shown to a model. */
 struct showing {
-	const char *request; /* names the hand-out */
+	const char *request; /* name of the hand-out */
 	bool urgent; /* only urgent messages */
 	size_t bytes; /* room for all messages, with HEAD_SHOWN for each */
 	struct envelope *messages; /* in the arena; filled by inbox_show() */
@@ -53,10 +53,10 @@ int inbox_show(struct call *call, const struct agent_row *agent, struct showing 
  * session that reads the inbox. 0 for NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);
 
-/* Takes a hand-out back if it is not known that its answer has arrived. Its messages and
- * results wait again. `sent` means that the caller may have read the answer; the hand-out
- * counts as an attempt. Adds the number of messages and results to `*undone`; returns 0 or
- * negative. */
+/* Takes a hand-out back if it is not known whether the answer has arrived. The messages and
+ * results of the hand-out wait again. `sent` means that the caller may have read the answer, so
+ * the hand-out counts as an attempt. Adds the number of messages and results to `*undone`;
+ * returns 0 or negative. */
 int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request, bool sent,
 		 int64_t *undone);
 

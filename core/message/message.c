@@ -62,8 +62,7 @@ struct recipients {
 	size_t n;
 	bool all, subtree;
 	bool abroad; /* some recipients are in another team */
-	bool full; /* the copy of the only recipient is not simply queued: its inbox was
-		      full, or the copy is delayed */
+	bool full; /* the only recipient's inbox was full, or the copy is delayed */
 };
 
 static bool message_has(const struct recipients *r, int64_t agent)
@@ -103,8 +102,8 @@ static void add_recipient(struct call *call, struct recipients *r,
 	r->abroad |= a->team != call->caller.team;
 }
 
-/* Finds an agent of another team to whom an agent may write: 1, 0 if no agent fits the address,
- * or negative. */
+/* Finds an agent of another team to whom the agent `from` may write. Returns 1, or 0 if no
+ * agent fits the address, or a negative number. */
 static int find_across(struct call *call, const char *to, const struct agent_row *from,
 		       struct agent_row *a)
 {
@@ -147,7 +146,8 @@ static bool message_is_said(const struct message_send_in *in, size_t i)
 	return false;
 }
 
-/* Checks that the caller may write to all teams below: only the lead may. */
+/* Checks that the caller may write to all teams below the team. Only the lead may write to
+ * these teams. */
 static int check_subtree(struct call *call, struct recipients *r)
 {
 	if (!r->all)
@@ -221,8 +221,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 	return 0;
 }
 
-/* The caller's name for the event if the lead or the operator sends for another member, else
- * NULL. */
+/* If the lead or the operator sends for another member, the caller's name for the event.
+ * Otherwise NULL. */
 static const char *sent_by(const struct call *call, const struct draft *d)
 {
 	return d->sender == call->caller.agent ? NULL : call->caller.name;
@@ -244,8 +244,8 @@ static int send_one(struct call *call, const struct draft *d, struct recipients 
 			.detail = sent_by(call, d));
 }
 
-/* Writes an event that wakes a recipient: the agent `to`, which may be in another team, or with
- * 0 all agents of the call's team. */
+/* Writes an event that wakes a recipient: the agent `to`, which may be in another team. If `to`
+ * is 0, the event wakes all agents of the call's team. */
 static int tell_abroad(struct call *call, int64_t message, const struct draft *d,
 		       int64_t to)
 {
@@ -253,8 +253,8 @@ static int tell_abroad(struct call *call, int64_t message, const struct draft *d
 			.actor = d->sender, .subject = message, .target = to);
 }
 
-/* Gives every member of the team a copy and, if the message is meant for them, every member of
- * all teams below. */
+/* Gives every member of the team a copy. If the message is for all teams below too, gives every
+ * member of these teams a copy. */
 static int deliver_all(struct call *call, int64_t message, struct draft *d,
 		       const struct recipients *r, int64_t except)
 {
@@ -356,7 +356,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 enum { SHOWN = 100 }; /* deliveries that an answer lists */
 enum { REPLIES_MOST = 100 }; /* delayed messages to deliver before the reply */
 
-/* The reply for which a sender waits. The reply is fetched in this transaction. */
+/* Takes the reply for which a sender waits. The reply is fetched in this transaction. */
 static int take_reply(struct call *call, const struct message_send_in *in,
 		      const struct agent_row *from, struct message_send_out *out)
 {

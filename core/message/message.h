@@ -13,7 +13,7 @@ struct draft {
 	const char *content, *type, *thread, *metadata;
 	int64_t reply_to; /* message, or 0 */
 	int64_t priority; /* enum priority */
-	int64_t expires_at; /* 0: never */
+	int64_t expires_at; /* time of expiry; 0: the message never expires */
 	int64_t chain; /* see core/turn/chain.h; 0: the chain of the caller */
 	bool ack_required, to_all;
 	bool abroad; /* an agent of another team receives the message */
@@ -54,13 +54,13 @@ int64_t message_store(struct call *call, const struct draft *d);
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to);
 
-/* Like message_deliver(), for every living member but `except` (0: all members). Each step is a
- * single statement, whatever the size of the team. */
+/* Like message_deliver(), for every living member except the member `except` (0: for all
+ * members). Each step is a single statement, whatever the size of the team. */
 int message_deliver_all(struct call *call, int64_t message, const struct draft *d,
 			int64_t except);
 
-/* Puts delayed copies whose time has come into their inboxes, at most `most` copies, of `agent`
- * (0: of any agent). Returns the number of copies. */
+/* Puts delayed copies whose time has come into their inboxes, at most `most` copies, only
+ * copies for `agent` (0: for any agent). Returns the number of copies. */
 int message_delayed_come(struct call *call, int64_t agent, int64_t most);
 /* Turns all delayed messages of an agent, or of all agents of a team (0: of no team), into open
  * deliveries. So the caller can end delayed and open deliveries together. The caller updates
@@ -74,7 +74,7 @@ int message_named(struct call *call, const char *text, const char *where,
 		  struct message_head_row *m);
 /* Whether a text has the form `#102`, which only a message's number can have. */
 bool message_is_number(const char *text);
-/* Like message_named(), but the message has to exist: 0 or not_found at `where`. */
+/* Like message_named(), but the message has to exist. Returns 0, or not_found at `where`. */
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
 
@@ -97,8 +97,8 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
  * are written. */
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state);
 
-/* Stores the ends that the clock has brought to an agent's leases and messages. Returns the
- * number of changes. */
+/* Stores the ends of an agent's leases and messages whose time has run out. Returns the number
+ * of changes. */
 int inbox_settle(struct call *call, int64_t agent);
 
 /* Makes mail that an agent holds wait again, because the agent's generation has ended. */

@@ -40,9 +40,9 @@ static int message_deliver_drop_oldest(struct call *call, int64_t agent,
 	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
 }
 
-/* Drops messages beyond the inbox's capacity. First it stores the ends of leases and of
- * messages whose time has run out. A message whose lease ended counts again; an expired message
- * does not count. */
+/* Drops messages beyond the inbox's capacity. First stores the ends of leases and of messages
+ * whose time has run out. A message whose lease ended counts toward the capacity again. An
+ * expired message does not count. */
 static int keep_capacity(struct call *call, int64_t agent, int64_t capacity,
 			 struct drops *drops)
 {
@@ -73,9 +73,9 @@ static int64_t lane_of(const struct draft *d)
 					      : DELIVERY_LANE_NORMAL;
 }
 
-/* Parameters of a copy. If an acknowledgement is `required`, they are the time at which it is
- * overdue, counted from the copy's arrival, and the waiting sender with its team. Else they are
- * zeros. */
+/* Parameters of a copy. If an acknowledgement is `required`, the parameters are the time at
+ * which the acknowledgement is overdue, counted from the copy's arrival, and the waiting sender
+ * with its team. Otherwise the parameters are zeros. */
 #define OWED(call, required, from, team, sender)                                        \
 	.ack_due_at =                                                                   \
 		(required) ? (from) + (call)->settings->config.inbox_ack_seconds * 1000 \
@@ -166,8 +166,8 @@ static int message_deliver_skip(struct call *call, const struct draft *d,
 	return 1;
 }
 
-/* Whether the pace of pairs applies to a copy for `to` (NULL: for any agent). The pace applies
- * to mail to oneself if the mail starts a turn. */
+/* Whether the pace of pairs of agents (core/access/pair.h) applies to a copy for `to` (NULL:
+ * for any agent). The pace applies to an agent's mail to itself if the mail starts a turn. */
 static bool pair_applies(const struct call *call, const struct draft *d,
 			 const struct agent_row *to)
 {
@@ -177,8 +177,9 @@ static bool pair_applies(const struct call *call, const struct draft *d,
 	return pair_holds(call, d->paced || (to && to->runs));
 }
 
-/* Whether the copies for a whole team have to be delivered one by one. This is so if the pace
- * of pairs applies to some copies, or if some copies start no turn. 1, 0 or negative. */
+/* Whether the copies for a whole team have to be delivered one by one. The copies are delivered
+ * one by one if the pace of pairs of agents applies to some copies, or if some copies start no
+ * turn. Returns 1, 0 or a negative number. */
 static int goes_singly(struct call *call, const struct draft *d, int64_t except)
 {
 	bool ends = chain_of(call, d) >= chain_most(call);
@@ -282,8 +283,8 @@ static int drop_surplus(struct call *call, struct drops *drops)
 	return rc;
 }
 
-/* Delivers a message to each member by itself. A broadcast to which the pace of pairs applies
- * counts for each pair. */
+/* Delivers a message to each member by itself. A broadcast to which the pace of pairs of agents
+ * applies counts for the sender's pair with each member. */
 static int deliver_each(struct call *call, int64_t message, const struct draft *d,
 			int64_t except)
 {

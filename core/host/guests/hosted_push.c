@@ -15,7 +15,7 @@ enum {
 
 static void hosted_push_look(struct hosted_guest *t);
 
-/* Stores that this guest has the deliveries that the guest before it had. */
+/* Stores that this guest has all deliveries that the former guest of the workspace had. */
 static void hosted_push_note_boot(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, job_free, t);
@@ -44,8 +44,8 @@ static bool hosted_push_is_full(const struct pushing *p)
 	return p->no_texts || p->no_work;
 }
 
-/* Ends a page; `taken`: the guest has taken some of its deliveries. The next page is read at
- * once, after a pause, or with the next delivery. A guest without room for one kind of
+/* Ends a page. `taken`: the guest has taken deliveries of the page. The next page is read at
+ * once, after a pause, or when there is a new delivery. A guest without room for one kind of
  * deliveries gets the other kind at once. */
 static void hosted_push_end(struct hosted_guest *t, bool taken)
 {
@@ -86,8 +86,8 @@ static void on_marked(struct job *job)
 	const struct delivery_notified_in *in = job->call.in;
 	bool taken = in->n_messages + in->n_recalled > 0;
 
-	/* If storing the mark failed, the guest says Ok once more later, and the mark is stored
-	 * then. */
+	/* If the mark could not be stored, the push is repeated later, the guest answers Ok
+	 * again, and the mark is stored after that Ok. */
 	job_free(job);
 	hosted_push_end(t, taken);
 	hosted_guest_let_go(t);
@@ -223,8 +223,9 @@ static void on_offered(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Stores in the rows of the page's assignments that they may run in the guest. This has to be
- * stored before the guest gets the assignments. False: all rows say so already. */
+/* Stores in the rows of the page's assignments that the assignments may run in the guest. The
+ * rows have to be stored before the guest gets the assignments. False: no row has to be
+ * changed. */
 static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);
@@ -252,7 +253,7 @@ static void hosted_push_on_page(struct job *job)
 
 	t->push.page = job;
 	if (job->call.fault.code)
-		t->push.no_texts = t->push.no_work = true; /* pause, then try again */
+		t->push.no_texts = t->push.no_work = true; /* read again after a pause */
 	if (job->call.fault.code || hosted_push_is_stale(t) || out->n_pushes == 0)
 		hosted_push_end(t, false);
 	else if (!offer(t, out))
@@ -271,14 +272,14 @@ static void on_spool_noted(struct job *job)
 	t->push.reading = false;
 	t->respooled |= failed;
 	if (failed)
-		hosted_guest_down(t); /* tries again after the next greeting */
+		hosted_guest_down(t); /* the spool is stored after the next greeting */
 	else
 		push_poke(t);
 	hosted_guest_let_go(t);
 }
 
-/* Stores the spool of a new guest. This ends assignments that another spool accepted, before
- * any push to this guest. */
+/* Stores the id of a new guest's spool. Assignments that another spool accepted are ended,
+ * before any push to this guest. */
 static void hosted_push_note_spool(struct hosted_guest *t)
 {
 	t->respooled = false;

@@ -18,9 +18,10 @@ struct uplink;
 /* Whether a packet is a request of a guest, not an answer. */
 bool uplink_wants(const struct packet *p);
 
-/* Passes on a request, whose frame is in conn->reader. False: the request was refused. */
+/* Passes a request to the host; the frame of the request is in conn->reader. False: the request
+ * was refused. */
 bool uplink_take(struct guest_conn *conn, const struct packet *p);
-/* The guest's connection has room again: goes on passing answers to the guest. */
+/* Continues to pass answers to the guest, whose connection has room again. */
 void uplink_resume(struct hosted_guest *t);
 
 #endif

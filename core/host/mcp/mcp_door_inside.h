@@ -2,9 +2,10 @@
  * mcp_door_inside - MCP over Streamable HTTP, at /mcp of the host's HTTP door.
  *
  * Clients of revisions up to 2025-11-25 begin a session with `initialize`; the session's row
- * (session.op) outlives the host. They may open a stream of notifications with GET, and open it
- * again behind the last event that they have. Requests of 2026-07-28 need no session. Requests
- * with the same token still share a peer, to save the cost of a peer per request.
+ * (session.op) outlives the host. These clients may open a stream of notifications with GET.
+ * They may open the stream again, and then get the events after the last event that they
+ * received. Requests of 2026-07-28 need no session. But requests with the same token share a
+ * peer, which costs less than a peer per request.
  *
  * A request is answered as JSON, or as a stream of events if other messages are sent before its
  * answer. Source: modelcontextprotocol.io, the transports of both revisions.
@@ -28,7 +29,7 @@ struct mcp_door {
 
 enum { NAME_SIZE = 65 }; /* SHA-256 in hex, NUL included */
 
-/* Options of a client for its tools. */
+/* Options of a client, which select its tools. */
 struct mcp_wants {
 	const char *toolsets; /* NULL: the default of mcp_options */
 	bool structured;
@@ -63,20 +64,20 @@ struct mcp_peer {
 
 /* Writes the SHA-256 of a text in hex. */
 void mcp_name(const char *text, char out[NAME_SIZE]);
-/* The peer of that name; NULL: there is no such peer. */
+/* The peer with the name `name`; NULL: no peer has this name. */
 struct mcp_peer *peer_find(struct host *host, const char *name);
 /* Makes a peer for the caller `who`, whose texts are copied. Returns NULL and a fault if there
  * are too many peers, or if a toolset is unknown. */
 struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof,
 			  const struct identity *who, bool session,
 			  const struct mcp_wants *wants, struct fault *f);
-/* Ends a peer with all its requests. */
+/* Ends a peer and all its requests. */
 void peer_end(struct mcp_peer *p);
-/* Lets mcp_step() be called at its next time; `now`: in this turn of the loop. */
+/* Sets the timer that calls mcp_step(). `now`: mcp_step() is called in this turn of the loop. */
 void peer_rouse(struct mcp_peer *p, bool now);
-/* Writes the row of a session if the session `begins`, if it has changed, or if the row's time
- * of use is an hour old. True if the answer has to wait until the row of a new or changed
- * session is written; exchanges_release() then sends the answer. */
+/* Writes the row of a session if the session `begins`, if the session has changed, or if the
+ * row's time of use is an hour old. True if the answer has to wait until the row of a new or
+ * changed session is written; exchanges_release() then sends the answer. */
 bool peer_keep(struct mcp_peer *p, bool begins);
 
 extern const struct client_way peer_way; /* way_arg: the peer */
@@ -99,9 +100,9 @@ struct exchange {
 
 struct exchange *exchange_new(struct mcp_peer *p, struct http *x);
 void exchange_end(struct exchange *e);
-/* Makes the exchange the peer's stream for notifications; ends the stream before it. */
+/* Makes the exchange the peer's stream for notifications, and ends the former stream. */
 void exchange_listen(struct exchange *e, const char *place);
-/* Accepts a message that needs no answer: a notification, or an answer of the client. */
+/* Accepts a message that needs no answer, such as a notification or an answer of the client. */
 void exchange_accept(struct exchange *e);
 
 #endif

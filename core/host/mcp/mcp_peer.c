@@ -31,8 +31,8 @@ static void call_free(struct peer_call *pc)
 	free(pc);
 }
 
-/* Notes that the token is not valid any more, and ends the stream for notifications. When the
- * client connects again, it is refused. */
+/* Notes that the token is not valid any more, and ends the stream for notifications. The client
+ * is refused when it connects again. */
 static void peer_end_trust(struct mcp_peer *p)
 {
 	p->checked = 0;
@@ -51,7 +51,7 @@ static void mcp_peer_calls_told(struct conn *c, struct job *job)
 	struct text out = { 0 };
 
 	web_note_use(c->host, call);
-	/* If true, the connection does not settle the answer: the peer does. */
+	/* If `settles` is true, the peer settles the answer, not the connection. */
 	job->arrived = settles;
 	call_free(pc);
 	if (call->fault.code && strcmp(call->fault.where, "/token") == 0)
@@ -147,13 +147,13 @@ const struct client_way peer_way = { mcp_peer_calls_start, mcp_peer_calls_cancel
 /* Sends the messages of a peer as answers and streams of HTTP. */
 
 enum {
-	UNSENT_MOST = 1 << 20, /* unsent bytes at which a stream is cut */
+	UNSENT_MOST = 1 << 20, /* number of unsent bytes at which a stream is closed */
 	COME_BACK_MS = 2000,
 };
 
 /* --- life ------------------------------------------------------------------------------- */
 
-/* A client has left. This cancels its request if the client has no session. */
+/* Called when a client has left. Cancels the client's request if the client has no session. */
 static void mcp_exchange_on_gone(struct http *x)
 {
 	struct exchange *e = x->owner;
@@ -187,7 +187,8 @@ struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
 	return e;
 }
 
-/* Takes the request of HTTP from an exchange. The exchange is not called when the request ends. */
+/* Takes the request of HTTP from an exchange. From now on, the exchange is not called when the
+ * request ends. */
 static struct http *mcp_exchange_let_go(struct exchange *e)
 {
 	struct http *x = e->x;
@@ -206,8 +207,7 @@ static void begin_stream(struct http *x)
 	http_flow(x, 200, "text/event-stream");
 }
 
-/* Ends an exchange. A request that gets no answer, since it was cancelled, gets an empty
- * stream. */
+/* Ends an exchange. A cancelled request has no answer, so its client gets an empty stream. */
 void exchange_end(struct exchange *e)
 {
 	struct mcp_peer *p = e->peer;
@@ -253,9 +253,9 @@ void exchange_accept(struct exchange *e)
 	e->over = true;
 }
 
-/* Sends the stream's place as a first event. If the stream ends before any other event, the
- * client can go on from this place. Clients before revision 2025-11-25 do not know events
- * without data. */
+/* Appends the stream's place as a first event. If the stream ends before any other event, the
+ * client can open the stream again at this place. Clients before revision 2025-11-25 do not
+ * know events without data. */
 static void mcp_exchange_add_place(const struct mcp *m, struct text *out)
 {
 	struct text place = { 0 };
@@ -317,8 +317,8 @@ static void answer_held(struct exchange *e)
 	exchange_end(e);
 }
 
-/* Sends the answers that wait for a row. `f`: the row could not be written for this reason; may
- * be NULL. */
+/* Sends the answers that wait for the session's row. `f`: why the row could not be written, or
+ * NULL. */
 static void exchanges_release(struct mcp_peer *p, const struct fault *f)
 {
 	for (struct exchange *e = p->exchanges, *next; e; e = next) {
@@ -371,7 +371,8 @@ static void exchange_send(void *arg, const struct mcp_message *message)
 	if (!e || !e->x)
 		return;
 	if (http_unsent(e->x) > UNSENT_MOST) {
-		/* The client does not read. With a session it can go on later. */
+		/* The client does not read the stream. A client with a session can open the
+		 * stream again later. */
 		http_cut(e->x);
 		return;
 	}
@@ -397,7 +398,7 @@ enum {
 	TICK_MS = 15000,
 	KEPT_MS = 3600000, /* the time of use in a row is exact to an hour */
 	IDLE_MS = 120000, /* time without a request, after which a peer ends */
-	UNREAD_MS = 1800000, /* ... while the client may have unread answers */
+	UNREAD_MS = 1800000, /* IDLE_MS of a peer whose client may have unread answers */
 };
 
 void mcp_name(const char *text, char out[NAME_SIZE])
@@ -585,8 +586,8 @@ static void mcp_peer_on_closed(uv_handle_t *timer)
 	peer_free(timer->data);
 }
 
-/* Whether `a` is evicted before `b`. Peers without unread answers go first, then peers that
- * have been idle for longer. */
+/* Whether the peer `a` is evicted before the peer `b`. Peers without unread answers are evicted
+ * first. Among these, the peer that has been idle longest is evicted first. */
 static bool goes_before(const struct mcp_peer *a, const struct mcp_peer *b)
 {
 	const bool first = mcp_has_answers(a->mcp), second = mcp_has_answers(b->mcp);

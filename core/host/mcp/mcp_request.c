@@ -2,7 +2,7 @@
  * mcp_request - finds the kind, the caller and the session of a request at /mcp, and gives it
  * to its peer.
  *
- * The checks have the order of the specification: JSON, the version, the caller, the session.
+ * and gives the request to its peer.
  */
 #include "core/host/mcp/mcp_door_inside.h"
 
@@ -16,17 +16,17 @@
 enum {
 	MESSAGE_MOST = 4 << 20, /* bytes of a message */
 	MESSAGE_SMALL = 4 << 10, /* bytes that are read before the token is checked */
-	TRUST_MS = 1000, /* time between checks of a token; each call checks too */
+	TRUST_MS = 1000, /* time between checks of a token, beside each call's check */
 };
 
-/* A request on its way to its peer; memory of the request's arena. */
+/* A request that its peer has not taken yet. The struct is in the request's arena. */
 struct arriving {
 	struct http *x;
 	struct host *host;
 	json_t *message; /* owned; NULL: the request has no message */
 	struct mcp_headers headers;
 	bool legacy;
-	const char *id; /* id of the session, also of a new session; NULL: no session */
+	const char *id; /* id of the old or new session; NULL: no session */
 	bool begins;
 	struct mcp_wants wants;
 	char name[NAME_SIZE]; /* name of the peer */
@@ -36,7 +36,8 @@ struct arriving {
 	bool looked; /* the token was checked for this request */
 	struct conn *call; /* checks the token; NULL: no check is under way */
 	const char *why; /* why the message is no JSON */
-	/* Where the call that reads the row finds this request. NULL: no such call runs. */
+	/* Place at which the call that reads the session's row finds this request. NULL: no
+	 * call reads the row. */
 	struct arriving **slot;
 };
 
@@ -142,15 +143,15 @@ static const char *new_id(struct arriving *a)
 	return id;
 }
 
-/* Finds the revision and the session. False: they do not fit together, and the request was
- * refused. */
+/* Finds the revision and the session of a request. False: the session is not of this revision,
+ * and the request was refused. */
 static bool read_era(struct arriving *a)
 {
 	const char *version = a->headers.version;
 
 	a->id = http_header(a->x, "mcp-session-id");
 	if (version && !mcp_is_legacy(version)) {
-		a->id = NULL; /* modern clients have no session: ignore the header */
+		a->id = NULL; /* modern clients have no session, so the header is ignored */
 		return true;
 	}
 	a->begins = !a->id && mcp_begins(a->message);
@@ -188,14 +189,14 @@ static void take_post(struct arriving *a, struct mcp_peer *p)
 	peer_rouse(p, false);
 }
 
-/* The end of a session, which is being written to the rows. */
+/* A session whose end is being written to the rows. */
 struct ending {
-	struct arriving *a; /* NULL: the request is over */
+	struct arriving *a; /* NULL: the request has ended */
 	struct host *host;
 };
 
-/* Ends the session's peer too. Another request may have made the peer again from the row
- * meanwhile. */
+/* Ends the session's peer too. Meanwhile another request may have made the peer again from the
+ * session's row. */
 static void mcp_request_on_ended(struct job *job)
 {
 	const struct session_close_in *in = job->call.in;
@@ -314,7 +315,7 @@ static struct mcp_session *copy_row(struct arena *arena, const struct session *s
 	return row;
 }
 
-/* Takes the session's row. If the request is over by now, its slot is NULL. */
+/* Takes the session's row. If the request has already ended, its slot is NULL. */
 static void mcp_request_on_found(struct job *job)
 {
 	struct arriving **slot = job->owner, *a = *slot;
@@ -377,7 +378,8 @@ static struct arriving *arriving_new(struct http *x)
 	return a;
 }
 
-/* The token was checked. A client with a good token gets the fault that its body is no JSON. */
+/* Called when the token was checked. A client with a good token gets the fault that its body is
+ * no JSON. */
 static void mcp_request_on_judged(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
@@ -413,7 +415,7 @@ static void mcp_request_on_body(struct http *x)
 		  on_parsed);
 }
 
-/* The token was checked. A client with a good token may send a large message. */
+/* Called when the token was checked. A client with a good token may send a large message. */
 static void mcp_request_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;

@@ -1,8 +1,8 @@
 /*
  * metrics_text - the table of all metrics, and their text.
  *
- * docs/observability.md has the same table for readers. The dashboard and the alerts use names
- * of the table. The story e2e/metrics checks all three against this table.
+ * docs/observability.md shows the same table. The dashboard and the alerts use names of the
+ * table. The story e2e/metrics checks all three against this table.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -45,7 +45,7 @@ extern const struct scale scale_ns, scale_calls;
 
 /* Counts the calls of an operation. */
 struct op_count {
-	struct counter ended[FAULT_COUNT + 1]; /* by fault; the last: without a fault */
+	struct counter ended[FAULT_COUNT + 1]; /* by fault; the last: no fault */
 	struct histogram time; /* ns */
 };
 
@@ -63,7 +63,7 @@ struct scrape {
 	struct metrics_now_row now;
 	int64_t now_ms;
 	int64_t counted_to; /* number of the last event counted in `events` */
-	int64_t oldest_at; /* send time of the oldest waiting message; or 0 */
+	int64_t oldest_at; /* send time of the oldest waiting message; 0: no message waits */
 	int64_t guests[GUEST_STATES];
 	int64_t *events; /* counts of each kind, in the order of event_table */
 	struct metrics_budgets_row *budgets;
@@ -231,7 +231,8 @@ static void put_lag(const struct metric *metric, const struct exposition *e,
 	put_with(metric, e, "follower", follower, lag > 0 ? lag : 0);
 }
 
-/* A follower that nobody needs now reads no events, so its lag is 0. */
+/* Appends the lags of the followers of the event log. A follower that nobody needs now reads no
+ * events, so its lag is 0. */
 static void put_lags(const struct metric *metric, const struct exposition *e)
 {
 	const struct host *host = e->host;
@@ -426,7 +427,7 @@ static void take_events(struct metrics *m, const struct scrape *s)
 }
 
 /* Appends all metrics in Prometheus's text format, with the results of metrics_read(). True:
- * there are events left to count. */
+ * some events are not counted yet. */
 static bool metrics_write(const struct job *job, struct text *out)
 {
 	const struct host *host = job->owner;
@@ -488,7 +489,7 @@ static void observe(struct histogram *h, const struct scale *scale, uint64_t val
 	counter_add(&h->sum, value);
 }
 
-/* The limit that refused the call with this fault; HITS: no limit did. */
+/* The limit that refused the call with this fault; HITS: no limit refused the call. */
 static int hit_of(const struct op *op, const struct fault *f)
 {
 	if (f->code == FAULT_EXHAUSTED)
@@ -559,8 +560,8 @@ static void metrics_make(struct host *host)
 	host->metrics = metrics_new();
 }
 
-/* Sets the newest event, behind which events are counted. If this fails, all events are
- * counted. */
+/* Reads the number of the newest event; later events are counted. If the read fails, all events
+ * are counted. */
 static void metrics_survey(struct host *host, struct store *store)
 {
 	struct call look = { .store = store };
@@ -672,14 +673,15 @@ static void metrics_read(struct job *job, struct store *store)
  * web_metrics - GET /metrics: the host's counters, for Prometheus.
  *
  * Only the operator and observers of all teams may read metrics, since metrics name teams. A
- * request that arrives while the rows are read shares the result, so many requests cost no more
- * than one request. If there are very many new events, the rest is counted after the answer.
+ * request that arrives while the rows are read shares the result, so many requests at the same
+ * time cost no more than one request. If there are more than EVENTS_AT_ONCE new events, some of
+ * them are counted after the answer.
  */
 
-/* A client that asks for metrics; in the arena of its request. */
+/* A client that asks for metrics. The struct is in the arena of the client's request. */
 struct scraper {
 	struct http *x;
-	struct conn *call; /* asks for the caller's rights; NULL: not under way */
+	struct conn *call; /* reads the caller's rights; NULL: no call is under way */
 	struct scraper *next, **at; /* links of web->scrapers */
 };
 

@@ -24,9 +24,9 @@ enum {
 	PACE_MS = 50, /* pause between polls while the turn prints */
 	SMALL = 64 << 10, /* less new output than this is read on the loop's thread */
 	POLL_ROOM = 256 << 10, /* bytes of JSON in an answer to a poll */
-	AGAIN_MS = 1000, /* pause after a failed write; it doubles each time ... */
-	AGAIN_MOST_MS = 60000, /* ... up to this */
-	ERRORS = 160, /* bytes kept of its last errors, for the reason of a failure */
+	AGAIN_MS = 1000, /* pause after a failed write; each next pause is doubled ... */
+	AGAIN_MOST_MS = 60000, /* ... up to this pause */
+	ERRORS = 160, /* bytes of the error output kept as reason of a failure */
 };
 
 enum stage { WAITS, STARTS, RUNS, ENDS };
@@ -39,9 +39,9 @@ struct hosted_turn {
 	const struct runner_client *client; /* NULL: no known client */
 	enum stage stage;
 	bool listed;
-	int refs; /* held by the list, timers, requests to the guest, and writes */
+	int refs; /* references of the list, timers, requests to the guest, and writes */
 	int64_t since; /* when the turn began to wait for its guest */
-	int64_t heard_at; /* when the guest last answered or was last asked to act */
+	int64_t heard_at; /* time of the guest's last answer, or of the last request to the guest */
 	bool asking, storing;
 	bool reading; /* a worker uses `fresh`, `told` and `errors` */
 	bool more; /* the guest already has further output */
@@ -53,12 +53,12 @@ struct hosted_turn {
 	int64_t job; /* the turn's job in the guest */
 	int64_t offset[2];
 	char token[72]; /* token of the turn's agent */
-	struct text fresh[2]; /* unread output of each stream; may begin the token */
+	struct text fresh[2]; /* unread output of each stream; may end in half a token */
 	struct runner_told told;
 	struct text errors; /* the last bytes of the error output */
 	char said[200]; /* session in the turn's row */
 	int signal; /* last signal that was sent or has to be sent; 0: no signal */
-	bool over, timed_out; /* reported by the guest; output may be unread yet */
+	bool over, timed_out; /* reported by the guest, which may have unread output */
 	int64_t exit_code;
 	enum turn_state end; /* how the turn ended; valid in stage ENDS */
 	int64_t again_ms; /* pause after a failed write; 0: the last write succeeded */
@@ -66,8 +66,8 @@ struct hosted_turn {
 	bool stood; /* the guest stood still, and was killed */
 	bool limited; /* the client reports the limit of its plan */
 	char why[400];
-	uv_timer_t timer; /* time of the next poll, or of the next try to write */
-	uv_timer_t patience; /* time of the next signal */
+	uv_timer_t timer; /* timer for the next poll, or for the next try to write */
+	uv_timer_t patience; /* timer for the next signal */
 };
 
 static void unref(struct hosted_turn *u)
@@ -121,7 +121,7 @@ static void on_again(uv_timer_t *timer)
 	hosted_turn_settle(timer->data);
 }
 
-/* Tries the write again later: a full disk may have room again. */
+/* Tries the failed write again later, since a full disk may have room then. */
 static void settle_later(struct hosted_turn *u)
 {
 	if (!u->listed || u->host->stopping)
@@ -189,7 +189,7 @@ static const char *last_error(const struct hosted_turn *u, int *n)
 	for (from = end; from > s && from[-1] != '\n';)
 		from--;
 	while (from < end && text_is_inside(*from))
-		from++; /* a whole character */
+		from++; /* skips the rest of a cut character */
 	*n = (int)(end - from);
 	return from;
 }
@@ -201,7 +201,7 @@ static bool is_limited(const struct hosted_turn *u)
 			     (u->errors.len && runner_client_limit(u->errors.data)));
 }
 
-/* Sets how the turn ended. The turn is over, and all of its output has been read. */
+/* Sets how the turn ended. Called when the turn has ended and all of its output has been read. */
 static void end_over(struct hosted_turn *u)
 {
 	const char *error;
@@ -300,8 +300,8 @@ static void hosted_turn_store(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
-/* Passes on a stream's new output. The agent's token is hidden, since teammates read the
- * output. */
+/* Passes a stream's new output on to be stored. The agent's token is hidden, since teammates
+ * read the output. */
 static void hand_on(struct hosted_turn *u, int stream, bool all)
 {
 	struct text *t = &u->fresh[stream];
@@ -357,7 +357,7 @@ static bool hosted_turn_has_unread(const struct hosted_turn *u)
 }
 
 /* Reads the new output. A worker reads a large part, since a line of JSON may be long. The
- * loop's thread reads a small part, which then need not wait for calls of workers. */
+ * loop's thread itself reads a small part, so that a small part need not wait for a worker. */
 static void hosted_turn_read(struct hosted_turn *u)
 {
 	const bool all = u->over || u->stage == ENDS;
@@ -409,8 +409,8 @@ static void take_output(struct hosted_turn *u, const struct wire_background_stat
 	}
 }
 
-/* Notes how many bytes the guest could not keep, because of a full disk. They are the end of
- * the output. */
+/* Notes how many bytes the guest could not keep, because of a full disk. The lost bytes are the
+ * end of the output. */
 static void note_lost(struct hosted_turn *u, const struct wire_background_status *m)
 {
 	int64_t lost = (m->has_stdout_written ? m->stdout_written - m->stdout_size : 0) +
@@ -449,7 +449,7 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 			hosted_turn_lose(u); /* another guest answers */
 		else if (f->code == FAULT_TIMEOUT)
 			poll_soon(u, PACE_MS);
-		/* else the link is lost, and the next tick polls again */
+		/* without a link, the next tick polls again */
 		unref(u);
 		return;
 	}
@@ -524,7 +524,7 @@ static void hosted_turn_send_signal(struct hosted_turn *u);
 static void on_signalled(void *arg, struct packet *answer, struct fault *f)
 {
 	(void)answer;
-	(void)f; /* a turn or guest that has ended is noticed elsewhere */
+	(void)f; /* other functions notice that a turn or guest has ended */
 	unref(arg);
 }
 
@@ -558,8 +558,8 @@ static struct hosted_turn *hosted_turn_find(struct host *host, int64_t turn)
 	return u;
 }
 
-/* Stops a turn, because messages wait or its agent is gone. Does nothing for an unknown turn,
- * which has ended. */
+/* Stops a turn, because messages wait or its agent is gone. Does nothing if the turn is not in
+ * the list, since such a turn has ended. */
 static void hosted_turn_stop(struct host *host, int64_t turn)
 {
 	struct hosted_turn *u = hosted_turn_find(host, turn);
@@ -645,7 +645,8 @@ static const char *hosted_turn_command_of(const struct hosted_turn *u, struct ar
 
 static void hosted_turn_start(struct hosted_turn *u, struct hosted_guest *t)
 {
-	/* These are the present names: the guest may have been started with earlier names. */
+	/* These variables have the present names of team and agent. The guest may have been
+	 * started with former names. */
 	struct pair env[] = { { "CADRE_SESSION", u->session ? u->session : "" },
 			      { "CADRE_TEAM", t->team_name },
 			      { "CADRE_AGENT", t->agent_name } };
@@ -732,9 +733,9 @@ void hosted_turns_greeted(struct hosted_guest *t)
 	hosted_turns_tick(t->host);
 }
 
-/* Whether the guest of a turn stands still. It does if it has not answered for the maximum time
- * of a turn and a minute. It also does if it has not ended the turn a minute after the last
- * signal. */
+/* Whether the guest of a turn stands still. A guest stands still if it has not answered for the
+ * maximum time of a turn and a minute. A guest also stands still if it has not ended the turn a
+ * minute after the last signal. */
 static bool hosted_turn_stands_still(const struct hosted_turn *u)
 {
 	const struct config *c = &u->host->settings.config;
@@ -774,7 +775,7 @@ static void hosted_turns_close(struct host *host)
 /*
  * host_turns - starts turns for agents with mail, and stops turns.
  *
- * The operation turn.next reads from the rows which turns to start and to stop. It runs
+ * The operation turn.next reads from the rows which turns to start and to stop. turn.next runs
  * whenever an agent with a runner may have mail, when a turn has ended, and when a failed turn
  * may be tried again. The functions above handle a running turn.
  */
@@ -880,7 +881,7 @@ static bool matters(const struct turns *t, const struct host_event_row *e)
 	}
 }
 
-/* Asks the rows again if the event may start or stop a turn. */
+/* Runs turn.next if the event may start or stop a turn. */
 static void turns_event(struct host *host, const struct host_event_row *e)
 {
 	if (matters(host->turns, e))
@@ -899,7 +900,7 @@ static void turns_make(struct host *host)
 	host->turns->timer.data = host;
 }
 
-/* Ends the turns of an earlier host, and begins. */
+/* Ends the turns that an earlier host left, and then runs turn.next. */
 static void turns_start(struct host *host)
 {
 	turns_poke(host);

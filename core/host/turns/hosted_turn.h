@@ -1,14 +1,15 @@
 /*
  * hosted_turn - a turn that runs in the guest of its agent's workspace.
  *
- *	 turn.next        its guest is there     its job is known         it is over
- *	-----------> WAITS ---------------> STARTS ------------> RUNS ------------> ENDS
- *	               |  its guest does not come      |  its guest is gone or replaced
- *	               +-------------------------------+----------------------------> ENDS.
+ * 	 turn.next        its guest is there     its job is known         it is over
+ * 	-----------> WAITS ---------------> STARTS ------------> RUNS ------------> ENDS
+ * 	               |  its guest does not come      |  its guest is gone or replaced
+ * 	               +-------------------------------+----------------------------> ENDS.
  *
  * The guest is polled for the turn's output. The output (the JSON of a client) is read and
- * stored before the next poll. While the state cannot be written, the guest keeps 1 MiB and its
- * command waits. To stop a turn, its process group gets SIGINT, then SIGTERM, then SIGKILL.
+ * stored before the next poll. While the state cannot be written, the guest keeps 1 MiB of
+ * output, and the turn's command waits. To stop a turn, its process group gets SIGINT, then
+ * SIGTERM, then SIGKILL.
  */
 #ifndef CORE_HOST_TURNS_HOSTED_TURN_H
 #define CORE_HOST_TURNS_HOSTED_TURN_H
@@ -31,7 +32,7 @@ void hosted_turns_tick(struct host *host);
 void hosted_turns_greeted(struct hosted_guest *t);
 
 struct turns {
-	uv_timer_t timer; /* time at which to ask the rows again */
+	uv_timer_t timer; /* timer that runs turn.next */
 	struct hosted_turn *running;
 	int64_t *agents; /* rows of the agents with a runner, sorted */
 	size_t n_agents, room;
@@ -39,7 +40,7 @@ struct turns {
 	bool began; /* the turns of an earlier host have been ended */
 };
 
-/* Asks the rows which turns to start and to stop. */
+/* Runs turn.next, which reads from the rows which turns to start and to stop. */
 void turns_poke(struct host *host);
 
 #endif

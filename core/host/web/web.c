@@ -157,7 +157,7 @@ static void tell_endpoint(struct host *host)
 	log_line(host->log, LOG_LEVEL_INFO, "HTTP is served", LOG_TEXT("url", url));
 }
 
-/* Removes the file if it contains this URL. `url` NULL: removes the file in any case. */
+/* Removes the file if it contains this URL. If `url` is NULL, removes the file in any case. */
 static void drop_endpoint(const struct host *host, const char *url)
 {
 	char path[4200], is[96] = "";
@@ -204,7 +204,8 @@ static void web_make(struct host *host)
 	web->local.local = true;
 }
 
-/* Opens both doors. A failure is logged, and the host still serves its own socket. */
+/* Opens both sockets of the HTTP door, TCP and Unix. A failure is logged, and the host still
+ * serves its own socket. */
 static void web_serve(struct host *host)
 {
 	struct fault f = { 0 };
@@ -219,13 +220,13 @@ static void web_serve(struct host *host)
 	web_listen_complain(host, &f);
 }
 
-/* Closes both doors; waiting calls end. */
+/* Closes both sockets of the HTTP door. Calls that wait end. */
 static void web_end(struct host *host)
 {
 	struct web *web = host->web;
 	char url[96];
 
-	/* Another host may have written its own URL, in a new state at this path. */
+	/* Another host may have written its own URL to the file of a new state at this path. */
 	if (web->tcp.server) {
 		write_url(host, url);
 		drop_endpoint(host, url);
@@ -268,8 +269,8 @@ static bool is_word_of(const char *list, const char *word, size_t n)
 }
 
 /* Whether the header Host names this door: by a name of this machine, or by a configured name.
- * A page of another site may have a name whose address was changed to this machine's. Its
- * requests have that name as Host, and are refused. */
+ * Another site may change the address of its name to the address of this machine. Requests of
+ * that site's pages have the site's name as Host, and are refused. */
 static bool is_our_name(const struct host *host, const char *authority)
 {
 	const struct config *config = &host->settings.config;
@@ -333,8 +334,9 @@ static void web_cookie_name(const struct host *host, char name[WEB_COOKIE])
 	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web->tcp.server));
 }
 
-/* Whether a browser's cookie may prove the user of this request. It may if the request only
- * reads, or if a page of this host sent it. Browsers send an Origin with requests that write. */
+/* Whether a browser's cookie may prove the user of this request. A cookie is proof if the
+ * request only reads, or if a page of this host sent the request. Browsers send an Origin with
+ * requests that write. */
 static bool is_meant(struct http *x)
 {
 	const char *site = http_header(x, "sec-fetch-site");
@@ -541,7 +543,8 @@ static void tell_ready(struct http *x)
 	answer_word(x, ready ? 200 : 503, ready ? "ready\n" : "not ready\n");
 }
 
-/* Answers with the API's document. It is long and anybody may ask for it, so it is made once. */
+/* Answers with the API's document. The document is long and anybody may ask for it, so the
+ * document is made only once. */
 static void tell_openapi(struct http *x)
 {
 	struct web *web = ((const struct web_door *)x->service)->host->web;

@@ -1,14 +1,15 @@
 /*
  * web - the host's HTTP door: operations of schema/ by their routes, health, and callers.
  *
- * It listens at http.address, at the first free port from http.port on. Anybody on the machine
- * can connect to this port, so a client has to send a token (`Authorization: Bearer`). It also
- * listens at a Unix socket in the folder of the host's own socket. The clients of the Unix
- * socket are this user, and so the operator. The file `endpoint` in the state folder holds the
- * URL.
+ * The door listens at http.address, at the first free port from http.port on. Anybody on the
+ * machine can connect to this port, so a client has to send a token (`Authorization: Bearer`).
+ * The door also listens at a Unix socket in the folder of the host's own socket. The clients of
+ * the Unix socket are this user, and so the operator. The file `endpoint` in the state folder
+ * holds the URL.
  *
  * A browser may show a page of an attacker, and the page can send requests to this door. So a
- * request is refused if its Host is no name of this door, or if its Origin is another place.
+ * request is refused if its header Host does not name this door, or if its header Origin names
+ * another place than Host.
  */
 #ifndef CORE_HOST_WEB_WEB_H
 #define CORE_HOST_WEB_WEB_H
@@ -25,7 +26,7 @@ enum { WEB_NOTED = 32 };
 struct web_door {
 	struct host *host;
 	struct http_server *server; /* NULL: the socket is not open */
-	bool local; /* the Unix socket: its clients are the operator */
+	bool local; /* true for the Unix socket, whose clients are the operator */
 };
 
 struct scraper;
@@ -60,8 +61,8 @@ struct web {
 
 /* Begins a request: http_service.begin. */
 void web_request(struct http *x);
-/* Answers with a fault. Status 401 means that the client has not proved its identity; 0: the
- * status of the fault. */
+/* Answers with a fault. Status 401 means that the client has not proved its identity. With
+ * `status` 0, the answer has the fault's own status. */
 void web_refuse(struct http *x, int status, const struct fault *why);
 /* Answers with a fault, and with another JSON text as the body. */
 void web_refuse_as(struct http *x, const struct fault *why, const char *body);
@@ -88,18 +89,17 @@ void web_parse(struct http *x, size_t flags, web_parsed *done);
 /* Calls the operation of the request's route. */
 void web_call(struct http *x);
 /* Checks the caller of a request that will be refused for its content, and counts the request
- * as a call with that rate. Otherwise the same as web_start(). */
+ * as a call with the rate `rate`. The answer is passed on as by web_start(). */
 struct conn *web_judge(struct http *x, enum rate rate,
 		       void (*told)(struct conn *c, struct job *job));
 /* Starts a call of `op` in the name of the request's caller; takes over `args`. `told` is
- * called with the call's answer, and with the request as c->owner. NULL: the request was
- * refused. */
+ * called with the call's answer; c->owner is then the request. NULL: the request was refused. */
 struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
-/* The same as web_start(), for a stream of events: no rate bucket pays for the call. */
+/* Like web_start(), but for a stream of events. The call takes nothing from a rate bucket. */
 struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
-/* Answers with the fault of a call; 401 if the fault concerns the token. */
+/* Answers with the fault of a call; The status is 401 if the fault concerns the token. */
 void web_refuse_call(struct http *x, const struct fault *f);
 /* Whether the header Content-Type says that the body is JSON. */
 bool web_is_json(const struct http *x);
@@ -108,11 +108,11 @@ void web_note_use(struct host *host, const struct call *call);
 
 /* --- web_events.c ------------------------------------------------------------------- */
 
-/* A client that follows the event log; in the memory of its request. */
+/* A client that follows the event log. The struct is in the memory of the client's request. */
 struct follower {
 	struct http *x;
 	struct host *host;
-	const char *team, *kind; /* as in the request; NULL: all */
+	const char *team, *kind; /* team and kind of the wanted events; NULL: all */
 	const char *state; /* incarnation that the client named; NULL: not named */
 	int64_t sent; /* number of the last event that was sent */
 	bool has_sent; /* false: the client wants only new events */

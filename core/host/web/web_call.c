@@ -14,7 +14,8 @@
 
 enum { HERE_MOST = 256 << 10 }; /* bytes that the loop's thread parses itself */
 
-/* A body that another thread parses. During this time it is the owner of its request. */
+/* A body that another thread parses. During the parsing, this struct is the owner of its
+ * request. */
 struct parsing {
 	uv_work_t work;
 	struct http *x; /* NULL: the request has ended */
@@ -94,7 +95,7 @@ void web_parse(struct http *x, size_t flags, web_parsed *done)
 enum {
 	BODY_MOST = 12 << 20, /* the largest text of a note in JSON */
 	BODY_SMALL = 4 << 10, /* bytes that are read before the token is checked */
-	USED_MS = 60000, /* the stored time of a token's last use is exact to this */
+	USED_MS = 60000, /* precision of the stored time of a token's last use */
 };
 
 /* --- arguments ------------------------------------------------------------------------ */
@@ -160,8 +161,8 @@ static int take_query(struct http *x, const struct record *in, json_t *args,
 	return 0;
 }
 
-/* Adds the arguments of a body, which has to be an object. Arguments of the path may not
- * change. `why`: why the body is no JSON. */
+/* Adds the arguments of a body, which has to be an object. The body must not change an argument
+ * of the path. `why` is the reason why the body is no JSON. */
 static int web_call_take_body(json_t *body, const char *why, json_t *args,
 			      struct fault *f)
 {
@@ -231,7 +232,7 @@ void web_note_use(struct host *host, const struct call *call)
 	host_submit(host, job);
 }
 
-/* The request of a call; in the request's memory. */
+/* A request that calls an operation. The struct is in the request's memory. */
 struct asked {
 	const struct op *op;
 	const struct face *face; /* form of the answer; NULL: the operation's own */
@@ -241,7 +242,7 @@ struct asked {
 	struct conn *call; /* the call under way, or NULL */
 };
 
-/* Whether a fault means that the caller is not proved: no token, or a wrong one. */
+/* Whether a fault means that the request has no token or a wrong token. */
 static bool web_call_is_unknown(const struct fault *f)
 {
 	return f->code == FAULT_DENIED && strcmp(f->where, "/token") == 0;
@@ -323,7 +324,7 @@ static void web_call_on_gone(struct http *x)
 
 /* Sets how the rate limits count a call. */
 struct counting {
-	bool paid; /* an earlier call has paid for the same work */
+	bool paid; /* an earlier call was counted for the same work */
 	bool stands; /* counts as a refused call of `rate` */
 	enum rate rate;
 };
@@ -464,7 +465,7 @@ static void web_call_on_body(struct http *x)
 		web_call_start(x, NULL, NULL);
 }
 
-/* The token was checked. With a good token, the large body is read. */
+/* Called when the token was checked. With a good token, the large body is read. */
 static void web_call_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
@@ -503,7 +504,8 @@ static void web_call_collect(struct http *x, struct asked *asked)
 	}
 }
 
-/* Whether the path has routes with other methods; adds them to the answer as the header Allow. */
+/* Whether the path has routes with other methods. Adds these methods to the answer, in the
+ * header Allow. */
 static bool has_other_method(struct http *x)
 {
 	struct text allow = { 0 }, tried = { 0 };

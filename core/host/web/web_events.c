@@ -24,16 +24,16 @@ static void web_events_read(struct follower *f);
  * Sends new events to all clients that follow the log over HTTP.
  *
  * Followers that want the same events form a group. After each commit host_follow.c reads the
- * numbers and kinds of new events. If a group wants one of the events, they are read here, once
- * for all groups, and each follower of a group gets the same bytes. So followers of rare events
- * cost other agents little.
+ * numbers and kinds of new events. If a group wants one of the new events, this feed reads the
+ * events once for all groups, and each follower of a group gets the same bytes. So followers of
+ * rare events slow other agents down little.
  */
 
 enum {
 	PAGE = 200,
 	UNSENT_MOST = 1 << 20, /* unsent bytes above which a follower waits */
 	TICK_MS = 1000,
-	ALIVE_MS = 20000, /* after so long without an event, a comment is sent */
+	ALIVE_MS = 20000, /* after this time without an event, a comment is sent */
 };
 
 /* Followers that want the same events. */
@@ -41,7 +41,7 @@ struct web_group {
 	struct web_group *next;
 	int64_t team; /* row of the team; 0: all teams */
 	char *kind; /* kind of events; NULL: all kinds */
-	bool late; /* the page being read was requested before the group was made */
+	bool late; /* the page that is being read was requested before the group was made */
 	struct follower *followers;
 	int64_t sent; /* number of the last event that all followers have */
 };
@@ -118,14 +118,15 @@ static int web_feed_tell_row(struct job *job, const struct event_line_row *r,
 	return 0;
 }
 
-/* Whether an event may end the right of a follower: its token, its agent or its team is gone. */
+/* Whether an event may end the right of a follower, because the follower's token, agent or team
+ * is gone. */
 static bool may_end(int kind)
 {
 	return kind == EVENT_TOKEN_REVOKED || kind == EVENT_AGENT_REPLACED ||
 	       kind == EVENT_AGENT_REMOVED || kind == EVENT_TEAM_DESTROYED;
 }
 
-/* Whether an event is made into text. No group wants most events. */
+/* Whether an event is made into text. Most events are wanted by no group. */
 static bool web_feed_is_told(const struct reading *reading,
 			     const struct event_line_row *row)
 {
@@ -271,8 +272,8 @@ static void tell_group(struct web_group *g, const struct page *page)
 	text_release(&all);
 }
 
-/* The page was read without the events of this new group: each follower reads the events by
- * itself. */
+/* Lets each follower of a new group read the events by itself, since the page was read without
+ * the events that the new group wants. */
 static void read_again(struct web_group *g)
 {
 	for (struct follower *f; (f = g->followers);) {
@@ -420,7 +421,8 @@ static void web_feed_on_tick(uv_timer_t *timer)
 		uv_timer_stop(timer);
 }
 
-/* How soon new events are needed: while a page is read, without a pause. */
+/* How soon the feed needs new events. While a page is read, new events are needed without a
+ * pause. */
 static enum follows web_feed_follows(const struct host *host)
 {
 	const struct web_feed *feed = host->web_feed;
@@ -446,8 +448,9 @@ static void web_feed_start(struct host *host)
 	web_feed_poke(host);
 }
 
-/* Adds a follower that has all events up to f->sent to the group for its team (row; 0: all) and
- * kind. False: the groups have later events, which the follower has to read first. */
+/* Adds a follower, which has all events up to f->sent, to the group for its kind of events and
+ * the team with the row `team` (0: all teams). False: the groups have later events, which the
+ * follower has to read first. */
 static bool web_feed_join(struct follower *f, int64_t team)
 {
 	struct web_feed *feed = f->host->web_feed;
@@ -497,15 +500,16 @@ enum {
 	COME_BACK_MS = 2000, /* sent to clients: connect again after this time */
 };
 
-/* The follower has read all missed events: it joins a group, or reads on if that fails. */
+/* Lets a follower that has read all missed events join a group. If the follower cannot join, it
+ * reads on. */
 static void web_events_catch_up(struct follower *f, const struct call *call)
 {
 	if (!web_feed_join(f, call->caller.team))
 		web_events_read(f);
 }
 
-/* Refuses with 410: the events behind the client's number are gone, or are of another state.
- * The body names the oldest event that exists. */
+/* Refuses a request with 410, because the events behind the client's number are gone, or are of
+ * another state. The body names the oldest event that exists. */
 static void refuse_gone(struct follower *f, const struct call *call)
 {
 	struct text body = { 0 };
@@ -528,8 +532,9 @@ static bool web_events_is_same(const struct http *one, const struct http *other)
 	       (a->agent ? a->agent == b->agent : a->bearer == b->bearer);
 }
 
-/* Whether the caller has its maximum of streams open; the request is refused then. Streams have
- * no rate bucket, since all clients of a host connect again at once when the next host begins. */
+/* Whether the caller already has the maximum number of open streams. In this case the request
+ * is refused. Streams have no rate bucket, since all clients of a host connect again at once
+ * when the next host begins. */
 static bool has_enough(struct follower *f, const struct call *call)
 {
 	const struct config *config = &call->settings->config;
@@ -574,7 +579,8 @@ static void on_missed(struct conn *c, struct job *job)
 	snprintf(feed->incarnation, sizeof(feed->incarnation), "%.*s",
 		 (int)strcspn(out->cursor, "."), out->cursor);
 	if (f->state && strcmp(f->state, feed->incarnation) != 0) {
-		/* A number of another state means nothing here, so its event counts as gone. */
+		/* The number of an event of another state means nothing here, so that event
+		 * counts as gone. */
 		f->sent = -1;
 		f->state = NULL;
 		web_events_read(f);
@@ -594,8 +600,8 @@ static void on_missed(struct conn *c, struct job *job)
 	for (size_t i = 0; i < out->n_events && f->has_sent; i++)
 		web_feed_frame(&frames, feed->incarnation, &out->events[i]);
 	more = out->more && f->has_sent;
-	/* A number above all events is from a state that was lost: the follower goes on from
-	 * now. */
+	/* A number above all events is from a state that was lost, so the follower gets only
+	 * new events. */
 	f->sent = out->next < call->as_of ? out->next : call->as_of;
 	f->has_sent = true;
 	web_feed_tell(f, frames.data, frames.len);
@@ -662,8 +668,8 @@ static int refuse_last(struct follower *f, const char *said)
 	return why.code;
 }
 
-/* Reads the number of the client's last event, "INCARNATION.SEQ" or "SEQ". Returns 0, or a
- * fault, and then the request was refused. */
+/* Reads the number of the client's last event, "INCARNATION.SEQ" or "SEQ". Returns 0 or a
+ * fault. After a fault the request was refused. */
 static int take_last(struct follower *f)
 {
 	const char *said = http_header(f->x, "last-event-id"), *dot, *number;

@@ -301,7 +301,7 @@ static void network_make(struct host *host)
 	n->how = host->options->network ? host->options->network : &n->backend.network;
 }
 
-/* Whether a VM still uses the network: a guest's process outlives its host. */
+/* Whether a VM still uses the network. A VM's process may run after its host has ended. */
 static bool is_lived_in(struct host *host)
 {
 	for (struct hosted_workspace *p = host->reconcile->places; p; p = p->next)

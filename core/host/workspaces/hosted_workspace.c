@@ -15,8 +15,8 @@
 
 static void hosted_worked(struct hosted_workspace *p);
 
-/* The note is in the row. Rows that were read before are stale. The note of a restore ends the
- * restore; the next rows may ask for another restore. */
+/* Called when the note is in the row. Rows that were read before the note are stale. The note
+ * of a restore ends the restore. After this note, the row may ask for another restore. */
 static void hosted_workspace_note_on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;
@@ -49,8 +49,8 @@ static void hosted_workspace_note_on_noted(struct job *job)
 	 host_ask((p)->host, workspace_note, hosted_workspace_note_on_noted, (p), \
 		  .workspace = (p)->row, __VA_ARGS__))
 
-/* Notes the workspace's process, or that it has no process. `restarted`: the process was
- * started again. */
+/* Notes the workspace's process, or notes that the workspace has no process. `restarted`: the
+ * process was started again. */
 static void hosted_note_process(struct hosted_workspace *p, bool restarted)
 {
 	p->noted = p->process.pid != 0;
@@ -60,15 +60,16 @@ static void hosted_note_process(struct hosted_workspace *p, bool restarted)
 		 .restarted = restarted);
 }
 
-/* A workspace that was being made becomes ready. If its row was stopped meanwhile, the row
- * stays stopped. */
+/* Notes that the workspace was made and is ready. If the row was meanwhile set to stopped, the
+ * row stays stopped. */
 static void hosted_note_ready(struct hosted_workspace *p)
 {
 	hosted_become(p, WORKSPACE_STATE_READY, BY_HOST);
 	note_row(p, .has_state = true, .state = WORKSPACE_STATE_READY);
 }
 
-/* A failed workspace is made again. If its row was stopped meanwhile, the row stays stopped. */
+/* Notes that the failed workspace is made again. If the row was meanwhile set to stopped, the
+ * row stays stopped. */
 static void hosted_note_again(struct hosted_workspace *p)
 {
 	hosted_become(p, WORKSPACE_STATE_CREATING, BY_HOST);
@@ -77,8 +78,8 @@ static void hosted_note_again(struct hosted_workspace *p)
 	note_row(p, .has_state = true, .state = WORKSPACE_STATE_CREATING);
 }
 
-/* The workspace failed for the reason `why`.  `died`: the VM is gone, so the
- * leases of the agent's tasks end. */
+/* Notes that the workspace failed for the reason `why`. `died`: the VM is gone, so the leases
+ * of the agent's tasks end. */
 static void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 {
 	const bool again = p->look_at != 0;
@@ -122,8 +123,9 @@ static const char *snapshot_of(const struct job *job)
 						     : removed->snapshot.id;
 }
 
-/* Moves the workspace's content into the trash, and makes room in the trash. Returns 0, or a
- * negative number: the content stays in its place, since nothing may be lost. */
+/* Moves the workspace's content into the trash, and makes room in the trash. Returns 0 or a
+ * negative number. After a negative number the content stays in its place, since no content may
+ * be lost. */
 static int keep_work(struct hosted_workspace *p, const struct trash_bounds *bounds)
 {
 	int rc = p->backend->keep(&p->spec, clock_wall_ms(), bounds, &p->fault);
@@ -136,7 +138,8 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 	return rc < 0 ? rc : 0;
 }
 
-/* Does work that removes something: moves it into the trash, and makes room in the trash. */
+/* Does work that removes a workspace or snapshot. Moves the content into the trash, and makes
+ * room in the trash. */
 static void work_on_trash(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -320,7 +323,7 @@ static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whos
 		queue_work(p);
 }
 
-/* Forks a VM in its present state; no step of the VM is taken meanwhile. */
+/* Forks a VM in its present state. During the fork, the host takes no step of the VM. */
 static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *parent)
 {
 	if (parent->busy || !begin_work(p, WORK_MAKE))
@@ -396,7 +399,7 @@ static void serve_snapshot(struct hosted_workspace *p, enum work work)
 		queue_work(p);
 }
 
-/* Serves the first call that waits for the workspace, if possible now. */
+/* Serves the first call that waits for the workspace, if the call can be served now. */
 static void hosted_serve(struct hosted_workspace *p, int64_t now)
 {
 	bool over = p->state == HOSTED_OVER || p->state == WORKSPACE_STATE_FAILED ||
@@ -421,8 +424,8 @@ enum {
 	SETTLED_MS = 60000, /* a guest that ran longer did not fail at its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* time between the steps that end a guest */
-	UNREACHED_MS = 60000, /* a guest may be stopped or without sockets for so long */
-	BOOT_MS = 300000, /* time to boot: a VM inside a VM takes two minutes */
+	UNREACHED_MS = 60000, /* longest stop, or time without sockets, of a guest */
+	BOOT_MS = 300000, /* time to boot; a VM inside a VM boots for two minutes */
 };
 
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence)
@@ -512,8 +515,9 @@ static void destroyed(struct hosted_workspace *p)
 	hosted_become(p, HOSTED_OVER, BY_HOST);
 }
 
-/* If a folder, a disk or an image is missing, the host looks for it again, after longer and
- * longer pauses. It does not look again for a missing snapshot. */
+/* Acts on failed work. If a folder, a disk or an image is missing, the host looks for the
+ * missing part again, after longer and longer pauses. The host does not look again for a
+ * missing snapshot. */
 static void hosted_work_failed(struct hosted_workspace *p)
 {
 	if (p->state == WORKSPACE_STATE_FAILED) {
@@ -541,7 +545,7 @@ static void hosted_worked(struct hosted_workspace *p)
 		started(p);
 	else if (p->work == WORK_RESTORE) {
 		p->restored = true;
-		note_row(p, .restored = p->restore); /* the row's snapshot is back */
+		note_row(p, .restored = p->restore); /* the row's snapshot is restored */
 	}
 	hosted_hold_source(p);
 }
@@ -605,8 +609,8 @@ static void hosted_workspace_hold(struct hosted_workspace *p)
 		hosted_note_failed(p, f.text, false);
 }
 
-/* Notes that a VM ended by itself. It stays down until somebody starts it, since its agent has
- * to know. */
+/* Notes that a VM ended by itself. The VM stays down until somebody starts it, since the VM's
+ * agent has to know of the end. */
 static void die(struct hosted_workspace *p)
 {
 	const struct backend *b = p->backend;
@@ -645,8 +649,8 @@ static void end_slow_boot(struct hosted_workspace *p)
 	hosted_note_failed(p, "its guest did not answer in five minutes", false);
 }
 
-/* Finds the VM's tap, or none if this host makes no network. False: the VM has to wait for its
- * tap. */
+/* Finds the VM's tap. The VM gets no tap if this host makes no network. False: the VM has to
+ * wait for its tap. */
 static bool find_tap(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -699,12 +703,12 @@ static bool may_start(const struct hosted_workspace *p, int64_t now)
 }
 
 /* Acts on a guest that has ended. A VM is started again if its machine was rebooted or if this
- * host ended it. Otherwise it died. */
+ * host ended the VM. Any other VM that has ended has died. */
 static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 {
 	if (!p->backend->vm) {
 		hosted_workspace_plan_restart(p, now);
-		return true; /* an unknown guest may run, so it is dialled */
+		return true; /* a guest without a known process may run, so it is dialled */
 	}
 	if (p->killed || pid_rebooted(&p->process))
 		hosted_workspace_plan_restart(p, now);
@@ -713,7 +717,7 @@ static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 	return false;
 }
 
-/* Lets a guest look for its sockets now; otherwise it looks every few seconds. */
+/* Lets a guest look for its sockets now. Without this signal the guest looks every few seconds. */
 static void wake(struct hosted_workspace *p)
 {
 	struct fault f = { 0 };
@@ -724,8 +728,8 @@ static void wake(struct hosted_workspace *p)
 }
 
 /* Kills a guest that runs, but that nobody has reached for a minute. Either a signal has
- * stopped the guest and nobody has continued it, or its sockets are gone and it makes no new
- * sockets. */
+ * stopped the guest and nobody has continued it, or the guest's sockets are gone and the guest
+ * makes no new sockets. */
 static void end_unreached(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -769,7 +773,7 @@ static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 	if (!b->vm || up || p->state != WORKSPACE_STATE_CREATING)
 		return true;
 	if (!p->started_at)
-		p->started_at = now; /* an earlier host started it */
+		p->started_at = now; /* an earlier host started the guest */
 	if (now - p->started_at > BOOT_MS) {
 		end_slow_boot(p);
 		return false;
@@ -783,7 +787,8 @@ static bool be_up(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
 
-	/* The restore is first: an interrupted restore may have moved the folder away. */
+	/* The restore is done before all other work, since an interrupted restore may have
+	 * moved the folder away. */
 	if (p->restore) {
 		if (!p->restored && be_down(p, now))
 			hosted_work(p, WORK_RESTORE);

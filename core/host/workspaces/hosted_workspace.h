@@ -22,37 +22,37 @@ struct hosted_guest;
  * The row's state is the wanted state.  `R`: another writer changed the row.  The host
  * takes all other steps, and notes them in the row.
  *
- *	             MAKE, RESTORE, START; the guest answers
- *	CREATING ------------------------------------------> READY   START again when
- *	   ^  |                                              |   |    its guest died
- *	   |  |  work failed, the VM ended, no answer,       |   |
- *	   |  |  the guest keeps dying                       |   |
- *	   |  +-----------------> FAILED <-------------------+   |
- *	   |  MAKE: the missing part|                            |
- *	   +-- is there, R: start --+-- STOPPED <--- R: stop ----+
+ * 	             MAKE, RESTORE, START; the guest answers
+ * 	CREATING ------------------------------------------> READY   START again when
+ * 	   ^  |                                              |   |    its guest died
+ * 	   |  |  work failed, the VM ended, no answer,       |   |
+ * 	   |  |  the guest keeps dying                       |   |
+ * 	   |  +-----------------> FAILED <-------------------+   |
+ * 	   |  MAKE: the missing part|                            |
+ * 	   +-- is there, R: start --+-- STOPPED <--- R: stop ----+
  *
- *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, freed.
+ * 	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, freed.
  *
  * Rows are read only now and then, and a note may be refused.  So a reading can find any
  * state after any other state, with two exceptions: DESTROYED is final, and HOSTED_OVER
  * has no next state.  hosted_become() knows the same steps.
  *
  * The thread pool does at most one work for a workspace at a time. During the work `busy` is
- * set, and `work`, `fault` and `asking` belong to the work. No step is taken and no row is read
- * then, so the state does not change during a work. A workspace is also `busy` while its disk
- * is being forked; `fork_source` of the fork points to it.
+ * set, and `work`, `fault` and `asking` belong to the work. During a work no step is taken and
+ * no row is read, so the state does not change. A workspace is also `busy` while its disk is
+ * being forked; `fork_source` of the fork points to this workspace.
  *
- *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it succeeds;
- *	                         MAKE also FAILED, to look for what was missing
- *	DESTROY                  only DESTROYED
- *	SNAPSHOT, FORGET         in any state: calls ask for them
+ * 	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it succeeds;
+ * 	                         MAKE also FAILED, to look for what was missing
+ * 	DESTROY                  only DESTROYED
+ * 	SNAPSHOT, FORGET         in any state: calls ask for them
  *
- *	`made`: MAKE is done, or the directory or disk was found whole. `restored`: RESTORE
- *	is done, and its note is being written. `noted`: the row has a pid, which is removed
- *	when the process has ended. `noting` > 0: notes are being written, so rows that are
- *	read may be stale, and are ignored.
+ * 	`made`: MAKE is done, or the directory or disk was found whole. `restored`: RESTORE
+ * 	is done, and its note is being written. `noted`: the row has a pid, which is removed
+ * 	when the process has ended. `noting` > 0: notes are being written, so rows that are
+ * 	read may be stale, and are ignored.
  */
-enum { HOSTED_OVER = -1 }; /* a state that no row has: all is done */
+enum { HOSTED_OVER = -1 }; /* a state that no row has; the workspace is destroyed */
 
 enum work {
 	WORK_MAKE,
@@ -71,9 +71,9 @@ struct hosted_workspace {
 	int64_t row, team_row, agent_row, parent_row, generation;
 	int64_t state; /* enum workspace_state, or HOSTED_OVER */
 	int64_t slot; /* number of a VM in the network; 0: no number */
-	struct nic nic; /* memory of spec.tap and the like */
+	struct nic nic; /* memory of the texts spec.tap, spec.mac, spec.ip */
 	const struct backend *backend; /* functions for this kind of workspace */
-	struct workspace_spec spec; /* its texts are in `texts` */
+	struct workspace_spec spec; /* the texts of the spec are in `texts` */
 	char *texts;
 	const char *restore; /* snapshot to restore, in `texts`; or NULL */
 	struct hosted_guest *guest;
@@ -83,10 +83,10 @@ struct hosted_workspace {
 	int64_t spool_seq;
 	bool stopped; /* the team is stopped: commands stand still */
 	bool noted; /* the row has a pid */
-	bool listed; /* the last reading of the rows had the workspace */
+	bool listed; /* the last reading of the rows found the workspace */
 	bool made; /* the directory or disk is whole */
 	bool restored; /* the snapshot is put back, but the row does not say so yet */
-	int noting; /* notes being written: rows may be stale */
+	int noting; /* number of notes being written; above 0: rows may be stale */
 	int64_t stale_round; /* number of a reading whose rows are older than a note */
 	bool busy; /* work is under way, or a fork copies the disk */
 	enum work work;
@@ -95,25 +95,25 @@ struct hosted_workspace {
 	struct job *asking; /* the call that `work` serves */
 	uv_work_t request;
 	int source_held; /* lock of the source in the trash, until `made`; -1: none */
-	int64_t left_out; /* files that the work did not copy: sockets and the like */
+	int64_t left_out; /* number of files that the work did not copy, such as sockets */
 	struct fault fault; /* fault of `work`; in FAILED, the reason */
 	int64_t start_at, pause_ms, started_at, stop_at;
-	int64_t unreached_at; /* when the guest was first out of reach; 0: in reach */
+	int64_t unreached_at; /* when the guest was first out of reach; 0: the guest is in reach */
 	int64_t look_at, look_ms; /* next look for the missing part, 0: none; the pause */
 	bool killed; /* this host ended the guest, and starts another */
-	bool ran; /* the guest ran since the last stop: a start is a restart */
-	int deaths; /* ends soon after a start, in a row, not by this host */
+	bool ran; /* the guest ran since the last stop, so a start is a restart */
+	int deaths; /* number of ends in a row, soon after a start and not by this host */
 };
 
 /* Takes one step towards the row's state. True: a further step is due soon. */
 bool hosted_step(struct hosted_workspace *p, int64_t now);
 /* Frees a workspace; calls that still wait for it are answered with `conflict`. */
 void hosted_free(struct hosted_workspace *p);
-/* Kills the guest of a workspace and logs `why`. The guest is started again as after any end.
- * False: no process of the workspace is known. */
+/* Kills the guest of a workspace and logs `why`. The guest is then started again, as after
+ * every end of a guest. False: no process of the workspace is known. */
 bool hosted_workspace_kill(struct host *host, int64_t row, const char *why);
-/* Sets the state; no other function changes the state of a known workspace. `whence`: the row
- * or the host decided the change. */
+/* Sets the state; no other function changes the state of a known workspace. `whence` says
+ * whether the row or the host decided the change. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
 
 /* Plans a look for the missing part of a failed workspace. When the part exists, the workspace
@@ -123,7 +123,7 @@ void hosted_look_again(struct hosted_workspace *p);
 /* Locks the trash entry that the workspace is made from, until the workspace is made. */
 void hosted_hold_source(struct hosted_workspace *p);
 
-/* Answers all these calls with a fault. */
+/* Answers all calls in `asked` with a fault. */
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
 
 /* Whether the workspace of this row is a VM that was started and whose guest is not up yet. */

@@ -32,7 +32,7 @@
  */
 
 enum {
-	SWEEP_MOST = 256, /* folders of one kind per start; the next start goes on */
+	SWEEP_MOST = 256, /* maximum of folders of one kind that one sweep removes */
 	PATIENCE_MS = 5000, /* from SIGTERM to SIGKILL, and from SIGKILL to giving up */
 	LOOK_MS = 20,
 };
@@ -45,8 +45,8 @@ struct orphan {
 	bool lives; /* still runs after the last wait */
 };
 
-/* A sweep does two pieces of work in the thread pool.  First the sweep ends guests; no guest
- * starts before that is done.  Then the sweep removes folders while guests start. */
+/* A sweep does two pieces of work in the thread pool. First the sweep ends guests, and no guest
+ * starts before these guests have ended. Then the sweep removes folders while guests start. */
 struct sweep {
 	uv_work_t work;
 	struct host *host;
@@ -62,8 +62,9 @@ struct sweep {
 	struct fault fault; /* why guests were not ended */
 };
 
-/* Whether the entry `name` has to stay: the folder of a workspace, a workspace's id with or
- * without an extension, or the id of a workspace that has yet to be copied. */
+/* Whether the entry `name` has to stay. An entry stays if its name is the folder of a
+ * workspace, a workspace's id with or without an extension, or the id of a workspace that has
+ * yet to be copied. */
 static bool sweep_is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
@@ -121,9 +122,9 @@ static void stop_orphans(struct sweep *s)
 	}
 }
 
-/* Ends the guests of a former state. After their end only replaced/ tells the next host that
- * their folders are of a former state. If replaced/ cannot be made, the guests run on. Nothing
- * is removed in either case. */
+/* Ends the guests of a former state. After these guests have ended, only replaced/ tells the
+ * next host that the guests' folders are of a former state. If replaced/ cannot be made, the
+ * guests run on. No folder is removed, whether replaced/ exists or not. */
 static void end_orphans(struct sweep *s)
 {
 	const char *replaced = arena_printf(&s->arena, "%s/replaced", s->home);
@@ -152,8 +153,8 @@ static void sweep_free(struct sweep *s)
 	free(s);
 }
 
-/* Renames the folders before their removal, since a new workspace may use the same name
- * meanwhile. */
+/* Renames the folders before their removal, since a new workspace may use the same name before
+ * the removal. */
 static void rename_folders(struct sweep *s)
 {
 	for (size_t i = 0; i < s->n_folders; i++) {
@@ -185,9 +186,9 @@ static const char *called_in(struct sweep *s, const char *parent, const char *fo
 	return len ? arena_strndup(&s->arena, folder + n, len) : NULL;
 }
 
-/* Moves the folder of a workspace, or a folder of snapshots, into the trash. If that fails, the
- * folder stays: its row may be destroyed, and the folder kept because nothing may be lost. A
- * folder of snapshots has the id of its workspace as its name, also in the trash. */
+/* Moves the folder of a workspace, or a folder of snapshots, into the trash. If the move fails,
+ * the folder stays. Such a folder may be the content of a destroyed row, and no content may be
+ * lost. A folder of snapshots has the id of its workspace as its name, also in the trash. */
 static int keep_folder(struct sweep *s, const char *folder, struct fault *f)
 {
 	const char *workspace = called_in(s, "workspaces", folder),
@@ -215,7 +216,7 @@ static void sweep_remove_folders(uv_work_t *work)
 	struct sweep *s = work->data;
 
 	for (size_t i = 0; !s->keeps && i < s->n_folders; i++)
-		if (s->folders[i]) /* NULL: the next start tries again */
+		if (s->folders[i]) /* NULL: the next sweep removes the folder */
 			sweep_remove_folder(s, s->folders[i]);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
 	if (!s->keeps)
@@ -288,10 +289,10 @@ static void list_folders(struct sweep *s, const char *folder)
 						s->folders[from]);
 }
 
-/* Starts the sweep, once, after the first reading of the rows. This host has made no workspace
- * by then, so no unknown folder can be new. The thread pool first ends guests, for ten seconds
- * at most; guests that still run are logged. host->reconcile->sweeping is set until then. The
- * thread pool then removes folders while guests start. */
+/* Starts the sweep, once, after the first reading of the rows. Before the sweep this host has
+ * made no workspace, so no unknown folder can be new. The thread pool first ends guests, for
+ * ten seconds at most; guests that still run are logged. host->reconcile->sweeping is set until
+ * the guests have ended. Then the thread pool removes folders while guests start. */
 static void sweep_start(struct host *host)
 {
 	struct sweep *s = calloc(1, sizeof(*s));
@@ -325,7 +326,7 @@ enum {
 	QUICK_MS = 25, /* pause while a step is due soon */
 	SLOW_MS = 500,
 	IDLE_MS = 2000, /* pause if there is no workspace */
-	READ_MS = 5000, /* rows are read so often: other processes write them too */
+	READ_MS = 5000, /* time between readings; other processes write rows too */
 };
 
 /* --- places ---------------------------------------------------------------------- */
@@ -485,8 +486,8 @@ static struct hosted_workspace *hosted_new(struct host *host,
 }
 
 /* Acts on a new generation of the agent. The old token is not valid any more, so a guest's
- * process is ended and started anew. A VM's guest was never given the token: its channel proves
- * its agent. */
+ * process is ended and started anew. A VM's guest never got the token, since the VM's channel
+ * proves the agent. */
 static void change_generation(struct hosted_workspace *p, int64_t generation)
 {
 	const struct backend *b = p->backend;
@@ -497,8 +498,8 @@ static void change_generation(struct hosted_workspace *p, int64_t generation)
 		p->killed = true;
 	}
 	p->generation = generation;
-	/* The connection proved the old generation of the agent; the next connection
-	 * proves the new one. */
+	/* The connection proved the old generation of the agent; the next connection proves the
+	 * new generation. */
 	hosted_guest_close(p->guest);
 	p->guest = NULL;
 }
@@ -515,7 +516,7 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 		return;
 	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
-		p->deaths = 0; /* somebody wants a new try */
+		p->deaths = 0; /* somebody asked for a new start */
 	hosted_become(p, w->state, BY_ROW);
 	p->team_row = w->team_row;
 	p->agent_row = w->agent_row;
@@ -580,8 +581,8 @@ static void step_all(struct host *host)
 		       0);
 }
 
-/* Gives calls to the known workspaces. A workspace that this reading should have found, but did
- * not find, is gone. */
+/* Gives calls to the known workspaces. A call for a workspace that this reading of the rows
+ * should have found, but did not find, is refused. */
 static void reconcile_hand_out(struct host *host)
 {
 	struct chain asked = host->reconcile->asked;
@@ -670,7 +671,7 @@ static void reconcile_make(struct host *host)
 	host->reconcile->timer.data = host;
 }
 
-/* Notes the unfinished snapshots of an earlier host as failed, and begins. */
+/* Notes the unfinished snapshots of an earlier host as failed, and begins to read the rows. */
 static void reconcile_start(struct host *host)
 {
 	give_up_snapshots(host);

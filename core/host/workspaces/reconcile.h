@@ -2,9 +2,9 @@
  * reconcile - makes workspaces match their rows.
  *
  * Operations only write rows. The reconciler reads the rows at start, after each operation on
- * workspaces or teams, and every few seconds. It makes, starts, stops and destroys workspaces
- * until they match the rows. So work that a crash has interrupted is finished at the next
- * start. A guest that still runs is found again by its pid, start time and boot.
+ * workspaces or teams, and every few seconds. The reconciler makes, starts, stops and destroys
+ * workspaces until they match the rows. So work that a crash has interrupted is finished at the
+ * next start. A guest that still runs is found again by its pid, start time and boot.
  */
 #ifndef CORE_HOST_WORKSPACES_RECONCILE_H
 #define CORE_HOST_WORKSPACES_RECONCILE_H
@@ -18,11 +18,11 @@
 struct reconcile {
 	uv_timer_t timer;
 	struct hosted_workspace *places;
-	int busy, slow; /* works in the thread pool; slow: those that copy bytes */
+	int busy, slow; /* works in the thread pool; works that copy bytes */
 	int64_t read_at, round; /* time and number of the last reading */
 	struct chain asked; /* calls for workspaces that are not known yet */
 	bool reading, again, swept;
-	bool sweeping; /* guests of a former state are being ended: no steps */
+	bool sweeping; /* guests of a former state are being ended, so no step is taken */
 };
 
 /* Reads the rows, since rows or guests may have changed. */

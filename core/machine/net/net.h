@@ -2,7 +2,7 @@
  * net - the network of VMs on this machine, as a table of functions.
  *
  * apply() gets a plan of the whole network and carries it out. The network is a bridge with the
- * gateway's address, a tap for each member, and rules that say which member reaches which.
+ * gateway's address, a tap for each member, and rules that say which members reach each member.
  * apply() may be repeated, with the same plan or another plan. Traffic that the old and the new
  * plan allow is not interrupted; traffic that neither plan allows never passes. A tap joins the
  * bridge only when the rules that pin its addresses are in force, and leaves the bridge before
@@ -57,7 +57,7 @@ struct network {
 	void *self;
 	/* Carries out the plan. A fault leaves the rules unchanged. */
 	int (*apply)(void *self, const struct net_plan *plan, struct fault *f);
-	/* Whether all rules of the last applied plan still exist: another program may have
+	/* Whether all rules of the last applied plan still exist. Another program may have
 	 * flushed the rules. */
 	bool (*intact)(void *self);
 	/* Removes the rules, the taps and the bridge. */

@@ -11,7 +11,7 @@
 
 enum {
 	MESSAGE = 48 << 10, /* room for one message, since libnftnl checks no bound */
-	ELEMENTS = 256, /* most in a message, since the list's length has 16 bits */
+	ELEMENTS = 256, /* maximum in a message, since the list's length has 16 bits */
 };
 
 /* --- messages -------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * net_batch - a transaction of nftables: all its changes take effect between two packets, or no
- * change is made.
+ * net_batch - a transaction of nftables. All changes of the transaction take effect between two
+ * packets, or no change is made.
  *
  * libnftnl builds the messages in memory, and all messages are sent at once. Adding a table,
  * chain or set that exists changes nothing.
@@ -34,11 +34,11 @@ struct net_chain {
 struct net_set {
 	const char *name;
 	uint32_t key_type, key_size;
-	uint32_t data_type, data_size; /* of a map; 0 in a set */
+	uint32_t data_type, data_size; /* type and size of a map's values; 0 in a set */
 	bool host_key, host_data; /* the numbers are in host order; a note tells nft */
 };
 
-enum { NET_KEY = 32, NET_VALUE = 8 /* most bytes of a key and of a map's value */ };
+enum { NET_KEY = 32, NET_VALUE = 8 /* maximum bytes of a key, and of a map's value */ };
 
 void net_batch_begin(struct net_batch *b, const struct net_lib *lib);
 /* Sends the batch, and empties it. */

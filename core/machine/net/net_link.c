@@ -118,7 +118,7 @@ static const struct net_link *link_named(const struct net_links *links, const ch
 	return NULL;
 }
 
-/* Finds the interface of this name; the index is 0 if there is no such interface. */
+/* Finds the interface named `name`. found->index is 0 if no interface has this name. */
 static int link_find(struct net_talk *t, const char *name, struct net_link *found,
 		     struct fault *f)
 {
@@ -234,7 +234,7 @@ static int say_address(struct net_talk *t, uint16_t type, uint16_t flags, int in
 	return rtnl_send(t, &m);
 }
 
-/* Addresses that an interface must lose: they are of an earlier range. */
+/* Addresses of an earlier range, which are removed from an interface. */
 struct strangers {
 	int index;
 	uint32_t ip; /* the address to keep */
@@ -284,7 +284,7 @@ static int net_bridge_set_address(struct net_talk *t, const struct net_plan *pla
 
 /* Sets the bridge's switches. The bridge answers ARP at once, for every address that is reached
  * through the bridge itself. Packets that arrive are routed. Answers from forwarded ports to
- * 127.0.0.1 are accepted; the rules let in no other packets to 127.0.0.1. */
+ * 127.0.0.1 are accepted; the rules accept no other packets to 127.0.0.1. */
 static int set_switches(const char *name)
 {
 	static const char *const switches[][2] = {
@@ -310,7 +310,7 @@ static int set_switches(const char *name)
 struct routes {
 	const struct net_plan *plan;
 	int bridge;
-	int other; /* an interface that has a part of the range; 0: there is none */
+	int other; /* index of another interface that has a part of the range; 0: none has */
 	int uplinks[8];
 	int n;
 };
@@ -441,8 +441,8 @@ static int set_master(struct net_talk *t, int index, int master)
 	return rtnl_send(t, &m);
 }
 
-/* Isolates a port of the bridge: frames of other ports never reach it, and the bridge learns no
- * addresses from it. */
+/* Isolates a port of the bridge. Frames of other ports never reach an isolated port, and the
+ * bridge learns no addresses from the port. */
 static int isolate(struct net_talk *t, int index)
 {
 	const struct net_lib *lib = t->lib;
@@ -524,7 +524,7 @@ static bool net_tap_is_wanted(const struct net_plan *plan, const char *name)
 	return false;
 }
 
-/* Whether the name is that of a tap: cd, 8 hex digits, -, the tag. See core/base/nic.h. */
+/* Whether the name is the name of a tap: cd, 8 hex digits, -, the tag. See core/base/nic.h. */
 static bool is_tap_of(const char *name, const char *tag)
 {
 	return !strncmp(name, "cd", 2) && strspn(name + 2, "0123456789abcdef") == 8 &&

@@ -8,9 +8,9 @@
 #include "core/machine/net/net.h"
 #include "core/machine/net/net_talk.h"
 
-/* Makes the bridge if needed, and sets it up: it has only the gateway's address, and answers
- * ARP for the whole range. Stores the bridge's index in `*index`. If another interface has the
- * range, fails with a conflict. */
+/* Makes the bridge if needed, and sets it up. The bridge has only the gateway's address, and
+ * answers ARP for the whole range. Stores the bridge's index in `*index`. If another interface
+ * has the range, fails with a conflict. */
 int net_bridge_make(struct net_talk *t, const struct net_plan *plan, int *index,
 		    struct fault *f);
 

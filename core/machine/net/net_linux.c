@@ -114,7 +114,7 @@ static int linux_remove(void *self, const char *tag, struct fault *f)
 		rc = net_links_trim(&talk, &none, false, f);
 	if (rc == 0)
 		rc = net_rules_remove(&n->lib, tag, f);
-	if (rc == 0) /* the bridge goes last: present() looks for it */
+	if (rc == 0) /* the bridge goes last, since present() looks for it */
 		rc = net_links_trim(&talk, &none, true, f);
 	net_talk_close(&talk);
 	unroute_uplinks(n);

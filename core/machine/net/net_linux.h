@@ -10,9 +10,9 @@
 struct net_linux {
 	struct network network; /* the table of functions for callers */
 	struct net_lib lib; /* loaded at first use */
-	uint32_t generation; /* number of the last change of rules, when ours were complete */
-	char tag[5]; /* of the last applied plan */
-	char uplinks[4][NET_NAME]; /* interfaces whose forwarding we switched on */
+	uint32_t generation; /* net_generation() when this network's rules were complete */
+	char tag[5]; /* tag of the last applied plan */
+	char uplinks[4][NET_NAME]; /* interfaces whose forwarding this host switched on */
 	int n_uplinks;
 };
 

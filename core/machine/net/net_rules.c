@@ -17,8 +17,8 @@
 /*
  * net_sets - converts a plan to the sets and maps that the rules read.
  *
- * A member needs no rule of its own, only a few elements. Each set that holds the member has an
- * element for the member, and each open port of the member needs an element too.
+ * A member needs no rule of its own, but only a few elements of sets. Each set that holds the
+ * member has an element for the member, and each open port of the member needs an element too.
  */
 
 enum { NET_ICMP = 1 };
@@ -43,7 +43,8 @@ enum {
 
 enum { TCP = 6, UDP = 17, LOOPBACK = 0x7f000001 };
 
-/* Elements that are not yet in a message. Each part of a key fills whole words. */
+/* Elements of sets that are not yet in a message. Each part of an element's key fills whole
+ * words. */
 struct elements {
 	uint8_t *keys, *values;
 	size_t n, room;
@@ -220,8 +221,8 @@ static void put_forwards(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Whether an earlier forward leads to the same port of the same member. A set must not have
- * such an element twice. */
+/* Whether an earlier forward leads to the same port of the same member. A set must not contain
+ * the same element twice. */
 static bool net_sets_is_said(const struct net_plan *plan, size_t i)
 {
 	const struct net_forward *f = &plan->forwards[i];
@@ -255,8 +256,8 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Fills the set of addresses that are masqueraded outside their own network: members that may
- * reach the outside, and 127.0.0.1 for programs of this machine. */
+/* Fills the set of addresses that are masqueraded outside their own network. The set contains
+ * the members that may reach the outside, and 127.0.0.1 for programs of this machine. */
 static void put_outward(struct net_batch *b, const struct net_table *t,
 			const struct net_plan *plan, struct elements *e)
 {
@@ -336,7 +337,7 @@ enum {
 struct net_step {
 	const char *chain;
 	bool bridge; /* the chain is in the table of family bridge; else of inet */
-	const char *name; /* of the expression */
+	const char *name; /* name of the expression */
 	uint32_t numbers[11]; /* attributes and their numbers; attribute 0 ends them */
 	uint32_t text; /* an attribute and its string, such as the name of a set */
 	const char *string;
@@ -452,8 +453,8 @@ struct net_step {
 /* Passes a packet of a connection if its opener is of a group that may reach the connection's
  * target. The mark carries the group's number from the map to the set.
  *
- * An ICMP error belongs to the connection that the error reports, whichever member sent the
- * error. So members get no errors from other members. */
+ * An ICMP error belongs to the connection that the error reports, and any member may have sent
+ * the error. So members get no errors from other members. */
 #define REACH(groups)                                                                    \
 	INET("forward", ORIGINAL(NFT_CT_SRC_IP, R(0)), LOAD_MAPPED(groups, R(0)),        \
 	     SET_MARK(R(0)), META(NFT_META_MARK, R(0)), ORIGINAL(NFT_CT_DST_IP, R(1)),   \
@@ -494,8 +495,7 @@ static const struct net_step rule_steps[] = {
 	REACH("group"),
 	REACH("above"),
 	/* Accepts connections that members open to the outside. Refuses connections to members,
-	 * and to addresses of this machine's own link, such as a cloud's keys at
-	 * 169.254.169.254. */
+	 * and to link-local addresses, such as 169.254.169.254, at which a cloud serves keys. */
 	INET("forward", FROM_BRIDGE, NOT_TO_BRIDGE, FROM_OUTWARD, NOT_IN_RANGE,
 	     ORIGINAL(NFT_CT_DST_IP, NFT_REG_1), MASKED(0xffff),
 	     IS_NOT(NFT_REG_1, 169, 254, 0, 0), DIRECTION(0), ACCEPT),
@@ -522,8 +522,8 @@ static const struct net_step rule_steps[] = {
 
 	INET("prerouting", NOT_FROM_BRIDGE, LEAD_IN(net_map_public)),
 	INET("output", LEAD_IN(net_map_own)),
-	/* Masquerades members' addresses on the outside, and 127.0.0.1 toward members: neither
-	 * address would be valid there. */
+	/* Masquerades members' addresses on the outside, and 127.0.0.1 toward members: the
+	 * members' addresses are not valid outside, and 127.0.0.1 is not valid for members. */
 	INET("postrouting", NAMED(NFT_META_OIFNAME, NEQ, LOOPBACK_NAME), FROM_OUTWARD,
 	     NOT_IN_RANGE, STEP("masq", 0)),
 };
@@ -649,7 +649,8 @@ int net_rules_apply(const struct net_lib *lib, const struct net_plan *plan,
 
 	if (net_rules_send(lib, plan, &first) == 0)
 		return 0;
-	/* Tables that another version of cadre made may not fit, so the tables are made anew. */
+	/* Tables that another version of cadre made may differ from this version's, so the
+	 * tables are made anew. */
 	if (net_rules_remove(lib, plan->tag, &first) == 0)
 		return net_rules_send(lib, plan, f);
 	*f = first;

@@ -17,7 +17,7 @@ struct net_talk {
 /* `bus` is NETLINK_ROUTE or NETLINK_NETFILTER. */
 int net_talk_open(struct net_talk *t, const struct net_lib *lib, int bus,
 		  struct fault *f);
-void net_talk_close(struct net_talk *t); /* also for a talk that was never opened */
+void net_talk_close(struct net_talk *t); /* `t` may be a talk that was never opened */
 
 /* Sends messages, and calls `each` (may be NULL) for each message that comes back. A message
  * that needs an answer has the flag NLM_F_ACK or NLM_F_DUMP. Returns 0, or the negative errno

@@ -28,7 +28,8 @@ static void accel_pause_ms(long ms)
 
 /* --- the trial --------------------------------------------------------------------- */
 
-/* Whether the guest runs: at its start it prints a line on its console; see guest/guest_boot.h. */
+/* Whether the guest runs. A guest prints a line on its console when it starts; see
+ * guest/guest_boot.h. */
 static int has_come_up(int out)
 {
 	char text[4096];

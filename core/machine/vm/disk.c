@@ -40,7 +40,7 @@ static int layer_number(const char *name)
 	return n >= 0 && n < INT_MAX && !strcmp(end, ".qcow2") ? (int)n : -1;
 }
 
-/* The highest number of a folder's layers; -1: there are none. */
+/* The highest number of a folder's layers; -1: the folder has no layers. */
 static int layer_highest(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -187,7 +187,7 @@ static int sync_file(const char *path)
 }
 
 /* Makes a layer over the layer `over`. The new layer names `over` by a relative path, so that
- * the state can be moved. If `over` is an image's, the path is absolute. */
+ * the state can be moved. If `over` is the layer of an image, the path is absolute. */
 static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 		      struct fault *f)
 {
@@ -361,7 +361,7 @@ static void disk_sweep_look_into(struct sweep *s, const char *dir)
 		closedir(d);
 }
 
-/* A disk that the trash keeps is needed like a snapshot. */
+/* Adds the layers that the trash keeps. A disk in the trash is needed like a snapshot. */
 static void look_into_trash(struct sweep *s, const char *home)
 {
 	struct trash_entry *entries;
@@ -437,7 +437,7 @@ void disk_sweep(const char *home)
 	arena_release(&s.arena);
 }
 
-/* Whether the trash already keeps the layer: an earlier host may have died before it had
+/* Whether the trash already keeps the layer. An earlier host may have died before it had
  * removed the rest of the workspace. */
 static bool disk_trash_is_kept(const struct disk *d, const char *top, const char *home)
 {

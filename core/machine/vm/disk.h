@@ -51,8 +51,8 @@ int disk_cover(const struct disk *d, const char *layer, const char **top,
  * to the disk meanwhile. */
 int disk_freeze(const struct disk *d, const char **layer, struct fault *f);
 
-/* disk_keep() keeps a layer under a name. disk_kept() returns the layer of that name, or NULL.
- * disk_forget() removes the name, so that the layer is no longer kept. */
+/* disk_keep() keeps a layer under a name. disk_kept() returns the layer that is kept under a
+ * name, or NULL. disk_forget() removes the name, so that the layer is no longer kept. */
 int disk_keep(const struct disk *d, const char *name, const char *layer, struct fault *f);
 const char *disk_kept(const struct disk *d, const char *name);
 void disk_forget(const struct disk *d, const char *name);
@@ -69,8 +69,8 @@ void disk_sweep(const char *home);
 
 /* The size in bytes of a layer's whole disk; -1: the file is no qcow2. */
 int64_t layer_size(const char *path);
-/* Returns the absolute path, without links, of the layer on which this one is based; NULL:
- * there is no layer below. */
+/* Returns the absolute path, without links, of the layer on which the layer `path` is based;
+ * NULL: there is no layer below. */
 const char *layer_below(struct arena *a, const char *path);
 
 /*

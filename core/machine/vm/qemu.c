@@ -3,8 +3,8 @@
  *
  * A VM's disk is a chain of layers (disk.h). To fork a running VM, the host tells QEMU to write
  * to a new layer from now on. The previous layer then no longer changes, and the fork's disk is
- * a layer over it. A VM is detached from the host. The host finds a VM by its process, or by
- * its command line, which names the workspace and its disk.
+ * a layer over the previous layer. A VM is detached from the host. The host finds a VM by its
+ * process, or by its command line, which names the workspace and its disk.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -43,7 +43,7 @@
  * qmp - a command to a running QEMU, over its monitor's socket.
  *
  * Each call connects, sends the command and closes, since the socket accepts one caller at a
- * time. A call blocks for 10 s at most, so an event loop must not make it.
+ * time. A call blocks for up to 10 s, so an event loop must not make such a call.
  */
 
 /* QEMU is not trusted: a guest may have taken control of it. */
@@ -228,8 +228,8 @@ static const char *in_option(struct arena *a, const char *path)
 	return out;
 }
 
-/* Whether a command line is that of this workspace's VM: its uuid is the workspace's id, and
- * its disk is in this state's folder. */
+/* Whether a command line belongs to the VM of workspace `id`. The uuid in such a line is the
+ * workspace's id, and the disk is in the state's folder `home`. */
 static bool is_vm(const char *words, size_t len, const char *home, const char *id)
 {
 	struct arena a = { 0 };
@@ -751,7 +751,7 @@ static bool qemu_deaf(const struct workspace_spec *spec, const struct process *p
 	return !p->cid && access(door, F_OK) != 0;
 }
 
-/* Whether a running VM can still be reached: its sockets may be lost with their folder. */
+/* Whether a running VM can still be reached. The VM's sockets may be lost with their folder. */
 static bool is_reachable(struct arena *a, const struct workspace_spec *spec,
 			 const struct process *p)
 {
@@ -834,8 +834,8 @@ static void qemu_last_words(const struct workspace_spec *spec, char out[200])
 	arena_release(&a);
 }
 
-/* Empties the log of the console when it is long, since the guest can write to it without end.
- * QEMU appends to the log. */
+/* Empties the console's log when the log is long, since the guest can write to the console
+ * without end. QEMU appends to the log. */
 static void qemu_tend(const struct workspace_spec *spec)
 {
 	char log[4200];
