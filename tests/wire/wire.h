@@ -1,5 +1,5 @@
 /*
- * wire - a host under clients that break the protocol.
+ * wire - tests of a host whose clients break the protocol.
  *
  * Whatever one connection does, the host must stay healthy: another client gets its answer at
  * once, and the host frees memory and descriptors.
@@ -35,11 +35,12 @@ int scene_close(void **state);
 int scene_is_healthy(void **state);
 
 void healthy(struct scene *s);
-/* Opens a connection and says Hello, as `agent`, or as the operator if NULL. */
+/* Opens a connection and sends Hello as `agent`. If `agent` is NULL, the caller is the
+ * operator. */
 void dial(struct scene *s, struct raw *r, const char *agent);
 /* Makes a call and returns its answer; `args` is JSON text with single quotes. */
 json_t *call(struct raw *r, int id, const char *op, const char *args);
-/* Sends one frame of text and expects an Error with that code. */
+/* Sends one frame of text and expects an Error with the code `code`. */
 void refused(struct raw *r, const char *body, size_t len, const char *code);
 const char *text_at(const json_t *json, const char *name);
 

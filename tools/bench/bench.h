@@ -1,10 +1,10 @@
 /*
- * bench - how fast cadre is, beside the best possible.
+ * bench - the speed of cadre, compared with the best possible speed.
  *
- * A line of the speed table names two acts: ours, and the base's.  The base is a floor (the same
- * work without cadre) or a peer (another program's work).  The driver measures both acts in turn,
- * in the scene of the line's bench, and the judge judges their ratio.  All processes that a bench
- * starts end with the bench.
+ * A line of the speed table names an act of cadre, and an act of a base. The base is a floor
+ * (the same work without cadre) or a peer (another program's work). The driver measures both
+ * acts, one after the other, in the scene of the line's bench. The judge judges the ratio of
+ * the two figures. All processes that a bench starts end with the bench.
  *
  * The table: bench_table.c (each line with its acts, limits and scene). The driver: driver.c
  * (measures the acts in rounds, and measures a noisy line again), score.c (the finding of each
@@ -38,17 +38,18 @@ struct scene; /* stage.h */
 struct script; /* load.h */
 struct crowd_task; /* stage.h */
 
-/* The findings of one round: times, or a rate. */
+/* The figures of one round: times, or a rate. */
 struct series {
 	double *ms;
 	size_t n, room;
-	double rate; /* the sum of the rates of `rates` runs */
+	double rate; /* the sum of the rates of all runs; `rates` counts the runs */
 	int rates;
 };
 void series_add(struct series *s, double ms);
 void series_rate(struct series *s, double rate);
 
-/* Measures an act once, or a load for some seconds: 0, or another number after a failure. */
+/* Measures an act once, or a load for some seconds. Returns 0, or another number after a
+ * failure. */
 typedef int act_run(struct scene *s, const struct act *a, struct series *out);
 /* Opens a scene. */
 typedef int scene_opener(struct scene *s);
@@ -83,8 +84,8 @@ struct line {
 		base; /* if ours has no `run`, the rounds of the line before count */
 };
 
-/* The cores for a program. ONE_CORE is for two processes that wake each other in turn. On two
- * cores, most of the time would be spent on waking a core. */
+/* The cores for a program. ONE_CORE is for two processes that wake each other again and again.
+ * If these processes ran on two cores, most of the time would be spent on waking a core. */
 enum bench_cores { ANY_CORE, ONE_CORE };
 
 /* Lines that share a scene. */
@@ -98,7 +99,7 @@ struct bench {
 	struct line lines[BENCH_LINES]; /* ends before the first line without a name */
 };
 
-extern const struct bench bench_table[]; /* ends with a NULL name */
+extern const struct bench bench_table[]; /* a NULL name ends the table */
 
 struct score {
 	const struct line *line;
@@ -109,10 +110,10 @@ struct score {
 /* The settings, folders and findings that all benches share. */
 struct bench_ground {
 	const char *self; /* path of the command that is measured */
-	char dir[200]; /* for states and servers; removed at the end */
+	char dir[200]; /* folder for states and servers; removed at the end */
 	bool fast; /* shorter runs, smaller data */
-	bool many; /* measures growth with ten times as much data */
-	bool peers; /* Redis and PostgreSQL too */
+	bool many; /* lines of growth are measured with ten times as much data */
+	bool peers; /* measures Redis and PostgreSQL too */
 	struct others others; /* load of other programs at the start of this bench */
 	struct score scores[SCORES_MOST]; /* in the table's order */
 	size_t n_scores;
@@ -146,7 +147,7 @@ int page_write(const struct bench_ground *g, const char *path);
 
 /* Reports progress on stderr; the table is printed on stdout. */
 void bench_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* As bench_tell(), and returns -1. */
+/* Reports a failure like bench_tell(), and returns -1. */
 int bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int bench_fail_fault(const char *what, const struct fault *f);
 
@@ -160,7 +161,7 @@ int ground_folder(struct bench_ground *g, const char *name, char out[256]);
 void bench_remove_tree(const char *path);
 
 /* Starts a program with these standard descriptors (0: /dev/null); fd 3 of the child is
- * `extra` if that is not 0.  `quiet` sends its errors to /dev/null, too. */
+ * `extra`, if `extra` is not 0. With `quiet`, the child's stderr is /dev/null, too. */
 struct start {
 	const char *const *argv;
 	int in, out, extra;
@@ -170,9 +171,10 @@ struct start {
 pid_t bench_start_program(const struct start *s);
 /* Runs a program to its end: 0 if the program's exit status is 0. */
 int bench_run_program(const struct start *s);
-/* As fork(); the child ends when the bench ends. */
+/* Like fork(), but the child ends when the bench ends. */
 pid_t bench_fork(void);
-/* Ends a child: `signal`, then SIGKILL after 20 s. Does nothing if there is no pid. */
+/* Ends a child by `signal`, and by SIGKILL if the child still runs after 20 s. Does nothing if
+ * there is no pid. */
 void bench_stop_program(pid_t pid, int signal);
 
 #endif

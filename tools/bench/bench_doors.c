@@ -1,5 +1,5 @@
-/* The doors of cadre, and a child that echoes: for each, the first message of a client and how
- * an answer ends. */
+/* The doors of cadre, and the door of a child that echoes. Each door has the first messages of
+ * a client, and a function that finds the end of an answer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

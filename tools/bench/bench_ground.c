@@ -135,7 +135,7 @@ pid_t bench_fork(void)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing outlives the bench */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* no child outlives the bench */
 	return pid < 0 ? bench_fail("fork: %m") : pid;
 }
 

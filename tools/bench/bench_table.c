@@ -1,6 +1,6 @@
 /*
- * The table of speed: this file has each line once, with its acts. The driver, `bench --help`
- * and docs/speed.md use this table.
+ * The table of speed has each line once, with the line's acts. The driver, `bench --help` and
+ * docs/speed.md use this table.
  */
 #include "tools/bench/bench.h"
 #include "tools/bench/load.h"
@@ -139,7 +139,8 @@ const struct bench bench_table[] = {
 		  "send, receive and acknowledge by 64 clients, a second",
 		  "Redis streams, which sync each write", .peer = true,
 		  .ours = LOAD(cycle, 64), .base = LOAD(redis_cycle, 64) } } },
-	/* More tasks than all rounds can claim on a fast machine, at 40,000 a second. */
+	/* More tasks than all rounds can claim on a fast machine, which claims 40,000 tasks a
+	 * second. */
 	{ "claim", NULL, .stages = 1, .agents = 64, .tasks = { 600000 }, .lines = {
 		{ "claim-64", "pairs/s", AT_LEAST, 0.1,
 		  "claim and complete a task by 64 clients, a second", RAW_ROWS,
@@ -154,7 +155,8 @@ const struct bench bench_table[] = {
 		  "a raw insert of 1,000 rows and one fsync", .share = 0.5,
 		  .ours = LOAD(send_to_all, 1), .base = ROWS(0) } } },
 	{ "tail", NULL, .stages = 1, .agents = 64, .lines = {
-		/* A single round: the slowest call of a short run says little. */
+		/* There is a single long round, because the slowest call of a short run says
+		 * little. */
 		{ "tail-max", "ms", AT_MOST, 8,
 		  "the slowest message of a long run",
 		  "the slowest bare `fdatasync` of that run", .rounds = 1, .share = 1,

@@ -1,5 +1,5 @@
-/* The driver: runs the two acts of each line in turn, round by round, and runs them again while
- * a line is noisy. */
+/* The driver runs the two acts of each line, one after the other, in rounds. It runs a bench
+ * again while a line is noisy. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,8 @@ static int driver_round(struct scene *s, const struct line *l, struct series bot
 	return rc ? bench_fail("%s", l->name) : 0;
 }
 
-/* Measures a line, and with the same rounds the lines behind it that have no run of their own. */
+/* Measures a line. The same rounds also count for the next lines, if these lines have no run of
+ * their own. */
 static int driver_measure(struct scene *s, const struct line *first,
 			  const struct line *end, struct judge *judges)
 {

@@ -34,8 +34,8 @@ static int file_show(struct stage *s, struct series *out)
 	return rc < 0 ? bench_fail_fault("the mirror", &f) : 0;
 }
 
-/* Shows a fresh state of a.batch tasks: in an old state, files that exist already would not be
- * written again. */
+/* Shows a fresh state of a.batch tasks as files. The files of an old state already exist, and
+ * would not be written again. */
 int act_mirror(struct scene *scene, const struct act *a, struct series *out)
 {
 	struct stage *s = &scene->stages[0];

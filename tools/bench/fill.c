@@ -45,8 +45,8 @@ int fill_tasks(struct stage *s, int64_t n)
 					n, clock_wall_ms(), clock_wall_ms(), n));
 }
 
-/* Each message was sent, received and acknowledged, one message a millisecond, up to now. Every
- * other key begins with the time of its message. */
+/* Each message was sent, received and acknowledged, one message a millisecond, up to the
+ * present time. Every other key begins with the time of its message. */
 int fill_history(struct stage *s, int64_t n)
 {
 	return n == 0 ? 0

@@ -75,8 +75,8 @@ static int floor_step(struct bench_floor *f, int which)
 		       : bench_fail("%s: %s", floor_text[which], sqlite3_errmsg(f->db));
 }
 
-/* Commits `messages` messages, each to one agent. 0: commits one message to all agents, in one
- * statement. */
+/* Commits `messages` messages, each to one agent. If `messages` is 0, commits one message to
+ * all agents, in one statement. */
 static int floor_batch(struct bench_floor *f, int messages)
 {
 	int rc = floor_step(f, BEGIN);

@@ -23,8 +23,8 @@ struct guests {
 	int told[2]; /* a pipe: one byte for each answered push */
 };
 
-/* One direction of a connection, or both directions for a light guest. Each has a thread of the
- * child. */
+/* One direction of a connection, or both directions for a light guest. The child has a thread
+ * for each guest_line. */
 struct guest_line {
 	struct guests *guests;
 	int in, out;

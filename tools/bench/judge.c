@@ -53,7 +53,7 @@ struct finding judge_find(const struct judge *j, enum want want, double limit,
 		over[i] = j->value[i] - j->base[i];
 	}
 	f.value = judge_median(value, j->n);
-	f.base = judge_median(base, j->n); /* sorted from here on */
+	f.base = judge_median(base, j->n); /* sorts `base` */
 	f.ratio = judge_median(ratio, j->n);
 	f.over = judge_median(over, j->n);
 	f.spread = base[j->n - 1] / base[0];

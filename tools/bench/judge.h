@@ -1,11 +1,11 @@
 /*
  * judge - the verdict on the rounds of a measurement, compared with a base.
  *
- * A figure depends on the machine as much as on the measured program. Two machines, or one
- * machine on two days, differ threefold. So each round measures our act and the base within
- * seconds of each other, and the judge takes their ratio, or our excess over the base. The
- * machine was busy if the base's own rounds differ too much, or if other programs used too much
- * of the machine. Then no verdict is given, and the line is measured again.
+ * A figure depends on the machine as much as on the measured program. The figures of two
+ * machines, or of one machine on two days, differ threefold. So each round measures our act and
+ * the base within seconds of each other, and the judge takes their ratio, or our excess over
+ * the base. The machine was busy if the base's own rounds differ too much, or if other programs
+ * used too much of the machine. Then no verdict is given, and the line is measured again.
  */
 #ifndef TOOLS_BENCH_JUDGE_H
 #define TOOLS_BENCH_JUDGE_H
@@ -18,7 +18,7 @@ enum { JUDGE_ROUNDS = 16, JUDGE_REPEATS = 3 };
 #define JUDGE_SPREAD 1.5 /* a line is noisy if the base's rounds differ by more */
 #define JUDGE_OTHERS 0.2 /* a line is noisy if other programs used a larger share */
 
-/* Rounds in turn; zeroed before the first. */
+/* The rounds of a line so far. The caller zeroes the struct before the first round. */
 struct judge {
 	size_t n;
 	double value[JUDGE_ROUNDS], base[JUDGE_ROUNDS];
@@ -26,10 +26,10 @@ struct judge {
 void judge_round(struct judge *j, double value, double base);
 
 enum want {
-	AT_LEAST, /* the ratio */
-	AT_MOST, /* the ratio */
-	AT_MOST_OVER, /* the excess over the base, in the line's unit */
-	AT_MOST_ALONE, /* the value, without a base */
+	AT_LEAST, /* the ratio is at least the limit */
+	AT_MOST, /* the ratio is at most the limit */
+	AT_MOST_OVER, /* the excess over the base, in the line's unit, is at most the limit */
+	AT_MOST_ALONE, /* the value is at most the limit; there is no base */
 };
 enum verdict { VERDICT_NONE, VERDICT_OK, VERDICT_SHORT, VERDICT_NOISY };
 
@@ -41,7 +41,7 @@ struct finding {
 	enum verdict verdict; /* VERDICT_NONE: not measured yet */
 };
 
-/* Judges the rounds, at least one. No round may have a base of 0. */
+/* Judges one or more rounds. No round may have a base of 0. */
 struct finding judge_find(const struct judge *j, enum want want, double limit,
 			  double others);
 /* Judges a value that other programs cannot change, such as memory: at most `limit`. */

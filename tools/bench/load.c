@@ -140,8 +140,7 @@ static void load_put_length(struct speaker *s, size_t from, char kind)
 	const uint32_t big = htonl((uint32_t)(size + (kind == 'q' ? 4 : 0)));
 	char text[12];
 
-	/* An empty line of HTTP ends the head; the length is that of the bytes behind this
-	 * line. */
+	/* An empty line of HTTP ends the head; the length counts the bytes behind this line. */
 	snprintf(text, sizeof(text), "%4zu", size - 4);
 	memcpy(s->out.data + from - 4, kind == 'l' ? text : (const char *)&big, 4);
 }

@@ -35,13 +35,13 @@ struct speaker {
 	struct text out;
 	char *in;
 	size_t room, n_in;
-	unsigned head, tail; /* of begun: a ring of cycles under way */
+	unsigned head, tail; /* indexes in `begun`, the ring of cycles under way */
 	int64_t begun[LOAD_WINDOW];
 };
 
 /* A door, and its protocol. */
 struct door {
-	/* Connects; the socket, or -1. */
+	/* Connects, and returns the socket, or -1. */
 	int (*join)(struct speaker *s);
 	const char *hello[3]; /* the client's first messages; each gets an answer */
 	/* The length of the answer at `data`; 0 if more bytes are needed. */
@@ -73,8 +73,8 @@ struct script {
 #define LOAD_CALL(op, args) \
 	"~4{\"type\":\"Call\",\"id\":1,\"op\":\"" op "\",\"args\":" args "}"
 
-/* Acts of the table: act_load is a load; act_greet starts script's process once, and waits for
- * the first answer. */
+/* Acts of the table: act_load measures a load. act_greet starts the script's process once, and
+ * waits for the first answer. */
 act_run act_load, act_greet;
 
 /* Appends a request, and replaces the words of its text:
@@ -93,8 +93,8 @@ void load_say(struct speaker *s, const char *text);
 /* Starts a child that answers anything it receives at *fd with `answer` bytes. Returns the
  * child's id, or -1. */
 pid_t load_echo(int *fd, size_t answer);
-int load_connect(const char *path); /* to a Unix socket; or -1 */
-int load_listen(const char *path); /* at a Unix socket; or -1 */
+int load_connect(const char *path); /* connects to a Unix socket; returns -1 on failure */
+int load_listen(const char *path); /* listens at a Unix socket; returns -1 on failure */
 int load_write_all(int fd, const char *data, size_t size);
 
 #endif

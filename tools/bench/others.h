@@ -1,15 +1,15 @@
 /*
  * others - the share of the machine that other programs used.
  *
- * A busy neighbour slows down a host and its clients, but not a base with one thread.  So the
- * base's spread alone does not show that no verdict is possible.
+ * A busy neighbour slows down a host and its clients, but not a base with one thread. So the
+ * spread of the base's rounds does not show every case in which no verdict is possible.
  */
 #ifndef TOOLS_BENCH_OTHERS_H
 #define TOOLS_BENCH_OTHERS_H
 
 /* Seconds of all processors, counted since some earlier time. */
 struct others {
-	double busy, all; /* of the machine, with the time that a hypervisor took */
+	double busy, all; /* of the machine, including time that a hypervisor took */
 	double ours; /* of this process, and of its children that have ended */
 };
 

@@ -22,8 +22,8 @@ struct stage {
 int stage_open(struct stage *s, struct bench_ground *g, const char *name);
 /* Makes team `t` with agents a0, a1, ...; capacity 0: inboxes without a limit. */
 int stage_team(struct stage *s, int agents, int capacity);
-void stage_leave(
-	struct stage *s); /* closes the client, so that a direct writer is alone */
+/* Closes the client, so that only a direct writer has the state open. */
+void stage_leave(struct stage *s);
 int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
 void stage_stop(struct stage *s); /* ends the host */
 void stage_close(struct stage *s); /* ends the host, and removes the folders */
@@ -35,7 +35,8 @@ int stage_call(struct stage *s, const char *op, const char *json, struct text *o
 
 /* Makes team `g` with the arguments `args`, and waits for the team's workspaces. */
 int stage_make_ready(struct stage *s, const char *args);
-/* Ends team `g`, if a host has this team, since the team's guests would outlive the host. */
+/* Ends team `g`, if a host serves this team. Otherwise the team's guests would outlive the
+ * host. */
 void stage_end_team(struct stage *s);
 
 /* --- fill.c: rows of a large state ------------------------------------------------- */
@@ -57,7 +58,7 @@ void peer_close(struct bench_peer *p);
 struct bench_floor;
 struct guests;
 
-/* A file for writes of 4 KiB, each with its fdatasync. */
+/* A file for writes of 4 KiB. An fdatasync follows each write. */
 struct floor_page {
 	char path[300];
 	int fd, n;
@@ -67,7 +68,7 @@ struct scene {
 	struct bench_ground *ground;
 	const struct bench *bench;
 	bool skipped; /* no such scene on this machine */
-	char dir[256]; /* for files and guests; made when first needed */
+	char dir[256]; /* folder for files and guests; made when first needed */
 	struct stage stages[2];
 	/* Each of these is opened by the first act that needs it. */
 	struct bench_peer peer;
@@ -76,7 +77,7 @@ struct scene {
 	pid_t echo;
 	int echo_fd;
 	struct series beside; /* times of the load beside a crowd */
-	/* For acts with guests. */
+	/* Members for acts with guests. */
 	struct guests *guests;
 	pid_t guest;
 	int fifo;
@@ -98,22 +99,23 @@ act_run act_boot, act_bare_boot, act_resident;
 
 /* Raises this process's limit of open files. */
 int stage_allow_files(unsigned n);
-/* Lets teams have a thousand workspaces, in the hosts that start from now on; or restores the
- * usual limit. */
+/* With `many`, hosts that start after this call let a team have a thousand workspaces. Without
+ * `many`, restores the usual limit. */
 void stage_let_many(bool many);
 
 /* --- floor.c ------------------------------------------------------------------- */
 
-/* The same work without cadre: the costs of SQLite, the disk and the kernel. */
-void floor_close(struct scene *s); /* the scene's floor and page */
+/* Acts that do the work of cadre's acts without cadre. They measure the costs of SQLite, the
+ * disk and the kernel. */
+void floor_close(struct scene *s); /* closes the scene's floor and page */
 
-/* Writes messages, a.batch of them in a commit, with four rows each and as many bytes as
- * messages of cadre. If a.batch is 0, writes one message to 1,000 agents in one statement and
- * one commit. */
+/* Writes messages, a.batch of them in a commit, with four rows for each message and as many
+ * bytes as messages of cadre. If a.batch is 0, writes one message to 1,000 agents in one
+ * statement and one commit. */
 act_run act_rows;
-/* The work that our command cannot avoid: a process that is linked with the same libraries
- * opens a file, and reads or commits one row (a.text is "read" or "commit"). Then follow
- * a.syncs bare calls of fdatasync, and a.trips round trips to another process. */
+/* Does the work that our command cannot avoid. A process that is linked with the command's
+ * libraries opens a file, and reads or commits one row (a.text is "read" or "commit"). Then the
+ * act makes a.syncs bare calls of fdatasync, and a.trips round trips to another process. */
 act_run act_bare;
 
 double floor_sync(struct scene *s); /* a write of 4 KiB and its fdatasync: ms, or -1 */
@@ -135,7 +137,7 @@ struct crowd_task {
 extern const struct crowd_task crowd_locked; /* 8: take a lock, insert a row, sync */
 extern const struct crowd_task crowd_direct; /* 8: send, by opening the state
 						themselves */
-extern const struct crowd_task crowd_syncs; /* one: a bare fdatasync */
+extern const struct crowd_task crowd_syncs; /* one process: a bare fdatasync */
 
 /* The times of a.crowd. If a.script is set, its load runs at the same time, and s.beside gets
  * the load's times. */
@@ -145,10 +147,10 @@ act_run act_beside;
 
 /* --- guests.c ------------------------------------------------------------------ */
 
-/* The other end of a host's lines, to measure the cost of the host itself. A child answers for
- * any number of guests at one folder, as unix:FOLDER, and stores nothing. Or the child is a
- * tap: the traffic between a host and one real guest passes through the child, unchanged. Both
- * report each answered push. */
+/* The other end of a host's connections to guests, to measure the cost of the host itself. A
+ * child answers for any number of guests at one folder, as unix:FOLDER, and stores nothing. Or
+ * the child is a tap, and passes the traffic between a host and one real guest on, unchanged.
+ * Both kinds of child report each answered push. */
 /* Listens at control.sock and relay.sock in `folder`.  Input is passed to the same sockets in
  * `behind`, or answered if `behind` is NULL. */
 struct guests *guests_open(const char *folder, const char *behind);
@@ -157,7 +159,7 @@ void guests_close(struct guests *g); /* NULL is fine */
 /* Agents a0 to aN of team t get guests that the host reaches at `folder`. */
 int guests_attach(struct stage *s, int n, const char *folder);
 
-/* Waits until `n` more pushes were answered Ok; -1 after a minute. */
+/* Waits until `n` more pushes were answered Ok; returns -1 if a minute has passed. */
 int guests_await(struct guests *g, int n);
 
 #endif

@@ -51,7 +51,7 @@ struct member {
 	const char *def;
 	bool quoted; /* the default was written as "text" */
 	bool optional, list;
-	int64_t most; /* most values of a list; 0: any number */
+	int64_t most; /* maximum number of a list's values; 0: any number */
 	bool plain; /* needs no description; written #- */
 	bool unlisted; /* no tool of MCP shows it */
 	bool callers; /* a key of the configuration that concerns only the caller */
@@ -59,10 +59,10 @@ struct member {
 	const char *own; /* for a face: the argument's name in the operation */
 	const char *names, *makes; /* noun of the thing that the value names or makes */
 	struct opgen_place place;
-	const struct decl *type; /* found by the check */
+	const struct decl *type; /* the declaration of type_name, found by the check */
 	const struct decl *noun; /* operation that lists the named things; found by
 				    the check */
-	const char *by; /* for its type: FIELD:VALUE names the things with this value */
+	const char *by; /* for its type: the text FIELD:VALUE names all things with VALUE */
 };
 
 struct members {
@@ -72,7 +72,7 @@ struct members {
 
 /* The form in which a face answers a fault. */
 struct opgen_refusal {
-	const char *code, *where; /* NULL: any */
+	const char *code, *where; /* NULL: any code, any argument */
 	const char *body; /* JSON */
 	struct opgen_place place;
 };
@@ -83,7 +83,7 @@ struct decl {
 	struct opgen_place place;
 	struct members in, out; /* fields, values or tools are in `in` */
 
-	/* type */
+	/* members of a type */
 	const char *base, *pattern, *names, *by, *given;
 	int64_t min, max;
 	bool ranged;
@@ -91,13 +91,14 @@ struct decl {
 	size_t row; /* row in the sorted table of the declaration's kind */
 	bool visiting, ordered; /* to find loops among records */
 
-	/* event, events (LO..HI is in min and max), topic (its nouns), wire */
+	/* members of event, events (LO..HI is in min and max), topic (the topic's nouns) and
+	 * wire */
 	int number;
 	struct list wakes, nouns, first;
 	const char *port, *sender, *answer_name, *guest_answer_name;
 	const struct decl *answer, *guest_answer;
 
-	/* op */
+	/* members of an op */
 	const char *summary;
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
 	const char *owner, *message_name, *says, *empty, *next, *example, *misses;
@@ -116,8 +117,9 @@ struct decl {
 		const char *follows, *signals_name;
 	};
 	struct {
-		/* flags of the answer: the awaited state is reached; it can never be reached;
-		 * no host runs that has to do the work */
+		/* Flags of the answer. `reached`: the awaited state is reached. `over`: the
+		 * awaited state can never be reached. `hostless`: no host runs that has to do
+		 * the work. */
 		const char *reached, *over, *hostless;
 	};
 	bool idempotent, destructive, request, lax, cli_rest;
@@ -136,7 +138,7 @@ struct decl {
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */
 
-	/* face */
+	/* members of a face */
 	const char *of_name, *sets, *operator, * answers; /* the last three are JSON */
 	struct {
 		/* a key of the configuration, and the text to show if the key is false */
@@ -147,12 +149,12 @@ struct decl {
 	size_t n_refusals;
 };
 
-/* A word of an operation that names a field of the operation's own: struct op of core/op has a
- * pointer to the field. */
+/* A word of an operation that names one of the operation's own fields. struct op of core/op has
+ * a pointer to that field. */
 struct opgen_pointer {
 	const char *member; /* member of struct op; a table of pointers ends with NULL */
 	size_t name; /* place of the word in struct decl */
-	bool answers; /* the field is one of the answer's */
+	bool answers; /* the field is a field of the answer */
 	const char *base; /* the required type of the field; NULL: any type */
 };
 extern const struct opgen_pointer opgen_pointers[];
@@ -203,7 +205,7 @@ void opgen_rules(struct schema *s, const struct decl *d, const struct opgen_rule
  * declaration. */
 struct decl *schema_next(const struct schema *s, enum decl_kind kind, size_t *i);
 /* The declaration with this kind and name; NULL if there is none. Types, enums and records
- * share one name space, so any of these three kinds finds all three. */
+ * share one name space, so a search for one of these kinds also finds the other two. */
 struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char *name);
 struct decl *decl_add(struct schema *s);
 bool decl_is_type(const struct decl *d);

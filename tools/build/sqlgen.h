@@ -3,9 +3,9 @@
  *
  * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives them types,
  * and refuses wrong statements. sqlgen_names.c replaces names by the numbers of schema/, and
- * refuses numbers in place of names. sqlgen_put.c writes C, and the tables that exports are
- * made with. Without memory the program aborts. It frees no memory, since it ends as soon as
- * the files are written.
+ * refuses numbers in place of names. sqlgen_put.c writes C, and the tables by which exports are
+ * made. If memory runs out, the program aborts. The program frees no memory, since it ends as
+ * soon as the files are written.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -47,7 +47,7 @@ struct sqlgen_statement {
 	int kept_number; /* from 1 on */
 	unsigned invalidates; /* a bit for the number of each kept statement */
 	bool first_of_row; /* defines struct ROW_row */
-	struct columns said, in, out; /* said: types in the statement's comments */
+	struct columns said, in, out; /* said: from the statement's comments */
 	struct columns reads, writes; /* TABLE.COLUMN; TABLE.* for whole rows */
 };
 
@@ -88,11 +88,11 @@ struct word {
 	size_t len;
 };
 
-struct word sqlgen_next(struct word w); /* of length 0 at the end */
+struct word sqlgen_next(struct word w); /* the next word; its length is 0 at the end */
 bool sqlgen_same(struct word a, struct word b);
 bool sqlgen_is(struct word w, const char *s);
 
-/* `array` with room for one more zeroed item behind its `n`. */
+/* Returns `array` with room for one more item behind its `n` items. The new item is zeroed. */
 void *sqlgen_grow(void *array, int n, size_t size);
 char *sqlgen_copy(const char *s, size_t n);
 char *sqlgen_slurp(const char *path); /* ends the program on failure */

@@ -52,7 +52,7 @@ void pager_begin(struct cli *cli)
 		close(file);
 }
 
-/* Rows that a text takes; the lines of the text are wrapped already. */
+/* The number of terminal rows that a text takes. The lines of the text are already wrapped. */
 static size_t pager_count_rows(const char *text, size_t len)
 {
 	size_t rows = 0;
@@ -76,7 +76,7 @@ static bool run_pager(int file)
 	pid_t pid;
 	int status;
 
-	signal(SIGINT, SIG_IGN); /* Ctrl-C is meant for the pager */
+	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the pager */
 	signal(SIGQUIT, SIG_IGN);
 	lseek(file, 0, SEEK_SET);
 	pid = fork();
@@ -121,7 +121,7 @@ static void pager_end(struct cli *cli)
 
 /* --- messages beside the answer ------------------------------------------------------ */
 
-/* Reminds a person that an agent's identity is kept for this directory. */
+/* Reminds a person that this directory has a stored identity of an agent. */
 static void cli_kept(const struct home *h)
 {
 	if (h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION)
@@ -217,8 +217,8 @@ static bool take_value(struct cli *cli, int argc, char **argv, int *i)
 	return false;
 }
 
-/* Takes --section.key=value. If the value is in the next word, the option is stored as if
- * written with `=`. */
+/* Takes --section.key=value. If the value is in the next word, the option is stored in the form
+ * with `=`. */
 static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
@@ -241,9 +241,9 @@ static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 	return true;
 }
 
-/* Whether the next words are not options of this program. This holds behind `--`, in a command
- * that runs elsewhere, and behind a verb whose own options have equal names. argv has `left`
- * words so far. */
+/* Whether the next words are not options of this program. The next words are no such options
+ * behind `--`, in a command that runs elsewhere, and behind a verb whose own options have equal
+ * names. argv has `left` words so far. */
 static bool ends_options(int left, char **argv)
 {
 	const char *last = argv[left - 1];
@@ -411,7 +411,7 @@ int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f)
 	if (cli_who(cli, f) < 0)
 		return f->code;
 	if (!cli->home.identity.agent) {
-		memset(&cli->home, 0, sizeof(cli->home)); /* cli_home() fills it anew */
+		memset(&cli->home, 0, sizeof(cli->home)); /* cli_home() refills `home` */
 		return 0;
 	}
 	return fault_set(f, FAULT_DENIED, "", "%s is for the operator", verb);
@@ -472,8 +472,8 @@ static bool is_grave(const char *word)
 	return false;
 }
 
-/* Takes the command if it is nearer than the nearest one so far and begins with the same
- * letter. Commands that destroy something are not taken. */
+/* Stores the command as the nearest, if it is nearer than the stored command and begins with
+ * the same letter. Commands that destroy something are not taken. */
 static void try_near(struct near *n, const struct op *op, const char *named,
 		     const char *word)
 {
@@ -485,8 +485,8 @@ static void try_near(struct near *n, const struct op *op, const char *named,
 }
 
 /* The command nearest to a single word. A verb, or the first word of a command, may differ by
- * at most two letters. The difference must also be less than half of the word. A command whose
- * second word is the given word is found too. */
+ * at most two letters. The difference must also be less than half of the word. The function
+ * also finds a command whose second word is `word`. */
 static struct near near_first(const char *word)
 {
 	size_t most = strlen(word) > 4 ? 2 : strlen(word) > 2;

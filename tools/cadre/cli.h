@@ -22,7 +22,7 @@ enum { CLI_FLAGS = 32 };
 
 struct cli {
 	bool json, direct, color, help, create;
-	bool as_operator; /* --operator: overrides this directory's kept identity */
+	bool as_operator; /* --operator: overrides the directory's identity */
 	bool reminded; /* the user was told whose directory this is */
 	bool unwritten; /* the failure to write output was reported */
 	bool terminal; /* stdout is a terminal */
@@ -34,13 +34,13 @@ struct cli {
 	bool unpaged; /* --no-pager */
 	int screen; /* terminal, while a pager's text is gathered; 0: not gathered */
 	const char *narrowed; /* options that select a part of a list; "": no option */
-	int width; /* of the terminal, in columns; 0: no limit */
+	int width; /* columns of the terminal; 0: no limit */
 	const char *dir, *team, *as, *key; /* --home, --team, --as, --key */
 	/* --section.key=value, without the dashes; a NULL ends the list. */
 	const char *flags[CLI_FLAGS + 1];
 	size_t n_flags;
 	const struct op *op; /* operation that is run, or NULL */
-	const char *usage; /* of the verb that is run, if it is in verb_table; or NULL */
+	const char *usage; /* usage of the running verb; NULL: not in verb_table */
 	struct arena arena; /* memory of the stored words */
 	struct home home; /* filled by cli_home() */
 	struct client *client; /* opened by cli_client() */
@@ -54,8 +54,8 @@ struct cli {
 typedef int verb_main(struct cli *cli, int argc, char **argv);
 
 struct verb {
-	/* A name has one or more words. A name of several words without a usage is another
-	 * spelling of the verb with the same `run`. */
+	/* A name has one or more words. If `usage` is NULL and the name has several words, the
+	 * name is another spelling of the verb with the same `run`. */
 	const char *name, *usage, *summary;
 	const char *topic; /* topic of help: defined by help itself or by schema/ */
 	verb_main *run;
@@ -84,13 +84,13 @@ struct option_text {
 
 extern const struct option_text option_table[]; /* a NULL name ends the table */
 
-/* Takes the options of every verb out of argv; returns the number of words left. */
+/* Removes from argv the options that every verb knows; returns the number of words left. */
 int cli_options(struct cli *cli, int argc, char **argv);
 
 /* Checks that a verb may make a state: the user must give both the folder and --create. */
 int cli_may_create(const struct cli *cli, struct fault *f);
-/* Finds the state and the caller, with --team and --as taken into account. With --create, a
- * missing state is made, whatever `use` is. */
+/* Finds the state and the caller, and heeds --team and --as. With --create, a missing state is
+ * made, whatever `use` is. */
 int cli_home(struct cli *cli, enum home_use use, struct fault *f);
 /* cli_home() for verbs that work on the state's folder. A workspace has no such folder. */
 int cli_folder(struct cli *cli, enum home_use use, struct fault *f);
@@ -101,15 +101,15 @@ int cli_outside(struct cli *cli, struct fault *f);
 /* Called after cli_home(): finds the caller if no variable and no option names the caller. */
 int cli_who(struct cli *cli, struct fault *f);
 int cli_client(struct cli *cli, enum home_use use, struct fault *f);
-/* Refuses a verb of the operator to an agent: 0 or a fault. The state found here is not stored:
- * the verb calls cli_home() or cli_client() afterwards. */
+/* Refuses a verb of the operator to an agent: 0 or a fault. This function does not store the
+ * state that it finds, so the verb must call cli_home() or cli_client() afterwards. */
 int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f);
 
 /* Prints a text unchanged; on a terminal, control characters in the text are masked. */
 void cli_text(const struct cli *cli, const char *s);
 
-/* Whether some output could not be written; this is reported once. The reason is not known if
- * an earlier write failed. */
+/* Whether some output could not be written. Only the first call reports the failure. The report
+ * has no reason if an earlier write failed. */
 bool cli_unwritten(struct cli *cli);
 
 /* Prints a fault: with --json as JSON on stdout, else as text on stderr. Returns the exit
@@ -138,13 +138,13 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv);
 /* Whether the last word so far belongs to a command that is run elsewhere. All later words also
  * belong to that command, even words that look like options. */
 bool run_is_command(int argc, char **argv);
-/* The field whose value is the word behind this option. NULL: `word` is no option, or has the
- * value in itself. */
+/* The field whose value is the word behind this option. NULL: `word` is no option, or contains
+ * the value, as in --NAME=VALUE. */
 const struct field *run_option(const struct op *op, const char *word);
 /* The form in which the host writes answers for this caller. */
 struct form run_form(const struct cli *cli);
-/* A call under way, and the argument of awaited_take(): the answer as JSON, which the caller
- * frees, or the first fault. */
+/* A call under way. awaited_take() gets this struct and stores the answer as JSON, which the
+ * caller frees, or the first fault. */
 struct awaited {
 	json_t *answer;
 	struct fault *fault;
@@ -167,13 +167,13 @@ json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, const c
 
 /* --- wait_verb.c ---------------------------------------------------------------------- */
 
-/* Takes `--wait` and `--wait=SECONDS` out of the words, if the operation waits itself or begins
- * something that can be waited for. */
+/* Takes `--wait` and `--wait=SECONDS` out of the words, if the operation itself waits, or
+ * begins work for whose end a caller can wait. */
 void wait_take(struct cli *cli, const struct op *op, int *argc, char **argv,
 	       struct fault *f);
-/* Calls a read until its condition is answered, and returns the answer. NULL with a fault: the
- * call failed; the fault's code is `timeout` if the time ran out. NULL without a fault: a
- * signal was caught; see wait_end(). */
+/* Calls an operation that reads, again and again, until its answer meets the awaited condition,
+ * and returns the answer. NULL with a fault: the call failed; the fault's code is `timeout` if
+ * the time ran out. NULL without a fault: a signal was caught; see wait_end(). */
 json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* The exit status for an answer of wait_for(). */
 int wait_status(const struct op *op, const json_t *answer);
@@ -187,10 +187,10 @@ int wait_end(struct cli *cli, int status);
 
 /* Blocks the signals; `before` gets the former signal mask. */
 void signals_block(const int *numbers, sigset_t *before);
-/* From here on the signals are noted and do not end the process. Signals ignored from the
+/* After this call, the signals are noted and do not end the process. Signals ignored from the
  * start, as by nohup, stay ignored. */
 void signals_note(const int *numbers);
-/* From here on the signals end the process again; the signal mask is set to `before`. */
+/* After this call, the signals end the process again; the signal mask is set to `before`. */
 void signals_release(const int *numbers, const sigset_t *before);
 /* A noted signal that was not taken yet, or 0. signals_next() also takes the signal. */
 int signals_came(void);
@@ -201,7 +201,7 @@ void signals_die(struct cli *cli, int number);
 /* --- stream.c --------------------------------------------------------------------- */
 
 /* Starts a command whose output is followed while the command runs. Returns the first answer,
- * or NULL with the fault filled. From here on signals are kept until stream_print() handles
+ * or NULL with the fault filled. After this call, signals wait until stream_print() handles
  * them. */
 json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* Prints the command's output until the command ends, and returns the command's exit status.
@@ -212,7 +212,7 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 /* --- fetch.c ---------------------------------------------------------------------- */
 
 /* Replaces `-`, `@file` and `@@text` in arguments that are texts of any length by the texts
- * meant. */
+ * that these words stand for. */
 int fetch_texts(const struct op *op, json_t *args, struct fault *f);
 /* Reads a text file of at most 4 MiB; the text must be UTF-8. */
 int fetch_file(const char *path, struct text *out, struct fault *f);
@@ -291,8 +291,8 @@ struct table {
 	struct layout *kept; /* NULL: the table has all rows of the list */
 	const char **cells; /* n_columns cells for each row */
 	size_t n_cells, n_columns;
-	/* Bits of columns: that are never cut; that have words of states; that are left out
-	 * last. */
+	/* Sets of columns, one bit for each column. `whole`: columns that are never cut.
+	 * `words`: columns with words of states. `stay`: columns that are left out last. */
 	uint64_t whole, words, stay;
 };
 
@@ -327,7 +327,7 @@ void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* --- cli.c: the pager -------------------------------------------------------------------- */
 
-/* From here on an answer for a terminal is gathered. pager_end() shows the answer on the
+/* After this call, an answer for a terminal is gathered. pager_end() shows the answer on the
  * terminal, through a pager if the answer is longer than the terminal. */
 void pager_begin(struct cli *cli);
 

@@ -7,7 +7,7 @@
 #include "core/op/op.h"
 
 /* Parts of the schema that a program serves or enforces; the reference describes only the parts
- * that are asked for. */
+ * that `served` names. */
 enum { REFERENCE_ROUTES = 1 /* of HTTP */, REFERENCE_RATES = 2 };
 
 /* Writes the Markdown reference of all operations, faults, events and wire messages. */

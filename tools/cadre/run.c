@@ -18,11 +18,11 @@
 static void spell_paths(struct cli *cli, const struct op *op, json_t *args);
 
 /*
- * Keeps an agent's identity for this directory. This is the option `--here` of operations that
- * tell an agent's identity.
+ * Stores an agent's identity as the identity of this directory. The option `--here` asks for
+ * this, in operations whose answer has an agent's identity.
  */
 
-/* 0 where an identity can be kept for this directory, or a fault. */
+/* Returns 0 if an identity can be stored for this directory, or a fault. */
 static int agent_here_check(struct cli *cli, struct fault *f)
 {
 	return cli_client(cli, HOME_WRITE, f) < 0 ? f->code
@@ -60,11 +60,11 @@ static void agent_here_tell(const json_t *answer)
 }
 
 /*
- * The end of a command whose answer gives the caller something.
+ * The end of a command whose answer gives the caller a message or a claim.
  *
  * A message that the caller did not see must not be acknowledged. A claim that was not told to
  * the caller must not be held. So a signal ends such a command at once only while the command
- * waits. Once the answer is here, a signal is noted. The command first tells the host whether
+ * waits. A signal after the answer's arrival is noted. The command first tells the host whether
  * all of its output was written, and then ends by that signal.
  */
 
@@ -85,7 +85,7 @@ static void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 	cli->confirms = true;
 }
 
-/* Called when the call is over: from now on a signal is noted, and ends the process after the
+/* Called when the call has ended. A later signal is noted, and ends the process after the
  * answer is printed. */
 static void deliver_answer(struct cli *cli)
 {
@@ -99,7 +99,8 @@ static bool has_any(const json_t *answer, const char *name)
 }
 
 /* Tells the state that the answer was seen, so that this session's next receive acknowledges
- * the messages. If this call fails, the messages are received again; the command does not fail. */
+ * the messages. If this call fails, the messages are received again, but the command does not
+ * fail. */
 static void deliver_note_seen(struct cli *cli, const struct op *op, const json_t *args,
 			      const json_t *answer)
 {
@@ -154,12 +155,12 @@ static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
  *
  * `cadre send coder tester hi` sends `tester hi` to coder. If the first word of a text is also
  * a receiver's name, the command has two readings. Such a command is refused, and the fault
- * names both readings. A look into another agent's inbox is also refused if it would take that
- * agent's mail.
+ * names both readings. A look into another agent's inbox is also refused if the look would take
+ * that agent's mail.
  */
 
-/* The field of a list of names just before the text that takes the rest of the words; `*at` is
- * the field's place. NULL: the command has no such fields. */
+/* The field with a list of names, directly before the text that takes the rest of the words;
+ * `*at` is the field's place. NULL: the command has no such fields. */
 static const struct field *names_before_text(const struct op *op, size_t *at)
 {
 	const struct field *field;
@@ -192,8 +193,8 @@ static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
 	return n;
 }
 
-/* Whether a thing of that noun is found by the name. If this query fails, the command runs
- * without this check. */
+/* Whether a thing of the noun has this name. If this query fails, the command runs without this
+ * check. */
 static bool misread_is_there(struct cli *cli, const struct noun *noun, const char *name)
 {
 	const struct op *op = op_find(noun->find);
@@ -231,7 +232,7 @@ static const char *here_mail(struct cli *cli, const json_t *args)
 }
 
 /* Refuses to take another agent's mail from a terminal, where a person most likely only wants
- * to look. A taken message is held, and its agent does not get the message before the hold
+ * to look. A taken message has a lease, and its agent does not get the message before the lease
  * ends. */
 static int check_taking(struct cli *cli, const struct op *op, const json_t *args,
 			struct fault *f)
@@ -251,8 +252,8 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 		agent, op->cli[0]);
 }
 
-/* Refuses a word that may either name one more receiver or begin the text. 0, or negative with
- * `f` filled. */
+/* Refuses a word that may either name one more receiver or begin the text. Returns 0, or a
+ * negative number with `f` filled. */
 static int misread_check(struct cli *cli, const struct op *op, const json_t *args,
 			 int argc, char **argv, struct fault *f)
 {
@@ -285,8 +286,8 @@ static int misread_check(struct cli *cli, const struct op *op, const json_t *arg
 		words[0], words[1]);
 }
 
-/* Whether answers tell the caller of waiting mail: an agent is told with every answer, a person
- * who acts as an agent is not. */
+/* Whether answers tell the caller of waiting mail. Every answer tells an agent, but no answer
+ * tells a person who acts as an agent. */
 static bool tells_mail(const struct cli *cli)
 {
 	return cli->home.identity.agent && !cli->home.identity.as;
@@ -321,7 +322,7 @@ void awaited_take(void *arg, const char *result, const struct fault *f)
 		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
 }
 
-/* cli_client() for a call of this operation. */
+/* Calls cli_client() for a call of this operation. */
 static int run_client(struct cli *cli, const struct op *op, struct fault *f)
 {
 	return cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f);
@@ -356,8 +357,8 @@ json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct faul
 /* --- words ---------------------------------------------------------------------- */
 
 /* Replaces a short option by the operation's argument. --wait asks for the longest wait, or
- * sets the flag of an operation that waits by itself. --wait=SECONDS asks for a wait of so many
- * seconds. --take receives without a lease. */
+ * sets the flag of an operation that waits by itself. --wait=SECONDS asks for a wait of that
+ * many seconds. --take receives without a lease. */
 static char *run_spell_out(const struct op *op, char *word, struct arena *a)
 {
 	if (!strcmp(word, "--wait") && op->wait)
@@ -508,7 +509,7 @@ static bool ran_out(const struct op *op, const json_t *args, const json_t *answe
 	return json_is_true(waits) || json_integer_value(waits) > 0;
 }
 
-/* Reports that no answer came in time. For a list nothing is printed: the empty list was
+/* Reports that no answer came in time. Prints nothing for a list, because the empty list was
  * reported already. */
 static int run_tell_late(const struct cli *cli, const struct op *op)
 {
@@ -530,7 +531,7 @@ static int status_of(const struct op *op, const json_t *answer)
 									: 0;
 }
 
-/* Whether an argument makes a list shorter. Such an argument is optional, and tells neither the
+/* Whether an argument makes a list shorter. Such an argument is optional, and is neither the
  * list's owner nor the form of the list. */
 static bool is_narrowing(const struct op *op, const struct field *field)
 {
@@ -563,7 +564,7 @@ static const char *narrowed_by(struct cli *cli, const struct op *op, const json_
 	return all;
 }
 
-/* Prints the answer. With --wait a person sees at once what was begun, while a program reads a
+/* Prints the answer. With --wait, a person sees the first answer at once. A program reads a
  * single answer that also has the result. */
 static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
 {
@@ -654,16 +655,17 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 	return run_asks(f);
 }
 
-/* Whether only the first answer of a command that runs elsewhere is printed. This holds for a
- * program (--json) that gives a key, or says itself whether to follow the command. A key keeps
- * only one answer. */
+/* Whether only the first answer of a command that runs elsewhere is printed. This is true for a
+ * program (--json) that gives a key, or that states whether to follow the command. Under a key
+ * the state stores only one answer. */
 static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	return cli->json && (cli->key || json_object_get(args, op->follows->name));
 }
 
-/* Performs the call. With --wait, the operation's own work may take long, such as copying. Then
- * the host may answer as late as the wait may last, and a line of progress is shown. */
+/* Performs the call. With --wait, the operation's own work, such as copying, may take a long
+ * time. With --wait, the host's answer may therefore take as long as the wait, and a line of
+ * progress is shown. */
 static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 		       struct fault *f)
 {
@@ -687,8 +689,8 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Performs the call with arguments that were read from words. If the call gives something,
- * signals are held back. */
+/* Performs the call with arguments that were read from words. If the call gives the caller a
+ * message or a claim, signals are held back. */
 static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 			  struct fault *f)
 {
@@ -717,10 +719,10 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
  * refused at once. The result is a JSON object, the same object that an MCP client would send.
  * No code here knows what a task is.
  *
- * A claim is special in one respect: its answer gives the caller something. If our shell dies
+ * A claim is special in one respect: its answer gives the caller a task. If our shell dies
  * before the answer is printed, nobody knows that the task is ours. No agent could then work on
- * the task until its lease ends. deliver_begin() and deliver_end() prevent that: they tell the
- * state whether the answer has arrived. If the answer has not arrived, the claim is taken back.
+ * the task until its lease ends. deliver_begin() and deliver_end() tell the state whether the
+ * answer has arrived. If the answer has not arrived, the claim is taken back.
  *
  * run_op() hands the arguments over to a client, which finds the state.
  *
@@ -731,7 +733,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	struct fault f = { 0 };
 	struct scratch scratch = { "" };
 	bool here = op->flags & OP_IDENTIFIES && cli_take_word(&argc, argv, "--here");
-	bool gives = op->gives; /* the caller would not have it if the answer were lost */
+	bool gives = op->gives; /* a lost answer would lose a message or a claim */
 	json_t *args, *answer = NULL;
 	int status;
 
@@ -768,7 +770,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 }
 
 /*
- * Paths in arguments: the process that uses a path may have another working directory.
+ * Paths in arguments. The process that uses a path may have another working directory than the
+ * command.
  */
 
 /* Whether an argument is a directory. An argument that may also name a workspace is a directory
@@ -794,8 +797,8 @@ static json_t *from_top(const struct project *p, json_t *given)
 							    : json_incref(given);
 }
 
-/* Changes arguments that are paths, so that they are right in other directories: a host with
- * another working directory may open them. */
+/* Changes arguments that are paths, so that a host with another working directory can open
+ * these paths. */
 static void spell_paths(struct cli *cli, const struct op *op, json_t *args)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {

@@ -2,8 +2,8 @@
  * stream - shows a command that runs elsewhere as if it ran here.
  *
  * The command's output is printed as it arrives. Signals that would end this process are passed
- * on to the command instead. The command is a job of the workspace's guest; its output is read
- * from offsets. So after the host was away, reading continues at the same offsets.
+ * on to the command instead. The command is a job of the workspace's guest, and the job's
+ * output is read from offsets. If the host was away, reading continues at the same offsets.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,8 +28,8 @@ enum {
 struct reading {
 	const char *name, *size, *offset;
 	FILE *to;
-	/* Numbers of bytes: read; printed; to be printed at most; in the whole stream, as far as
-	 * known. */
+	/* Numbers of bytes. `at`: bytes read. `shown`: bytes printed. `most`: maximum of bytes
+	 * to print. `whole`: known bytes of the whole stream. */
 	int64_t at, shown, most, whole;
 	bool full; /* the limit is reached: nothing more is printed */
 	int error; /* errno of a failed write, or 0 */
@@ -152,7 +152,7 @@ static void print_stream(struct reading *s, const json_t *part)
 	s->shown += (int64_t)n;
 }
 
-/* Warns if output was cut, so that no reader takes it for the whole stream. */
+/* Warns if output was cut, so that no reader takes the output for the whole stream. */
 static void tell_cut(const struct reading *s)
 {
 	if (s->shown < s->whole)
@@ -217,9 +217,9 @@ static bool stream_wait_for_host(struct following *w, int64_t *since)
 	return pause_after(w, now) - *since < AWAY_MS;
 }
 
-/* Explains a fault `not_found`. If the job is unknown, it ended with its guest: commands do not
- * outlive their guest. If another object is missing, such as a renamed team, nothing is known
- * about the command. */
+/* Explains a fault `not_found`. If the job is unknown, it ended with its guest, because a
+ * command ends with its guest. If another object is missing, such as a renamed team, the state
+ * of the command is unknown. */
 static void tell_lost(struct following *w, struct fault *f)
 {
 	const struct fault why = *f;
@@ -264,7 +264,7 @@ static json_t *next_part(struct following *w, struct fault *f)
 	}
 }
 
-/* Whether output can still be written. If not, no process reads it, and the command is ended. */
+/* Whether output can still be written. If no process reads the output, the command is ended. */
 static bool stream_is_read(struct following *w)
 {
 	if (!w->streams[0].error && !w->streams[1].error)

@@ -28,7 +28,7 @@
 #include "tools/cadre/cli.h"
 
 /*
- * The guests of a state that still run without a host: counts them, and ends them.
+ * Counts and ends the guests of a state that still run without a host.
  */
 
 /* Backends whose guests are processes of this machine, and the folder of the state that has a
@@ -81,8 +81,8 @@ static void stop_guest(const struct backend *b, const struct process *p, void *w
 	b->stop(p, *(bool *)with, &ignored); /* running guests are counted later */
 }
 
-/* Ends the guests within so many seconds. `*ended` gets the number of ended guests; returns the
- * number of guests left. */
+/* Ends the guests within `seconds`. `*ended` gets the number of ended guests. Returns the
+ * number of guests that still run. */
 static size_t guests_end(const char *home, int seconds, size_t *ended)
 {
 	int64_t began = clock_steady_ms(), until = began + (int64_t)seconds * 1000;
@@ -160,7 +160,8 @@ int serve_main(struct cli *cli, int argc, char **argv)
 /* --- up ----------------------------------------------------------------------------- */
 
 /* Starts `cadre serve` with the configuration flags given to `up`. The vault's path is passed
- * too: a relative path was meant from the folder where `up` runs, not from the host's folder. */
+ * too, because a relative path is relative to the folder in which `up` runs, not to the host's
+ * folder. */
 static void exec_serve(struct cli *cli)
 {
 	const char *words[CLI_FLAGS + 8] = { "cadre", "--home", cli->home.dir };
@@ -317,8 +318,8 @@ static int say_host(struct cli *cli, pid_t pid, bool started)
 	return 0;
 }
 
-/* Whether a host answers at the socket. The lock does not tell this: a killed host still holds
- * its lock for a moment, and a new host has no socket yet. */
+/* Whether a host answers at the socket. The lock does not show whether a host answers. A killed
+ * host still holds its lock for a moment, and a new host has no socket yet. */
 static bool host_answers(struct cli *cli)
 {
 	struct client_options o = { .home = &cli->home, .identity.level = WHO_OPERATOR };

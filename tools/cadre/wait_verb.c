@@ -5,8 +5,8 @@
  * A read waits in the state or its host, and is woken there (core/overview/wait.c). This
  * command repeats the read until the condition holds. One read waits for at most five minutes.
  * The limit is five seconds while a line of progress is drawn. The limit is also five seconds
- * while a host has to do the work, because the host may end. A host that is away has a short
- * while to come back. Ending the wait early undoes nothing.
+ * while a host has to do the work, because the host may end. If a host is away, the command
+ * waits ten seconds for a host. An early end of the wait undoes nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +34,7 @@ enum {
 
 /* --- words ---------------------------------------------------------------------- */
 
-/* The seconds of `--wait` or `--wait=SECONDS`; -1: the word is neither. */
+/* The seconds of `--wait` or `--wait=SECONDS`; -1: the word is neither option. */
 static int64_t wait_verb_seconds_of(const char *word, struct fault *f)
 {
 	char *end;
@@ -87,8 +87,8 @@ int wait_end(struct cli *cli, int status)
 	return status;
 }
 
-/* The time to wait for input of the client, in ms. A host that hangs is not waited for longer
- * than a moment after the time is up. */
+/* The time to wait for input of the client, in ms. The wait for a host that hangs ends a moment
+ * after the time is up. */
 static int patience(struct cli *cli, int64_t until)
 {
 	int64_t left = until + GRACE_MS - clock_steady_ms();
@@ -137,7 +137,7 @@ static bool is_true(const json_t *answer, const struct field *flag)
 	return json_is_true(json_object_get(answer, flag->name));
 }
 
-/* Whether the work needs a host, and no host runs. */
+/* Whether the work needs a host although no host runs. */
 static bool wait_verb_is_hostless(const struct op *op, const json_t *answer)
 {
 	return op->hostless && is_true(answer, op->hostless);
@@ -148,8 +148,8 @@ static bool is_answered(const struct op *op, const json_t *answer)
 	return is_true(answer, op->reached) || is_true(answer, op->over);
 }
 
-/* Uses the team's name of the answer for further reads and for the hint: the team may have been
- * renamed since the call. */
+/* Uses the team's name of the answer for further reads and for the hint, since the team may
+ * have been renamed after the call. */
 static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t *answer)
 {
 	json_t *team = json_object_get(answer, "team");
@@ -171,8 +171,8 @@ static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 	}
 }
 
-/* Appends the values of an argument as a word of the command line, quoted for a shell: `#001`
- * would begin a comment. */
+/* Appends the values of an argument as a word of the command line, quoted for a shell, where
+ * `#001` without quotes would begin a comment. */
 static void wait_verb_add_value(struct text *out, const json_t *value)
 {
 	struct arena a = { 0 };
@@ -210,7 +210,8 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 	}
 }
 
-/* Fills the fault of a wait that ends without an answer: the time was up, or no host runs. */
+/* Fills the fault of a wait that ends without an answer, because the time was up or no host
+ * runs. */
 static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
 			       const json_t *args, const json_t *answer,
 			       enum fault_code code, const char *why, struct fault *f)
@@ -343,8 +344,8 @@ int wait_status(const struct op *op, const json_t *answer)
 
 /* --- after a write ------------------------------------------------------------------------ */
 
-/* The value under a name in the answer, or else in the call's arguments; for a record, the
- * record's id. */
+/* The value under a name in the answer, or else in the call's arguments. If the value is a
+ * record, returns the record's id. */
 static json_t *wait_verb_value_of(const json_t *args, const json_t *answer,
 				  const char *name)
 {

@@ -1,9 +1,9 @@
 /*
- * doctor - checks a state and its host, and says what to do; with --fix, does it.
+ * doctor - checks a state and its host, and gives advice; with --fix, mends faults.
  *
  * The doctor prints one line per finding: ok, warn (a person should look) or bad (the thing
- * does not work, or soon will not). The exit status is 1 if anything is bad or could not be
- * mended. Without --fix the doctor changes nothing.
+ * does not work, or soon will not). The exit status is 1 if any finding is bad, or if a fix
+ * failed. Without --fix the doctor changes nothing.
  */
 #include "tools/cadre/doctor/doctor.h"
 
@@ -39,7 +39,7 @@ enum { NEEDS_STATE = 1, FIX_ALONE = 2 };
 struct check {
 	const char *name;
 	check_look *look;
-	check_fix *fix; /* NULL: a person has to mend it */
+	check_fix *fix; /* NULL: a person has to mend the fault */
 	unsigned flags;
 };
 
@@ -127,8 +127,8 @@ static const char *doctor_aside(struct doctor *d)
 	return d->aside;
 }
 
-/* Moves a file from the state's folder to the folder for things taken away. Returns 1, 0 if
- * there is no such file, or a fault. */
+/* Moves a file from the state's folder to the folder for things taken away. Returns 1 if the
+ * file was moved, 0 if there is no such file, or a fault. */
 static int doctor_keep(struct doctor *d, const char *name, struct fault *f)
 {
 	const char *home = d->cli->home.dir;
@@ -206,8 +206,8 @@ static void check_environment(struct doctor *d)
 
 /* --- the folder ------------------------------------------------------------------ */
 
-/* The name of a file system; NULL: the type is unknown. `*remote`: the file system may belong
- * to another machine. */
+/* The name of a file system; NULL: the type is unknown. `*remote` becomes true if the file
+ * system may belong to another machine. */
 static const char *file_system(long type, bool *remote)
 {
 	static const struct {
@@ -317,7 +317,7 @@ static void close_open(struct doctor *d, const char *path)
 		return;
 	was = st.st_mode & 0777;
 	if (!S_ISDIR(st.st_mode))
-		private_tree(path); /* skips files of others, or with two names */
+		private_tree(path); /* skips other users' files, and hard links */
 	if (lstat(path, &st) || (S_ISREG(st.st_mode) && (st.st_mode & 077)) ||
 	    chmod(path, S_ISDIR(st.st_mode) ? PRIVATE_FOLDER : PRIVATE_FILE))
 		return;
@@ -485,7 +485,8 @@ static void check_files(struct doctor *d)
 	text_release(&report);
 }
 
-/* Reports a vault that shows nothing of the state, or that does not say up to which event. */
+/* Reports a vault that shows no rows of the state, or that does not name the last event that it
+ * shows. */
 static void say_unmade(struct doctor *d, struct fault *f)
 {
 	int64_t newest = newest_event(d, f);
@@ -607,7 +608,8 @@ static bool is_found(struct search *search, int64_t id, const char *body, struct
 	return n < 0 || (n == 1 && row == id);
 }
 
-/* Searches the index for the newest messages; returns how many of them the index lacks. */
+/* Searches the index for the newest messages; returns the number of these messages that the
+ * index lacks. */
 static int count_missing(struct doctor *d, struct search *search, struct fault *f)
 {
 	struct search_fed_row row;
@@ -630,8 +632,8 @@ static int count_missing(struct doctor *d, struct search *search, struct fault *
 	return missing;
 }
 
-/* A search step of 0 ms tells how far the index has come. If the index is complete, counts the
- * messages that the index lacks. */
+/* Finds the last event in the index, by a search step of 0 ms. If the index is complete, counts
+ * the messages that the index lacks. */
 static void doctor_shown_look_into(struct doctor *d, int64_t *indexed, int *missing,
 				   struct fault *f)
 {
@@ -672,8 +674,8 @@ static void check_search(struct doctor *d)
 		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
 }
 
-/* Makes the index anew. Everything in the index is also in the state and the vault; the former
- * files are kept all the same. */
+/* Makes the index anew. Everything in the index is also in the state and the vault; but the
+ * former files are kept. */
 static int fix_search(struct doctor *d, struct fault *f)
 {
 	static const char *const names[] = { "search.db-wal", "search.db-shm",
@@ -683,7 +685,7 @@ static int fix_search(struct doctor *d, struct fault *f)
 	int64_t indexed = 0;
 	bool more = true, kept = false;
 
-	/* If the index only lags behind, its files stay and the index is continued. */
+	/* If the index only lags behind, its files stay, and missing rows are added to it. */
 	for (size_t i = 0; d->worst == VERDICT_BAD && i < sizeof(names) / sizeof(*names);
 	     i++) {
 		int rc = doctor_keep(d, names[i], f);
@@ -710,8 +712,8 @@ static int fix_search(struct doctor *d, struct fault *f)
 
 /* --- trash ------------------------------------------------------------------------------- */
 
-/* Checks the folders of removed workspaces. The folders take up space until their time to be
- * kept has passed. */
+/* Checks the folders of removed workspaces. Each folder takes up space until the time for which
+ * it is kept has passed. */
 static void check_trash(struct doctor *d)
 {
 	const struct config *config = &d->cli->home.settings.config;
@@ -799,8 +801,8 @@ static const struct check checks[] = {
 };
 /* clang-format on */
 
-/* Refuses a fix of a damaged state: the vault and the index may hold the last copy of lost
- * rows. */
+/* Refuses a fix of a damaged state, because the vault and the index may hold the last copy of
+ * lost rows. */
 static void refuse_damaged(struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "the state is damaged");
@@ -829,8 +831,8 @@ static bool fix(struct doctor *d)
 	return json_array_size(d->fixes) > done;
 }
 
-/* Whether the check can run: the state is open, or the check does not need the state. A fix may
- * have failed to open the state again. */
+/* Whether the check can run, because the state is open or the check does not need the state. A
+ * fix may have failed to open the state again. */
 static bool may_look(const struct doctor *d, const struct check *check)
 {
 	return d->store || !(check->flags & NEEDS_STATE);
@@ -854,7 +856,7 @@ static void doctor_run(struct doctor *d, const struct check *check)
 	d->bad |= d->worst == VERDICT_BAD;
 }
 
-/* Checks that the caller may run fixes: only the operator may. */
+/* Checks that the caller is the operator, because only the operator may run fixes. */
 static int may_fix(struct cli *cli, struct fault *f)
 {
 	if (cli_refuse_agent(cli, "doctor --fix", f) < 0 ||

@@ -22,7 +22,7 @@ struct doctor {
 	json_t *known; /* workspaces by their ids; NULL: they could not be listed */
 	enum verdict worst; /* worst verdict of the check that runs */
 	bool bad; /* any check found something bad, or a fix failed */
-	bool damaged; /* rows of the state are lost: no copy is made from the other rows */
+	bool damaged; /* the state has lost rows: no file is made from the rows that are left */
 	char aside[4300]; /* folder for things that fixes take away; "": not named yet */
 };
 

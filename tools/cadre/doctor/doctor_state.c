@@ -143,8 +143,8 @@ void check_clock(struct doctor *d)
 }
 
 /* Looks for leases, messages and assignments whose time ran out more than a minute ago. Every
- * call sees that a time has run out. But other callers are told only after a host or a writer
- * has stored the end. */
+ * call sees that a time has run out. But other callers get the event only after a host or a
+ * writer has stored the end. */
 void check_leases(struct doctor *d)
 {
 	const struct sql_doctor_late_in in = { .now = clock_wall_ms() - LATE_MS };
@@ -165,8 +165,9 @@ void check_leases(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* The arguments of a tick. The first tick has the arguments of a starting host: leases are
- * extended by the time without a host, and leases that ran out even so are ended. */
+/* The arguments of a tick. The first tick has the arguments of a starting host: it extends
+ * leases by the time without a host, and ends leases that have run out even after this
+ * extension. */
 static json_t *tick_args(struct store *store, bool first, struct fault *f)
 {
 	const struct sql_host_due_in in = { .now = clock_wall_ms() };
@@ -267,7 +268,7 @@ void check_host(struct doctor *d)
 		check_answer(d, holder);
 }
 
-/* Reports agents that cannot go on, as `status` does. */
+/* Reports agents that cannot continue their work. `cadre status` reports the same agents. */
 void check_agents(struct doctor *d)
 {
 	struct fault f = { 0 };
@@ -283,10 +284,10 @@ void check_agents(struct doctor *d)
 	json_decref(status);
 }
 
-/* Whether the state's own socket exists and no process listens at it; false also if this is
- * unknown. A file that is no socket refuses connections too, so the type is checked. The socket
- * in $CADRE_SOCKET may belong to another state, so only a socket in the state's own folder
- * counts. */
+/* Whether the state's own socket exists and no process listens at it; returns false also if
+ * this is unknown. A file that is no socket refuses connections too, so the type is checked.
+ * The socket in $CADRE_SOCKET may belong to another state, so only a socket in the state's own
+ * folder counts. */
 static bool doctor_state_is_left(const struct home *home)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -373,7 +374,7 @@ static const struct {
 
 /* --- guests with a row ------------------------------------------------------------ */
 
-/* The state of a process as /proc tells it; 0: it is no more, reaped or not. */
+/* The letter of a process's state in /proc. 0: the process has ended, whether reaped or not. */
 static char doctor_guests_state_of(pid_t pid)
 {
 	char path[40], line[512];
@@ -602,7 +603,8 @@ struct strangers {
 	size_t folders; /* number of workspace folders without a row, with or without a guest */
 };
 
-/* Whether a name is a regular file. Some file systems do not give the type in a listing. */
+/* Whether a name is a regular file. Some file systems do not give an entry's type when a folder
+ * is listed. */
 static bool doctor_guests_is_file(DIR *dir, const struct dirent *e)
 {
 	struct stat st;
@@ -685,7 +687,7 @@ static size_t stop_all(const struct strangers *s, bool stop, bool now)
 
 /* Ends these guests as a starting host does. First makes the folder replaced/, which tells all
  * later hosts to leave the guests' files. Lists the guests again, because a host may have made
- * some before this process took the lock. */
+ * new guests before this process took the lock. */
 int fix_orphans(struct doctor *d, struct fault *f)
 {
 	struct strangers s;
@@ -729,8 +731,8 @@ void check_network(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Whether the bridge, taps and tables whose names end in this state's tag exist though no VM
- * uses them. */
+/* Whether the bridge, taps and tables whose names end in this state's tag exist although no VM
+ * uses these parts. */
 static bool doctor_guests_is_left(struct doctor *d, struct net_linux *net)
 {
 	return !guests_running(d->cli->home.dir) &&

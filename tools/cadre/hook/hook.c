@@ -1,8 +1,9 @@
 /*
  * hook - tells a client's model the news for its agent, at an event of the client.
  *
- * No fault here stops the client: the exit status is 0, standard output stays empty, and the
- * log gives the reason. Messages are printed first, and only afterwards marked as shown.
+ * No fault of a hook stops the client. After a fault the exit status is 0, standard output
+ * stays empty, and the log has the reason. Messages are printed first, and only afterwards
+ * marked as shown.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,10 +31,10 @@
 /*
  * The folder in which a client's session began.
  *
- * A client may change its folder while its model works, but it stays the same agent. So a link
- * stores the first folder of the session. The link is in the user's own state folder. That
- * folder stays when the user logs out, because the session may go on. A new session removes
- * links that no session has used for a long time.
+ * A client may change its folder while its model works, but the client stays the same agent. So
+ * a link stores the first folder of the session. The link is in the user's own state folder.
+ * The state folder stays when the user logs out, because the session may go on. A new session
+ * removes links that no session has used for a long time.
  */
 
 enum { DAY = 86400, KEPT_DAYS = 30 };
@@ -90,7 +91,7 @@ static bool hook_session_make_link(const char *folder, const char *link, const c
 	       dir_make_all(folder, 0700) == 0 && symlink(cwd, link) == 0;
 }
 
-/* Sets the event's folder to the folder in which its session began. `begins`: the session
+/* Sets the event's folder to the folder in which its session began. With `begins`, the session
  * begins now, in the event's folder. False: the folder can neither be stored nor read. */
 static bool session_stay(struct hook_event *e, const char *client, bool begins)
 {
@@ -101,8 +102,8 @@ static bool session_stay(struct hook_event *e, const char *client, bool begins)
 		return true;
 	if (!find_link(e, client, folder, link))
 		return false;
-	/* A resumed or compacted session begins again but is the same session, so its link
-	 * stays. */
+	/* A resumed or compacted session begins again, but is still the same session. So its
+	 * link stays. */
 	if (begins && access(link, F_OK) < 0)
 		unlink(link);
 	if (hook_session_make_link(folder, link, e->cwd))
@@ -247,7 +248,8 @@ static void tell_prime(struct text *out, const json_t *start)
 		  "cadre done TASK TEXT: end it with its result\n");
 }
 
-/* Appends that another session here, of process `other`, is the agent already. */
+/* Appends a warning that another session in this folder, of process `other`, already acts as
+ * the agent. */
 static void tell_beside(struct text *out, const json_t *who, pid_t other)
 {
 	const char *name = json_text_at(who, "name");
@@ -354,7 +356,7 @@ static void tell_messages(struct text *out, const json_t *shown, const json_t *w
 		text_addf(out, "%lld more wait: cadre inbox\n", pending);
 }
 
-/* Appends that urgent messages wait. */
+/* Appends a line which says that urgent messages wait. */
 static void tell_nudge(struct text *out, const json_t *news)
 {
 	text_addf(out, "cadre: urgent messages for %s of team %s have come: %lld\n",
@@ -371,7 +373,7 @@ static void tell_reserved(struct text *out, const json_t *news)
 
 	text_addf(out, "cadre: ");
 	tell_add_line(out, json_text_at(news, "reserved_path"));
-	/* Leases stand still in a team that is stopped. */
+	/* A lease does not run while its team is stopped. */
 	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
 		  until);
 	tell_add_line(out, json_text_at(r, "glob"));
@@ -399,8 +401,9 @@ static void tell_stopped(struct text *out, const json_t *who)
 /*
  * Git's hook before a commit: refuses a commit of a file that another agent has reserved.
  *
- * The committer is identified like the caller of any command. The commit of a person or of an
- * unknown caller is never refused. If the state cannot be asked, no commit is refused.
+ * The hook finds the committer's identity like the identity of any command's caller. The commit
+ * of a person or of an unknown caller is never refused. If the state cannot be read, no commit
+ * is refused.
  */
 
 /* Adds a path to the paths for message.news. U+FFFD replaces each byte that is no UTF-8; the
@@ -431,8 +434,9 @@ static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 	return rc;
 }
 
-/* The project's path of the folder to which the paths printed by git are relative. This is the
- * top folder of the repository, where git runs its hooks. The path is "" except in a submodule. */
+/* The path, in the project, of the folder to which git's printed paths are relative. This
+ * folder is the top of the repository, where git runs its hooks. The path is "" except in a
+ * submodule. */
 static void find_prefix(const struct cli *cli, char out[4096])
 {
 	struct project p;
@@ -477,8 +481,8 @@ static int guard_ask_all(struct cli *cli, FILE *git, struct fault *f)
 	return refused ? refused : rc;
 }
 
-/* Whether no other agent has reserved a file staged in git; returns the exit status of git's
- * hook. */
+/* Checks that no other agent has reserved a file that is staged in git. Returns the exit status
+ * of git's hook. */
 static int guard_commit(struct cli *cli)
 {
 	struct fault f = { 0 };
@@ -510,14 +514,14 @@ struct hook {
 	char lost[4096]; /* folder in which the session began, if that folder is gone */
 	bool stays; /* the session's folder is known, or its client names no session */
 	atomic_bool placed; /* cli->home.dir is known, and does not change */
-	/* A runner has started this turn, and hands out mail with its turns. Mail shown by the
-	 * hook would be lost if the turn failed. */
+	/* A runner has started this turn, and hands out mail at the start of each turn. If the
+	 * hook showed mail and the turn failed, this mail would be lost. */
 	bool in_turn;
 };
 
-/* The stages of a hook. Once a hook has begun to write, it finishes even if it is late: half a
- * text, or a repeated text, would be worse. A hook whose time ends before it writes does not
- * write any more. */
+/* The stages of a hook. A hook that has begun to write finishes, even if its time is up. Half a
+ * text, or a repeated text, would be worse than a late end. A hook whose time ends before its
+ * first write writes nothing. */
 enum { RUNS, WRITES, ENDS, LATE };
 static atomic_int stage;
 
@@ -530,7 +534,8 @@ static void hook_go_on(int next)
 			pause();
 }
 
-/* Writes the whole text to standard output, which no other code here uses: 0 or a fault. */
+/* Writes the whole text to standard output, which no other code of the hook uses. Returns 0 or
+ * a fault. */
 static int hook_write_out(const struct hook *h, const char *text, struct fault *f)
 {
 	struct text out = { 0 };
@@ -555,7 +560,8 @@ static int hook_note_shown(const struct hook *h, const char *request, struct fau
 	return f->code;
 }
 
-/* Gives back messages that could not be written: they wait again at once, for the next hook. */
+/* Gives back messages that could not be written. These messages wait again at once, for the
+ * next hook. */
 static void hook_give_back(const struct hook *h, const char *request)
 {
 	struct fault none = { 0 };
@@ -574,7 +580,7 @@ static int64_t most_tokens(const struct hook *h)
 	return most && most < said ? most : said;
 }
 
-/* Shows messages after the text that `text` holds already. */
+/* Writes messages behind the text that `text` already contains. */
 static int hook_show(const struct hook *h, const json_t *who, struct text *text,
 		     struct fault *f)
 {
@@ -646,8 +652,8 @@ static bool writes_files(const struct hook *h)
 	return false;
 }
 
-/* The files of the project that the tool is about to write: the paths as given, and the paths
- * to which links lead. */
+/* The files of the project that the tool is about to write: both the paths that the client
+ * gave, and the paths to which links lead. */
 static json_t *about_to_write(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
@@ -671,8 +677,8 @@ static json_t *about_to_write(const struct hook *h)
 	return paths;
 }
 
-/* Asks for news, and whether these paths are reserved. Each call has as many paths as the
- * operation takes; the first reserved path ends the calls. */
+/* Asks the state for news, and whether these paths are reserved. Each call has as many paths as
+ * the operation takes. After the first reserved path no further call is made. */
 static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault *f)
 {
 	json_t *news = NULL, *some;
@@ -746,7 +752,7 @@ static void tell_log(const struct hook *h, const char *dir, const struct fault *
 	log_close(log);
 }
 
-/* Logs the reason why the model was told nothing. Called when the hook is about to end. */
+/* Logs the reason why the model was told nothing. The hook calls this when it is about to end. */
 static void tell_fault(struct hook *h, const struct fault *why)
 {
 	struct home *home = &h->cli->home;
@@ -757,8 +763,8 @@ static void tell_fault(struct hook *h, const struct fault *why)
 	tell_log(h, none.code ? "" : home->dir, why);
 }
 
-/* Ends the process when the hook's time is up. `h` stays valid: if this thread is first at the
- * end, the hook's main thread waits. */
+/* Ends the process when the hook's time is up. `h` stays valid: if this thread reaches the last
+ * stage first, the hook's main thread waits. */
 static void *end_in_time(void *arg)
 {
 	static const struct timespec most = { .tv_sec = HOOK_MOST_MS / 1000,
@@ -778,8 +784,8 @@ static void *end_in_time(void *arg)
 	return NULL;
 }
 
-/* From here on the hook takes a limited time, even if another process holds the state. Only the
- * main thread handles signals. */
+/* After this call the hook takes a limited time, even if another process holds the state. Only
+ * the main thread handles signals. */
 static void limit_time(struct hook *h)
 {
 	sigset_t all, old;
@@ -835,8 +841,8 @@ static int hook_answer(struct hook *h, struct fault *f)
 	if (event_read(STDIN_FILENO, &h->event, f) < 0)
 		return f->code;
 	h->rule = rule_of(h->client, h->event.name);
-	/* A model started by the agent's own model may not pass on the news, so only its tools
-	 * are checked. */
+	/* An inner model, which the agent's model started, perhaps does not pass on the news.
+	 * So the hook only checks the inner model's tools. */
 	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
 		return 0;
 	if (h->rule->kind == HOOK_END) {

@@ -31,7 +31,7 @@ enum hook_kind {
 	HOOK_START, /* tells the agent's identity, and all news */
 	HOOK_ALL, /* tells all news */
 	HOOK_URGENT, /* tells urgent news */
-	HOOK_NUDGE, /* tells that urgent messages wait; another event shows them */
+	HOOK_NUDGE, /* tells that urgent messages wait; another event shows these messages */
 	/* Refuses a tool in a stopped team, or a write to a file that another agent has reserved. */
 	HOOK_TOOL,
 	HOOK_END, /* tells nothing, but forgets where the session began */
@@ -49,7 +49,7 @@ struct hook_client {
 	const struct hook_rule *rules;
 	const char *const
 		*writers; /* tools that write the files in their arguments; then a NULL */
-	int64_t tokens; /* the most that the client passes on; 0: no limit is known */
+	int64_t tokens; /* maximum that the client passes on; 0: no known limit */
 };
 
 extern const struct hook_client hook_clients[]; /* a NULL name ends the table */
@@ -59,8 +59,8 @@ void hook_form_fill(struct text *out, const struct hook_rule *rule, const char *
 
 extern const char plugin_opencode[];
 
-/* A client waits for its hooks, so time is limited. HOOK_HURRY_MS: a host that is silent for so
- * long is not waited for. HOOK_MOST_MS: the hook ends after this time. */
+/* A client waits for its hooks, so time is limited. HOOK_HURRY_MS: the hook stops waiting for a
+ * host that is silent for this time. HOOK_MOST_MS: the hook ends after this time. */
 enum { HOOK_HURRY_MS = 400, HOOK_MOST_MS = 1000 };
 
 enum {

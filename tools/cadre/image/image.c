@@ -1,5 +1,5 @@
 /*
- * image - the images that VMs boot: built from packages, and listed.
+ * image - builds the images that VMs boot from packages, and lists the images.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,8 @@ struct archive {
 	struct fault *fault; /* the first fault */
 };
 
-/* Reports the current step on the progress line, or if there is none, as a line on stderr. */
+/* Reports the current step on the progress line, or if there is no progress line, as a line on
+ * stderr. */
 static __attribute__((format(printf, 2, 3))) void image_say(struct image_build *b,
 							    const char *fmt, ...)
 {
@@ -66,7 +67,7 @@ static __attribute__((format(printf, 2, 3))) void image_say(struct image_build *
 		fprintf(stderr, "image: %s\n", text);
 }
 
-/* Sets a fault if a signal has ended the build. Returns the fault so far, or 0. */
+/* Sets a fault if a signal has ended the build. Returns the code of the fault, or 0. */
 static int image_wanted(struct fault *f)
 {
 	return signals_came() ? fault_set(f, FAULT_IO, "", "the build was ended")
@@ -111,7 +112,7 @@ static int image_find_file(struct image_build *b, const char *package, const cha
 	return *file ? 0 : fault_set(f, FAULT_IO, "", "%s was not fetched", package);
 }
 
-/* Fetches packages, named like in the archive, into the cache, and unpacks them into `to`. */
+/* Fetches packages by their names in the archive into the cache, and unpacks them into `to`. */
 static int image_unpack(struct image_build *b, const char *const *packages,
 			const char *to, struct fault *f)
 {
@@ -194,7 +195,7 @@ static void archive_file(struct archive *ar, const char *name, unsigned mode,
 		fclose(in);
 }
 
-/* Ends the archive: 0, or its first fault. */
+/* Ends the archive. Returns 0, or the archive's first fault. */
 static int archive_close(struct archive *ar)
 {
 	head(ar, "TRAILER!!!", 0, 0, 0, 0);
@@ -207,9 +208,9 @@ static int archive_close(struct archive *ar)
 }
 
 /*
- * The kernel is Debian's cloud kernel, fetched and unpacked without being installed. Its
- * drivers for VMs are modules. The modules that a guest needs are put into the initrd, each
- * after the modules on which it depends.
+ * The kernel is Debian's cloud kernel. The build fetches and unpacks the kernel's package, but
+ * does not install it. Its drivers for VMs are modules. The modules that a guest needs are put
+ * into the initrd. Each module follows the modules on which it depends.
  */
 
 #define META "linux-image-cloud-amd64"
@@ -675,7 +676,7 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	image_sweep(a, folder);
 	if (image_guest(b, f) == 0)
 		make_parts(b, f);
-	tree_remove(b->work, &ignored); /* before the sync, which need not store it */
+	tree_remove(b->work, &ignored); /* the sync need not store this folder */
 	if (!f->code &&
 	    image_make_folder(arena_printf(a, "%s/%s", folder, name), f) == 0 &&
 	    (tree_sync(b->half) || rename(b->half, *dir) || dir_sync_above(*dir) ||
@@ -685,8 +686,8 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	return f->code;
 }
 
-/* Checks that the caller may build images. Images belong to this machine and are for the VMs of
- * all teams; no agent, and no caller inside a VM, may build one. */
+/* Checks that the caller may build images. Images belong to this machine, and the VMs of all
+ * teams use them. No agent, and no caller inside a VM, may build an image. */
 static int image_check_may(struct cli *cli, struct fault *f)
 {
 	if (cli_refuse_agent(cli, "image build", f) < 0)

@@ -135,7 +135,7 @@ static int keep_restore_find_file(struct restore *r, struct fault *f)
 	if (!is_same_file(r))
 		return 0;
 	if (r->any_secret && home_lost_secret(r->cli->home.dir))
-		return 0; /* the state stays, and gets a new secret */
+		return 0; /* the state stays in its place, and gets a new secret */
 	fault_set(f, FAULT_INVALID, "/file", "%.150s is the state itself", r->file);
 	return fault_hint(f, "to begin with it anew, move it elsewhere first, and its "
 			     "secret beside it as FILE.secret");
@@ -201,7 +201,8 @@ static int keep_restore_check_file(struct restore *r, struct fault *f)
 }
 
 /* Refuses the secret of another state, which would make all tokens void. A secret that was made
- * anew is accepted if it fits any agent: it fits the agents registered since. */
+ * anew fits only the agents that were registered later. So a secret is accepted if it fits any
+ * agent. */
 static int keep_restore_check_secret(struct restore *r, struct store *store,
 				     struct fault *f)
 {
@@ -251,7 +252,7 @@ static int keep_restore_check_first(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Whether this directory's project had a state that is gone now. */
+/* Whether the project of this directory once had a state that no longer exists. */
 static bool was_here(const struct cli *cli)
 {
 	struct fault gone = { 0 };
@@ -261,7 +262,8 @@ static bool was_here(const struct cli *cli)
 	       find_check_gone(cwd, &gone) == FAULT_NOT_FOUND;
 }
 
-/* Makes a state for the backup. This needs --create, or a project here whose state is gone. */
+/* Makes a state for the backup. The caller must give --create, or this directory's project must
+ * have lost its state. */
 static int keep_restore_make_state(struct restore *r, bool create,
 				   const struct fault *none, struct fault *f)
 {
@@ -300,7 +302,7 @@ static int find_state(struct restore *r, struct fault *f)
 }
 
 /* Gives the staged state a new incarnation, and ends assignments that may have run since the
- * backup. Both are done in the staged state, so that all changes take effect at once. */
+ * backup. Both changes are made in the staged state, so that they take effect at once. */
 static int keep_restore_renew(struct restore *r, const char *stage, struct fault *f)
 {
 	struct call call = { .settings = &r->cli->home.settings,
@@ -325,8 +327,9 @@ static int keep_restore_renew(struct restore *r, const char *stage, struct fault
 	return f->code;
 }
 
-/* Puts the staged database in the place of the former one. Before this, the folder's id is set
- * to name the staged database too; afterwards the id names only the new database. */
+/* Puts the staged database in the place of the former one. Before the exchange, the folder's id
+ * is set to name the staged database too. After the exchange, the id names only the new
+ * database. */
 static int keep_restore_commit(struct restore *r, struct fault *f)
 {
 	const char *path = r->cli->home.dir;
@@ -338,7 +341,7 @@ static int keep_restore_commit(struct restore *r, struct fault *f)
 	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
 	    restore_commit(path, r->secret[0] ? r->secret : NULL, r->aside,
 			   sizeof(r->aside), f) == 0)
-		state_id_settle(dir, &later); /* if this fails, the next verb does it */
+		state_id_settle(dir, &later); /* the next verb mends a failure */
 	close(dir);
 	return f->code;
 }
@@ -374,7 +377,7 @@ static int restore(struct restore *r, struct fault *f)
 }
 
 /* Renames the folders of teams to the names that the teams had at the backup. New teams will
- * get the numbers of teams that the backup does not know. So the mirror archives the folders of
+ * get the numbers of teams that are not in the backup. So the mirror archives the folders of
  * such teams, before a new team could be taken for an old one. A host repeats failed steps at
  * its start. */
 static void show_rows(struct restore *r)
@@ -470,8 +473,8 @@ static int default_path(const struct home *home, char *path, size_t room, struct
 	return 0;
 }
 
-/* Checks the folder before a file is made in it: a fault about a temporary file would not help
- * the user. */
+/* Checks the folder before a file is made in the folder, since a fault about a temporary file
+ * would not help the user. */
 static int keep_backup_check_folder(const char *path, struct fault *f)
 {
 	char copy[4400];
@@ -505,8 +508,8 @@ static ssize_t read_small(const char *path, char bytes[SECRET + 1])
 	return n;
 }
 
-/* Checks, before anything is copied, that the names are free. PATH.secret may also hold the
- * same secret: an interrupted backup leaves such a file. */
+/* Checks, before anything is copied, that the names are free. PATH.secret may exist if it holds
+ * the same secret, since an interrupted backup leaves such a file. */
 static int check_names(const char *path, const char *secret_path, const uint8_t *secret,
 		       struct fault *f)
 {
@@ -538,9 +541,9 @@ static int write_secret(const char *temp, const uint8_t *secret, struct fault *f
 	return f->code;
 }
 
-/* Writes the state's secret to the file `to`, which belongs to a backup: the tokens of agents
+/* Writes the state's secret to the file `to`, which belongs to a backup. The tokens of agents
  * are made with the secret. The secret is written before the backup, so that no backup lacks
- * its secret. *made: the file is new. */
+ * its secret. `*made` becomes true if the file is new. */
 static int keep_secret(const struct home *home, const char *to, bool *made,
 		       struct fault *f)
 {
@@ -597,8 +600,8 @@ static int is_backup(const struct dirent *e)
 	return end && !e->d_name[end];
 }
 
-/* Removes all but the newest `most` backups from HOME/backups. The backup `path` is verified by
- * now and stays, even if the clock makes it look old. */
+/* Removes all but the newest `most` backups from HOME/backups. The backup `path` was verified
+ * and stays, even if the clock makes this backup look old. */
 static int remove_older(const char *path, int64_t most, struct fault *f)
 {
 	char folder[4400], one[4900];
@@ -688,7 +691,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
 }
 
 /*
- * Writes the state, or a team of it, as lines of JSON: see docs/export.md.
+ * Writes the state, or one team of the state, as lines of JSON. The lines are described in
+ * docs/export.md.
  */
 
 /* Checks whether the exported state is whole. The export of a damaged state holds only the
@@ -808,7 +812,7 @@ int export_main(struct cli *cli, int argc, char **argv)
  * Adds the rows of an export to the state: see docs/export.md.
  */
 
-/* Opens a plain file. A named pipe is refused: opening it could wait for ever. */
+/* Opens a plain file. A named pipe is refused, since the opening of a pipe could wait for ever. */
 static FILE *import_open_file(const char *path, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -837,8 +841,8 @@ static bool import_copy(FILE *from, FILE *to)
 	return !ferror(from);
 }
 
-/* Copies the input to a file without a name: the input is read twice and must not change
- * meanwhile. */
+/* Copies the input to a file without a name. The copy is read twice, and must not change
+ * between the two reads. */
 static FILE *open_input(const char *path, struct fault *f)
 {
 	FILE *from = strcmp(path, "-") ? import_open_file(path, f) : stdin;
@@ -855,7 +859,7 @@ static FILE *open_input(const char *path, struct fault *f)
 	return NULL;
 }
 
-/* Raises the limit of open files: the lock of each note needs a descriptor. */
+/* Raises the limit of open files, because the lock of each note needs a descriptor. */
 static void raise_limit(void)
 {
 	struct rlimit l;
@@ -875,7 +879,7 @@ static void import_show(struct call *call, struct home *home)
 
 	mirror_catch_up(home, call->store, MOST_MS, &later);
 	vault_sweep(call);
-	call->fault = (struct fault){ 0 }; /* the import is done, even if this failed */
+	call->fault = (struct fault){ 0 }; /* the import is done without notes, too */
 }
 
 static int import(struct cli *cli, FILE *in, const char *as, struct call *call,

@@ -16,7 +16,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 			int indent, struct layout *kept);
 
 /*
- * A record as a page: a heading, a few important values below it, the texts in full, and all
+ * A record as a page: a heading, a few important values below it, the whole texts, and all
  * other fields as small print.
  *
  * The operation's definition in the schema assigns the fields to these parts.
@@ -123,8 +123,8 @@ static void print_section(struct page *p, const struct field *field, bool named)
 
 /* --- the page ----------------------------------------------------------------------------- */
 
-/* The field that a word of the schema names; NULL: there is no such field, or it has nothing to
- * show. */
+/* The field that a word of the schema names. NULL: there is no such field, or the field has
+ * nothing to show. */
 static const struct field *screen_page_take(struct page *p, const char *word)
 {
 	const struct field *field = field_find(p->r, word);
@@ -182,7 +182,8 @@ static void print_heading(struct page *p, const json_t *answer)
 	fputs(screen_plain(p->cli), stdout);
 }
 
-/* Prints an answer as a page, or if the answer's first field is a record, prints this record. */
+/* Prints an answer as a page. If the answer's first field is a record, prints that record as
+ * the page. */
 static void screen_page(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const struct field *first = &op->out->fields[0];
@@ -210,7 +211,7 @@ static void screen_page(const struct cli *cli, const struct op *op, const json_t
 
 /* --- overviews ------------------------------------------------------------------------------ */
 
-/* Finds FIELD or FIELD.FIELD of a record; for the latter, `*r` and `*record` become the inner
+/* Finds FIELD or FIELD.FIELD of a record; for FIELD.FIELD, `*r` and `*record` become the inner
  * record. NULL: there is no such field. */
 static const struct field *find_part(struct arena *a, const char *path,
 				     const struct record **r, const json_t **record)
@@ -241,8 +242,8 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 		add_small(p, field, false);
 }
 
-/* Whether a table can be printed without headings: columns of numbers need headings, sentences
- * do not. */
+/* Whether a table can be printed without headings. Columns of numbers need headings, sentences
+ * need no headings. */
 static bool speaks_for_itself(const struct record *r, const char *const *columns)
 {
 	const struct field *field;
@@ -291,17 +292,18 @@ static void screen_overview(const struct cli *cli, const struct op *op,
  *
  * The answer came back as JSON. The operation's row in the table tells how to show the answer:
  * which list becomes a table and with which columns, which fields are times or states. So this
- * file knows nothing of tasks, like all the doors before. An agent may have written the texts
- * of an answer. So characters that would control the terminal are shown as question marks.
+ * file has no code about tasks, like the doors of the earlier stations. An agent may have
+ * written the texts of an answer. So characters that would control the terminal are shown as
+ * question marks.
  *
  * When the last byte is written, and only then, the client tells the host that the claim
  * has arrived.  Had the shell been killed a moment earlier, the task would be pending again
  * now, and the next claim would find it.
  *
- * Every call goes this way. You can read on in these places. docs/state.md has the tables and
- * views. storage/message.sql decides about messages, as storage/task.sql decides about tasks.
- * core/host/guests/ has the guests of VMs. tests/op/ shows most acts of cadre, as stories that
- * can be run. The tour began at the first station.
+ * Every call goes through these twelve stations. You can read on in these places. docs/state.md
+ * has the tables and views. storage/message.sql decides about messages, as storage/task.sql
+ * decides about tasks. core/host/guests/ has the guests of VMs. tests/op/ shows most acts of
+ * cadre, as stories that can be run. The tour began at the first station.
  *
  * Next: tools/cadre/main.c
  */
@@ -363,7 +365,7 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 	return n;
 }
 
-/* Whether the schema names the column behind the |: such a column is left out last. */
+/* Whether the schema names the column behind the |. Such a column is left out last. */
 static bool print_stays(const char *const *columns, const char *name)
 {
 	bool behind = false;
@@ -422,8 +424,8 @@ void print_more_rows(const struct cli *cli, const struct record *r,
 
 /* --- messages -------------------------------------------------------------------- */
 
-/* A thread that is called after its first message has the number of that one, where the list
- * has it. */
+/* The text for a message's thread. If the thread has the id of its first message, and the list
+ * has that message, the text is that message's number. */
 static const char *thread_of(struct arena *a, const json_t *rows, const json_t *m)
 {
 	const char *thread = json_text_at(m, "thread");
@@ -564,7 +566,7 @@ static void print_record(const struct cli *cli, const struct record *r,
 
 /* --- answers ------------------------------------------------------------------------ */
 
-/* Reports that a list is empty, and what to do next. */
+/* Prints that a list is empty, and a hint for the next step. */
 static void print_empty(const struct cli *cli, const struct op *op)
 {
 	const char *what = op->out->fields[0].name, *by = cli->narrowed,
@@ -631,8 +633,8 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 		screen_says(cli, op, answer);
 }
 
-/* If the answer had no room for everything, prints the options of the command that get the
- * rest. Also reports if the time ran out before everything was looked at. */
+/* If the answer had no room for everything, prints the options with which the command gets the
+ * rest. Also prints a line if the time ran out before the operation had looked at everything. */
 static void print_more(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const json_t *next = page_next(op, answer),
@@ -723,7 +725,7 @@ struct line {
 	struct arena arena;
 };
 
-/* Whether a part is empty, false or 0; the brackets around the part are left out. */
+/* Whether a part is empty, false or 0. A text in brackets with such a part is left out. */
 static bool is_nothing(const json_t *value)
 {
 	return screen_is_empty(value) || json_is_false(value) ||

@@ -24,7 +24,8 @@ struct progress {
 	bool over, drawn;
 };
 
-/* Draws the line. The last column stays free: a terminal may begin a new line behind it. */
+/* Draws the line. The last column stays free, because a terminal may begin a new line behind
+ * the last column. */
 static void draw(struct progress *p)
 {
 	struct arena a = { 0 };

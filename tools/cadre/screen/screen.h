@@ -8,7 +8,8 @@
 
 enum { INDENT = 2 };
 
-/* On a terminal with colours: the sequences that begin small print, and that end any colour. */
+/* The control sequences that begin small print and that end any colour, on a terminal with
+ * colours. */
 const char *screen_dim(const struct cli *cli);
 const char *screen_plain(const struct cli *cli);
 

@@ -82,8 +82,9 @@ static size_t row_width(const struct table *t, const struct table_column *column
 	return total;
 }
 
-/* The rank of a column; columns of a lower rank are left out first. 0: no prose; 1: prose,
- * which can be cut instead; 2: the first column; 3: a column that the schema leaves out last. */
+/* The rank of a column; columns of a lower rank are left out first. Rank 0: a column without
+ * prose. Rank 1: a column of prose, which can be cut instead. Rank 2: the first column. Rank 3:
+ * a column that the schema leaves out last. */
 static int rank_of(const struct table *t, const struct table_column *columns, size_t i)
 {
 	if (t->stay >> i & 1)
@@ -91,8 +92,8 @@ static int rank_of(const struct table *t, const struct table_column *columns, si
 	return !i ? 2 : columns[i].prose;
 }
 
-/* The column to leave out next: the last column of the lowest rank. n_columns: only one column
- * is left. */
+/* The column to leave out next: the last column of the lowest rank. Returns n_columns if only
+ * one column is left. */
 static size_t spare(const struct table *t, const struct table_column *columns)
 {
 	size_t found = t->n_columns, shown = 0;
@@ -162,7 +163,8 @@ const char *cli_colored(const struct cli *cli, struct arena *a, const char *word
 	return color ? arena_printf(a, "\033[%sm%s\033[0m", color, word) : word;
 }
 
-/* Prints a cell. In a pipe nothing is padded: a model that reads the pipe pays for blanks. */
+/* Prints a cell. In a pipe no cell is padded, because a model that reads the pipe pays for
+ * blanks. */
 static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t width,
 		       bool last)
 {
@@ -185,8 +187,8 @@ static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t 
 	       "");
 }
 
-/* Prints a row. Without a heading, a long text in the last column is wrapped below itself, not
- * cut: nobody compares such texts line by line. */
+/* Prints a row. Without a heading, a long text in the last column is wrapped in its column, and
+ * not cut. Nobody compares such texts line by line. */
 static void print_row(const struct cli *cli, struct table *t, size_t row,
 		      const struct table_column *columns, bool head, int at)
 {
@@ -207,7 +209,7 @@ static void print_row(const struct cli *cli, struct table *t, size_t row,
 	printf("%s\n", head && cli->color && !row ? "\033[0m" : "");
 }
 
-/* Whether the last printed heading fits rows in these columns. In a pipe nothing is padded, so
+/* Whether the last printed heading fits rows in these columns. In a pipe no cell is padded, so
  * one heading fits all rows. */
 static bool stands_above(const struct cli *cli, const struct layout *kept,
 			 const struct table_column *columns)
@@ -244,9 +246,9 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 /*
  * The width of a text on a terminal, and texts wrapped to a width.
  *
- * One visible character may be several characters of Unicode: a letter with marks, a
- * flag of two letters, a family of people joined into one picture.  The width of each is
- * from wcwidth(), which knows no sequences.
+ * One visible character may be several characters of Unicode: a letter with marks, a flag of
+ * two letters, a family of people joined into one picture. The width of each single character
+ * is from wcwidth(), which does not treat sequences of characters.
  */
 
 enum { JOINER = 0x200d, PICTURE = 0xfe0f };
@@ -274,8 +276,8 @@ static bool is_flag_letter(unsigned code)
 	return code >= 0x1f1e6 && code <= 0x1f1ff;
 }
 
-/* The columns of a character.  Marks, joiners, selectors and tones of skin take none: they stand
- * on the character before them. */
+/* The columns of a character. Marks, joiners, selectors and tones of skin take no column,
+ * because a terminal draws them on the character before them. */
 static size_t screen_table_columns_of(unsigned code)
 {
 	int n;
@@ -290,7 +292,8 @@ static size_t screen_table_columns_of(unsigned code)
 	return n < 0 ? 1 : (size_t)n;
 }
 
-/* Reads what a terminal shows as one character, and how many columns that takes. */
+/* Reads the bytes that a terminal shows as one character. `*width` gets the number of columns
+ * of this character. */
 static const char *next_shown(const char *s, size_t *width)
 {
 	unsigned code, next;
@@ -365,8 +368,8 @@ int cli_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
 }
 
-/* Prints a text wrapped at words. `begun`: the first line already has its blanks, or a word in
- * their place. */
+/* Prints a text wrapped at words. With `begun`, the first line already has its blanks, or a
+ * word in place of the blanks. */
 static void width_put_prose(FILE *out, int columns, const char *text, int indent,
 			    bool begun)
 {
@@ -405,7 +408,7 @@ void cli_tell(const char *fmt, ...)
 	va_list ap;
 	char *text;
 
-	fflush(stdout); /* the answer on stdout comes first */
+	fflush(stdout); /* the answer on stdout is written first */
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) >= 0) {
 		width_put_prose(stderr, cli_columns(STDERR_FILENO), text, 0, false);

@@ -104,7 +104,8 @@ bool screen_is_empty(const json_t *value)
 	       (json_is_object(value) && !json_object_size(value));
 }
 
-/* Formats a time: today's as hours, minutes and seconds, any other as day, hours and minutes. */
+/* Formats a time of today as hours, minutes and seconds, and any other time as day, hours and
+ * minutes. */
 static const char *clock_time(const struct cli *cli, struct arena *a, int64_t ms)
 {
 	struct tm *(*split)(const time_t *, struct tm *) = cli->utc ? gmtime_r
@@ -134,8 +135,8 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 	return arena_strdup(a, ago);
 }
 
-/* A record on one line: the first field, which names the record, and the second field, if that
- * field is a state other than the first state. */
+/* The text of a record on one line. The text has the first field, which names the record. It
+ * also has the second field, if this field is a state other than the first state. */
 static const char *record_value(const struct cli *cli, struct arena *a,
 				const struct record *r, const json_t *value)
 {
@@ -204,8 +205,8 @@ value_number_of(const struct record *r, const struct field *field, const json_t 
 		       : NULL;
 }
 
-/* The template for the detail of events of a kind. If the kind has no template: "{}", which
- * stands for the whole detail. */
+/* The template for the detail of events of a kind. If the kind has no template, returns "{}",
+ * which stands for the whole detail. */
 static const char *value_words_of(const char *kind)
 {
 	for (size_t i = 0; i < event_count; i++)

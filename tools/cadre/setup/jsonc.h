@@ -10,9 +10,12 @@
  * setup made the object around the value, or found the object in the file:
  *
  * - In an empty object or array of the file, the first member is put directly behind the
- *   bracket.  If setup made the object or array, a blank or a line end is between the two.
- * - An empty file that existed gets no last line end.  A file that setup made has one.
- * - If the last member had a trailing comma, setup's member also has one, else it has none.
+ *   bracket. If setup made the object or array, a blank or a line end is between the bracket
+ *   and the first member.
+ * - An empty file that existed gets no last line end. A file that setup made ends with a line
+ * end.
+ * - If the last member had a trailing comma, setup's member also has a trailing comma, else it
+ * has no trailing comma.
  *
  * So removing undoes putting, byte for byte, without any notes.
  */
@@ -29,7 +32,7 @@ struct setup_draft {
 	bool there; /* false: there is no such file */
 };
 
-/* Replaces the bytes from `from` up to `to` by others. */
+/* Replaces the bytes from `from` up to `to` by the `len` bytes at `data`. */
 void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *data,
 		  size_t len);
 /* The offset at which the text begins: behind a byte order mark, if there is one. */
@@ -38,9 +41,9 @@ size_t draft_start(const struct setup_draft *d);
  * quotes. */
 void draft_quote(struct setup_draft *d, size_t at, const char *text);
 
-/* Appends lines below an empty line; `lines` has `\n` between the lines, and none at the end. A
- * text without a last line end gets none, and thereby draft_cut() knows how much to remove. A
- * new file gets a last line end. */
+/* Appends lines below an empty line; `lines` has `\n` between the lines, and none at the end.
+ * If the text had no last line end, it has none afterwards, and thereby draft_cut() knows how
+ * much to remove. A new file gets a last line end. */
 void draft_append(struct setup_draft *d, const char *lines);
 /* Removes lines that draft_append() has put: from the first byte of the first line up to the
  * last byte of the last line, before its line end. */
@@ -69,7 +72,8 @@ const char *jsonc_text(struct arena *a, const struct setup_draft *d,
 		       const struct jsonc *v);
 /* The value as a tree of jansson, without offsets. */
 json_t *jsonc_value(struct arena *a, const struct setup_draft *d, const struct jsonc *v);
-/* The offset of a member's first byte: of its key, or of an item without key. */
+/* The offset of a member's first byte, which is the first byte of the key, or of the value of
+ * an item without key. */
 size_t jsonc_start(const struct jsonc *v);
 
 /* The place for a value: the keys that lead from the root to the place. `push`: the last key's
@@ -85,9 +89,9 @@ struct jsonc_beside {
 	bool anew; /* put only into a blank text */
 };
 
-/* Puts a value at a place that has none, and the missing objects around the value. If the first
- * of these objects is missing, `beside` (may be NULL) is put too. The value is JSON without
- * blanks, escapes and empty objects; "@" stands for `word`. */
+/* Puts a value at a place that has no value, and puts the missing objects around the value. If
+ * the first of these objects is missing, `beside` (may be NULL) is put too. The value is JSON
+ * without blanks, escapes and empty objects; "@" stands for `word`. */
 int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *value,
 	      const char *word, const struct jsonc_beside *beside, struct fault *f);
 /* Removes a value, and everything that setup made for the value. The tree is invalid

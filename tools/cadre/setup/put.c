@@ -45,8 +45,8 @@ static struct jsonc *put_read(struct put *p)
  *	            entry stays, and setup and --remove report it.
  */
 
-/* Whether a program's path or name ends with `cadre`, or is the path of this program: its file
- * may have another name. */
+/* Whether a program's path or name ends with `cadre`, or is the path of this program, whose
+ * file may have another name. */
 static bool put_is_cadre(const struct put *p, const char *word)
 {
 	const char *name = strrchr(word, '/');
@@ -60,7 +60,8 @@ static bool put_wrote(const struct put *p, const char *command)
 	return put_is_cadre(p, command) && (command[0] == '/' || !strchr(command, '/'));
 }
 
-/* Counts an entry that was found, and notes its command if this runs another program or none. */
+/* Counts an entry that was found, and notes its command if the command runs another program or
+ * no program. */
 static void put_found(const struct put *p, const char *command)
 {
 	enum setup_runs runs = setup_runs(command, p->command);
@@ -294,8 +295,8 @@ static void put_take_line(void *arg, const struct toml_line *line)
 	r->goes_on = ours;
 }
 
-/* Removes the entry; returns whether there was one. A second entry may follow, which the client
- * would then see. */
+/* Removes the entry, and returns whether there was an entry. A second entry may follow, which
+ * the client would see after the removal. */
 static bool put_cut_entry(struct put *p)
 {
 	struct entry e = put_find_entry(p);
@@ -352,7 +353,7 @@ static bool put_calls_hook(struct put *p, const char *line)
 }
 
 /* The string with the command of a handler. With `ours`, the handler must be written by setup;
- * else it must only run cadre's hook. NULL: the handler is another one. */
+ * else it must only run cadre's hook. NULL: the handler is a different handler. */
 static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, bool ours)
 {
 	struct jsonc *line = jsonc_member(p->d, handler, "command");
@@ -363,8 +364,9 @@ static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, b
 		       : NULL;
 }
 
-/* The last such handler in an event, and in `*line` its command. NULL: there is no such
- * handler. `event` may be NULL. An item of an event is a handler, or has an array of handlers. */
+/* The last handler in an event that put_find_line() accepts. `*line` gets the handler's
+ * command. NULL: there is no such handler. `event` may be NULL. An item of an event is a
+ * handler, or has an array of handlers. */
 static struct jsonc *put_find_handler(struct put *p, const struct jsonc *event, bool ours,
 				      struct jsonc **line)
 {

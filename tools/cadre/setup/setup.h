@@ -1,10 +1,10 @@
 /*
  * setup - declarations that the parts of `cadre setup` share.
  *
- * Read the files in this order: clients.c (the table of clients: their files and the parts for
- * them), setup.c (the verb), setup_plan.c (the files that an act changes).  put.c puts one part of
- * a client into one file; jsonc.h edits a text; setup_target.c reads and writes a file.  check.c
- * finds deviations from the set-up state.
+ * Read the files in this order: clients.c (the table of clients, with the files and parts of
+ * each client), setup.c (the verb), setup_plan.c (the files that an act changes). put.c puts
+ * one part of a client into one file; jsonc.h edits a text; setup_target.c reads and writes a
+ * file. check.c finds deviations from the set-up state.
  */
 #ifndef TOOLS_CADRE_SETUP_SETUP_H
 #define TOOLS_CADRE_SETUP_SETUP_H
@@ -17,15 +17,15 @@
 
 /* --- clients.c ------------------------------------------------------------------------- */
 
-/* The parts of a client, in the order in which they are put. They are removed in another order:
- * see setup_plan_cut(). */
+/* The parts of a client, in the order in which setup puts them. setup_plan_cut() removes the
+ * parts in another order. */
 enum setup_part { PART_MCP, PART_HOOKS, PART_TEXT, PART_COUNT };
 
 /* The file of a part. A name is NULL if the client has no such file. */
 struct setup_file {
 	const char *project; /* path below the project */
 	const char *user; /* path below the client's folder */
-	bool in_home; /* `user` is in the home, unless the variable gives a folder */
+	bool in_home; /* `user` is a path below the home, unless the variable is set */
 	const char *end; /* appended to the name, if only the longer name exists */
 };
 
@@ -40,14 +40,15 @@ struct setup_off {
 	} how;
 	const char *key; /* keys from the root, with dots between; NULL ends a list */
 	const char *word;
-	bool in_project; /* only the files of a project may have it */
+	bool in_project; /* only the files of a project may have this setting */
 };
 
 struct setup_client {
 	const char *name, *title;
 	const char *programs[3]; /* a NULL ends the list */
 	const char *variable; /* variable with the client's folder, or NULL */
-	const char *folder; /* the client's folder in the home, without the variable */
+	const char
+		*folder; /* the client's folder in the home, if the variable is not set */
 	/* A folder below `folder` that exists if the client is installed; or NULL. */
 	const char *trace;
 	struct setup_file files[PART_COUNT];
@@ -57,7 +58,7 @@ struct setup_client {
 	/* An item for each event of `cadre hook`, as JSON: @ stands for the command line. NULL:
 	 * the client has no hooks, or its hooks are a file of code, which `cadre hook` prints. */
 	const char *hook;
-	struct jsonc_beside beside[PART_COUNT]; /* a NULL key: nothing is put beside */
+	struct jsonc_beside beside[PART_COUNT]; /* second members; a NULL key: none */
 	/* A file of instructions that the client's own file in a project may import; or NULL. */
 	const char *import;
 	const struct setup_off *off; /* NULL: no such setting is known */
@@ -68,7 +69,7 @@ struct setup_client {
 extern const struct setup_client setup_clients[]; /* a NULL name ends the table */
 
 const struct setup_client *setup_client_named(const char *name);
-/* What a command runs: no program, another program than `self` runs, or the same program. */
+/* What a command runs: no program, a program other than `self`, or the program `self`. */
 enum setup_runs { RUNS_NONE, RUNS_ANOTHER, RUNS_SAME };
 enum setup_runs setup_runs(const char *command, const char *self);
 /* Whether the client is installed: its program is in PATH, or its folder is in the home. */
@@ -93,9 +94,9 @@ struct setup_tally {
 	bool as_operator; /* the entry makes its agents act as the operator */
 };
 
-/* Puts a part into a draft; text that is already there stays. `command` runs this program: it
- * is `cadre` if PATH leads to this program, else the program's path. Returns 0 or a fault. With
- * a fault, the draft must not be written. */
+/* Puts a part into a draft; text that is already there stays. `command` runs this program. If
+ * PATH leads to this program, `command` is `cadre`, else the program's path. Returns 0 or a
+ * fault. With a fault, the draft must not be written. */
 int setup_put(const struct setup_client *c, enum setup_part part, const char *command,
 	      struct setup_draft *d, struct setup_tally *t, struct fault *f);
 /* Removes a part from a draft. With a fault, some of the part may already be removed. */
@@ -129,11 +130,11 @@ struct setup_target {
 	struct text before; /* text that was read */
 	bool was; /* the file existed when it was read */
 	struct stat st; /* status when it was read */
-	bool told; /* instructions without a client were reported */
+	bool told; /* instructions that belong to no set-up client were reported */
 };
 
-/* Finds the path without links of a file, which need not exist. The path must not lead out of
- * the folder `project`, unless that is "" or NULL. */
+/* Finds a file's path without links. The file need not exist. If `project` is not "" and not
+ * NULL, the path must not lead out of the folder `project`. */
 int setup_target_find(struct setup_target *t, const char *path, const char *shown,
 		      const char *project, struct fault *f);
 /* Reads the file, or notes that there is no file. */
@@ -153,7 +154,7 @@ void setup_target_release(struct setup_target *t);
 /* Removes the empty folders above a file, if setup made the folders. */
 void setup_target_remove_folders(const char *path);
 /* Writes the change of a file, as `diff -u` does. Without the program `diff`, writes only the
- * names and the reason. */
+ * files' names, and why there is no diff. */
 void setup_diff(const struct setup_target *t, struct text *out);
 
 /* Waits until no other setup of the user changes files. Other setups wait until the returned
@@ -173,7 +174,7 @@ struct setup_plan {
 	struct setup_target **targets;
 	size_t n_targets;
 	const char *command; /* see setup_put() */
-	bool passing; /* notes and skips files that cannot be edited */
+	bool passing; /* files that cannot be edited are noted and skipped */
 	json_t *left; /* paths of skipped files that may have setup's parts */
 	json_t *notes; /* notes for the user about things that were not changed */
 };
@@ -197,7 +198,8 @@ void setup_plan_sweep(const struct setup_plan *p);
  * file could not be read. */
 bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
 			 const struct fault *f);
-/* Edit the drafts of all files of the chosen clients: put the parts, or remove them. */
+/* These two functions edit the drafts of all files of the chosen clients. The first puts the
+ * parts, the second removes the parts. */
 int setup_plan_put(struct setup_plan *p, struct fault *f);
 int setup_plan_cut(struct setup_plan *p, struct fault *f);
 void setup_plan_release(struct setup_plan *p);

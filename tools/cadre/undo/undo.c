@@ -3,8 +3,8 @@
  *
  * The folders and disks of removed workspaces are in the state's trash (core/machine/trash.h).
  * Deleted notes are in the vault's trash (core/vault/vault_trash.h). A workspace is brought
- * back as a new workspace, in any team, with a copy of the entry. The entry stays until its
- * time has passed.
+ * back as a new workspace, in any team, with a copy of the entry. The entry stays in the trash
+ * until its time has passed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -68,7 +68,7 @@ static size_t undo_owner_len(const char *name)
 
 /* --- workspaces not yet in the trash ---------------------------------------------------- */
 
-/* The existing workspaces, with their names as keys; NULL: they cannot be read. */
+/* The existing workspaces, with their names as keys; NULL: the workspaces cannot be read. */
 static json_t *undo_living(struct cli *cli)
 {
 	struct fault f = { 0 };
@@ -113,16 +113,16 @@ static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 	return n;
 }
 
-/* Whether the folder replaced/ exists: hosts then do not move folders that only the former
- * state knows. */
+/* Whether the folder replaced/ exists. If it exists, hosts do not move folders that only the
+ * former state lists. */
 static bool undo_stays(struct cli *cli)
 {
 	return access(arena_printf(&cli->arena, "%s/replaced", cli->home.dir), F_OK) == 0;
 }
 
-/* Waits until the host has moved the wanted workspace into the trash. Else undo could miss the
- * last removed workspace and choose an older one. 0, or a fault if the workspace is not moved
- * in time. */
+/* Waits until the host has moved the wanted workspace into the trash. Without this wait, undo
+ * could miss the last removed workspace and choose an older workspace. Returns 0, or a fault if
+ * the workspace is not moved in time. */
 static int undo_wait_for_trash(struct cli *cli, const struct undo_wanted *w,
 			       struct fault *f)
 {
@@ -181,7 +181,8 @@ static void undo_list_rows(const struct cli *cli, const struct trash_entry *entr
 	json_t *note;
 	size_t i;
 
-	/* No column is cut: a person needs the whole names, and decides by the other columns. */
+	/* No column is cut, because a person needs the whole names, and decides by the other
+	 * columns. */
 	t.whole = (1 << t.n_columns) - 1;
 	for (i = 0; i < t.n_columns; i++)
 		table_cell(&t, heads[i]);
@@ -222,7 +223,8 @@ static void undo_list_json(const struct cli *cli, const struct trash_entry *entr
 				 (json_int_t)n_moving, "notes", notes));
 }
 
-/* Reports removed workspaces that are not in the trash yet, or that nothing was removed. */
+/* Reports removed workspaces that are not in the trash yet, or prints that no workspace and no
+ * note was removed. */
 static void undo_list_rest(struct cli *cli, size_t n_moving)
 {
 	if (n_moving)
@@ -266,9 +268,9 @@ static int undo_list(struct cli *cli)
 
 /* --- a workspace ------------------------------------------------------------------------ */
 
-/* The entry of that name, or else an entry whose name begins with the given name. NULL: there
- * is no such entry. If all matches are workspaces and snapshots of one agent, the newest of
- * them is returned; if not, `*several` is set. */
+/* The entry with the given name, or else an entry whose name begins with the given name. NULL:
+ * there is no such entry. If all matches are workspaces and snapshots of one agent, the newest
+ * of them is returned; if other entries match, `*several` is set. */
 static const struct trash_entry *undo_find_entry(const struct trash_entry *entries,
 						 size_t n, const struct undo_wanted *w,
 						 bool *several)
@@ -372,7 +374,7 @@ static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
 }
 
 /* Waits until the workspace is ready, and stores its state in `made`. False with the fault
- * filled: it will never be ready. False without a fault: a signal ended the wait. */
+ * filled: the workspace will never be ready. False without a fault: a signal ended the wait. */
 static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_t *made,
 			 struct fault *f)
 {
