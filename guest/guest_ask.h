@@ -36,10 +36,10 @@ enum answer_end {
 void ask_settle(struct guest *g, int64_t number, enum answer_end end);
 
 /* Takes a message of the host if it answers a request of this guest. Returns false if the
- * message is no such answer. */
+ * message answers no request of this guest. */
 bool ask_hear(struct guest_request *heard);
 
-/* Ends all requests, with `done`, since the host's control line is closed. */
+/* Ends all requests by a call of `done`, since the host's control line is closed. */
 void ask_host_went(struct guest *g);
 
 #endif

@@ -387,7 +387,7 @@ static void load_modules(const char *folder, char when)
 /* --- the root ------------------------------------------------------------------------ */
 
 /* Whether the root file system has a shell; `/bin/sh` may be an absolute link, which is broken
- * until this file system is the root; so the link itself is enough. */
+ * until this file system is the root. So the function does not follow the link. */
 static bool has_shell(const char *root)
 {
 	char path[64];

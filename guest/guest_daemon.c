@@ -93,8 +93,8 @@ static void guest_daemon_describe(const struct guest_assignment *d,
 	r->success = r->exit_code == 0 && !d->cancelled;
 }
 
-/* Stores the result of an ended command. The store is tried again later until it succeeds;
- * until then the assignment keeps its place. */
+/* Stores the result of an ended command. After a failure, tries again later until the result is
+ * stored. Until that time the assignment keeps its place. */
 static void guest_daemon_store(struct guest_assignment *d)
 {
 	struct guest *g = d->guest;
@@ -136,8 +136,8 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 	return op_decode(&record_task_payload, *json, p, DECODE_LENIENT, a, f);
 }
 
-/* Creates the command's process, which waits for proc_go(). Returns 0 or -1; or -2 if the
- * payload was not understood. */
+/* Creates the command's process, which waits for proc_go(). Returns 0, -1 after a failure, or
+ * -2 if the payload was not understood. */
 static int guest_daemon_prepare(struct guest *g, struct guest_assignment *d,
 				const struct spool_assignment_row *as, struct arena *a,
 				struct fault *f)

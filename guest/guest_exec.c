@@ -39,7 +39,7 @@
  * sent together with its end.
  */
 
-/* Answers the request, or fails it; at that time the run may still go on. */
+/* Sends the request's answer or fault. The run may not be over yet. */
 typedef void follow_tell(struct guest_request *q, struct proc *run);
 
 struct background_job {
@@ -274,8 +274,8 @@ static void forget_followed(struct guest *g)
 		background_job_free(g, first);
 }
 
-/* Makes sure that there is a place for one more job. If all places are taken, frees the oldest
- * job whose end a caller has seen. */
+/* Makes sure that the guest has a place for one more job. If all places are taken, frees the
+ * oldest job whose end a caller has seen. */
 static int background_place(struct guest *g, struct fault *f)
 {
 	struct background_job **oldest = NULL;
@@ -292,7 +292,7 @@ static int background_place(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* The `done` function of the run of a background job. The next function is the `done` function
+/* The `done` function of the run of a background job. The function below is the `done` function
  * of a followed job. */
 static void background_done(struct proc *run)
 {
@@ -503,7 +503,7 @@ static void tell_loss(struct wire_exec_result *out, const struct output_parts *p
 	out->has_replaced = out->replaced = p->replaced;
 }
 
-/* Answers with the result; on a fault, returns without an answer. *job is the job of the run,
+/* Answers with the result. On a fault, returns without an answer. *job is the job of the run,
  * or NULL. If *job is NULL and the answer has no room for all output, makes a job if there is a
  * place. */
 static int tell_result(struct guest_request *q, struct proc *run,
@@ -561,7 +561,7 @@ static void exec_done(struct proc *run)
 
 /* --- a followed Exec ---------------------------------------------------------------- */
 
-/* Answers with the output so far; the caller reads further output from the job. */
+/* Answers with the output so far. The caller reads further output from the job. */
 static int tell_so_far(struct guest_request *q, struct proc *run,
 		       const struct background_job *job, struct fault *f)
 {

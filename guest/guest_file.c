@@ -54,8 +54,8 @@ static int outside(const char *path, const char *where, struct fault *f)
 	return fault_set(f, FAULT_DENIED, where, "%.150s is outside the workspace", path);
 }
 
-/* Whether a path leads into the guest's own folder. The path has no `.` and no `..`; it is
- * absolute or starts at the root of the workspace. */
+/* Whether a path leads into the guest's own folder. The path has no `.` and no `..`. The path
+ * is absolute or starts at the root of the workspace. */
 static bool path_is_state(const struct guest *g, const char *clean)
 {
 	const char *own = g->state;

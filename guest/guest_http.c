@@ -351,8 +351,7 @@ static void on_messages(struct http_visit *v, json_t *result)
 	visit_answer_json(v, 200, json_incref(result));
 }
 
-/* Splits a list of ids with commas between them: the ids of the answers that have arrived at
- * the caller. */
+/* Splits a list of ids at its commas. The ids name answers that have arrived at the caller. */
 static json_t *split_names(const char *said)
 {
 	json_t *names = json_array();
@@ -468,8 +467,8 @@ static void take_message(struct http *x)
 		guest_http_mail_send_message(v, args);
 }
 
-/* Sends a task. In the body, fields of the message are mixed with fields of the payload; the
- * fields of the message are taken out of the payload. */
+/* Sends a task. The body mixes fields of the message with fields of the payload. Takes the
+ * fields of the message out of the payload. */
 static void take_task(struct http *x)
 {
 	static const char *const beside[] = { "from", "priority", "thread",

@@ -4,7 +4,7 @@
  * A request with an `id` is served at once and answered when it is done. Requests without an
  * `id` are served one at a time, in order. If a peer does not read its answers, the guest does
  * not read from the peer. A request belongs to its peer until it is answered. If the peer
- * closes the connection before, `gone` is called instead.
+ * closes the connection before the answer, `gone` is called instead.
  */
 #ifndef GUEST_GUEST_PEER_H
 #define GUEST_GUEST_PEER_H
@@ -25,7 +25,7 @@ struct peer {
 	char *session; /* session of a client at the door */
 	struct receipts confirms; /* unconfirmed answers: guest_door.h */
 	bool paused, closing;
-	bool refused; /* closes after the last write; no more is read */
+	bool refused; /* closes after the last write; reads no more */
 	struct guest_request *live; /* requests started and not answered */
 	struct guest_request *busy; /* the started request without an id */
 	struct guest_request *waiting, **last_waiting; /* served after `busy` */

@@ -30,9 +30,9 @@
  * names the spool's workspace and this guest's folder, even if the process has its own session.
  * A process of a turn names the turn, too.
  *
- * SIGKILL does not end a process at once: until the kernel has closed its files, the process
- * holds locks and ports. The guest waits for the end by a process descriptor (pidfd), because
- * the process number may soon belong to another process.
+ * SIGKILL does not end a process at once. The process holds locks and ports until the kernel
+ * has closed the files of the process. The guest waits for the end by a process descriptor
+ * (pidfd), because the process number may soon belong to another process.
  */
 
 struct groups {
@@ -159,8 +159,8 @@ static void keep_process(struct guest *g, pid_t process)
 	g->dying[g->n_dying++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
-/* Keeps the processes of these groups in g->dying. They are found by their group, because a
- * dying process has no environment any more. */
+/* Keeps the processes of these groups in g->dying. The processes are found by their group,
+ * because a dying process has no environment any more. */
 static void keep_dying(struct guest *g, const struct groups *of)
 {
 	DIR *proc = opendir("/proc");
@@ -255,9 +255,9 @@ static bool is_other_spool(const struct guest *g, const struct wire_hello *hello
 }
 
 /* Checks that this guest's spool is the spool that the host knows. Another spool, or an old
- * copy of the right spool, may hold assignments that have been run, or ended by the host, since
- * then. So such a spool is emptied, and running commands are called off. After the start of the
- * guest, this is done before any other work. */
+ * copy of the right spool, may hold assignments that were run, or ended by the host, in the
+ * meantime. So a spool of this kind is emptied, and running commands are called off. After the
+ * start of the guest, this is done before any other work. */
 static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 			struct fault *f)
 {
@@ -415,7 +415,8 @@ static int answer_name(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* A host that sends no `dns` gets the usual name servers; an empty `dns` means none. */
+/* A host that sends no `dns` gets the usual name servers. An empty `dns` means that there are
+ * no name servers. */
 static int guest_serve_set_address(struct guest_request *q, const char *address,
 				   const char *gateway, const char **dns, size_t n_dns,
 				   struct fault *f)

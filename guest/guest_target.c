@@ -143,8 +143,9 @@ static bool make_name(struct file_target *t)
 	return true;
 }
 
-/* Makes the temporary file, without a name if possible. Such a file gets its name later through
- * /proc, so it is made only if /proc exists: a sandbox may have no /proc. */
+/* Makes the temporary file, without a name if possible. A file without a name gets its name
+ * later through /proc, so this kind of file is made only if /proc exists. A sandbox may have no
+ * /proc. */
 static bool make_temporary(struct file_target *t)
 {
 	t->temporary[0] = '\0';

@@ -1,8 +1,9 @@
 /*
  * machine - the name and the address of the VM in which a guest runs.
  *
- * Both are set by system calls, since a root file system need not have the commands `ip` and
- * `hostname`. An invalid name or address is FAULT_INVALID; any other error is FAULT_IO.
+ * The name and the address are set by system calls, since a root file system need not have the
+ * commands `ip` and `hostname`. The fault of an invalid name or address is FAULT_INVALID. The
+ * fault of any other error is FAULT_IO.
  */
 #ifndef GUEST_MACHINE_H
 #define GUEST_MACHINE_H
@@ -12,7 +13,7 @@
 #include "core/base/fault.h"
 
 /* Names the machine, also in /etc/hostname and /etc/hosts. Returns 0 or a fault. A name has 1
- * to 63 characters of a-z A-Z 0-9 and -; the first and the last are not -. */
+ * to 63 characters of a-z A-Z 0-9 and -. Its first and last characters are not -. */
 int machine_set_name(const char *name, struct fault *f);
 
 /* Checks a name without setting it: returns 0 or a fault. */

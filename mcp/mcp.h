@@ -1,10 +1,10 @@
 /*
  * mcp - the Model Context Protocol for one peer, without a transport.
  *
- * A message of the client is passed to mcp_handle(); messages to the client are passed to
+ * A message of the client is passed to mcp_handle(). Messages to the client are passed to
  * options.send. The transport reads and writes the bytes. With each request the transport
  * passes a `stream`, a value of its choice. Messages that belong to this request are sent with
- * the same `stream`; messages that belong to no request are sent with NULL. Both eras of the
+ * the same `stream`. Messages that belong to no request are sent with NULL. Both eras of the
  * protocol are served side by side. `initialize` makes the peer a legacy peer. A request whose
  * _meta names a protocol version is modern and needs no earlier messages.
  *

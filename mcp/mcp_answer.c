@@ -19,7 +19,8 @@
  * request that was sent before the answer proves nothing. A receive names the earlier answers
  * from the same inbox that have arrived and were not cancelled. Only the messages of these
  * answers are acknowledged. Messages of a receive with `lease_seconds` 0 are taken for good.
- * This is done as soon as the client sends a request after the answer; a ping does not count.
+ * These messages are taken as soon as the client sends a request after the answer. A ping does
+ * not count as such a request.
  *
  * An answer that could not be written is settled with the client as lost. A client that cancels
  * a request may not have read the answer, even if the answer is written. Then the answer's

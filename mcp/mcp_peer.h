@@ -3,8 +3,8 @@
  *
  * A request is made when its message is read. The request is freed by its one answer, in
  * answer_end() or answer_error(). A request without an answer is freed by request_free(). A
- * method answers at once, or starts a call with request_call(); the end of the call then
- * answers. Answers are written as JSON text between answer_begin() and answer_end(). Results of
+ * method answers at once, or starts a call with request_call() and answers at the end of the
+ * call. Answers are written as JSON text between answer_begin() and answer_end(). Results of
  * operations are inserted unchanged.
  */
 #ifndef MCP_MCP_PEER_H

@@ -97,7 +97,8 @@ static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args
 }
 
 /* For a session in a place where another session is already the agent. If this session asks to
- * become another agent, this call is made as nobody. Its other calls are made as before. */
+ * become another agent, this call is made as nobody. Other calls of the session are made under
+ * its own identity. */
 static void step_aside(struct request *r, json_t *args)
 {
 	struct mcp *m = r->mcp;

@@ -9,10 +9,10 @@
  *	   the new folder first, then of the old folder;
  *	4. only after these steps a row, an answer, or the removal of a replaced file.
  *
- * A power failure keeps nothing else.  Without step 1, a new name leads to an empty file.
- * Without step 3, the new name is missing.  SQLite keeps the rule for its own files.  Derived
- * files that are made anew when they are missing (search.db, locks, sockets, logs) need no step
- * of the rule.
+ * A file whose steps were left out may be lost at a power failure. Without step 1, a new name
+ * leads to an empty file. Without step 3, the new name is missing. SQLite keeps the rule for
+ * its own files. Derived files that are made anew when they are missing (search.db, locks,
+ * sockets, logs) need no step of the rule.
  *
  * All functions return 0, or -1 with errno set.
  */

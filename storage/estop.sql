@@ -67,7 +67,8 @@ WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0)
 
 -- name: thaw_assignments
 -- scan ok: open assignments, along their index
--- Running commands stood still during the stop.  So their starts are moved later by the pause.
+-- Running commands stood still during the stop. So the starts of these commands are moved later
+-- by the pause.
 UPDATE assignment SET started_at = started_at + :pause
 WHERE team = :team AND state IN {assignment_state.open}
 	AND state = {assignment_state.running} AND started_at <= :stopped_at;
