@@ -24,20 +24,20 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
  * The states of a dial. A dial ends once, within the time limit. d->step is called when the
  * socket is ready:
  *
- * 	       a name is asked for        its addresses, one by one
- * 	BEGUN ---------------------> NAMING ----+
- * 	  |                                     v    d->step: the next address, the
- * 	  +--------- dial_await() ---------> WAITING --+  VMM's answer
- * 	  |                                  | | |  ^  |
- * 	  |      dial_release(): a pump has  | | |  +--+
- * 	  |      the socket (serial.c)       | | |
- * 	  |               LENT <-------------+ | |
- * 	  |                | |                 | |  dial_done()
- * 	  |                | +-----------------|-+-----------------> OVER
- * 	  |  dial_failed() v                   v                      ^
- * 	  +------------> FAILED <--------------+                      |
- * 	                   |   the next turn of the loop              |
- * 	                   +------------------------------------------+
+ *	       a name is asked for        its addresses, one by one
+ *	BEGUN ---------------------> NAMING ----+
+ *	  |                                     v    d->step: the next address, the
+ *	  +--------- dial_await() ---------> WAITING --+  VMM's answer
+ *	  |                                  | | |  ^  |
+ *	  |      dial_release(): a pump has  | | |  +--+
+ *	  |      the socket (serial.c)       | | |
+ *	  |               LENT <-------------+ | |
+ *	  |                | |                 | |  dial_done()
+ *	  |                | +-----------------|-+-----------------> OVER
+ *	  |  dial_failed() v                   v                      ^
+ *	  +------------> FAILED <--------------+                      |
+ *	                   |   the next turn of the loop              |
+ *	                   +------------------------------------------+
  *
  * From every state except OVER, the timer and link_dial_cancel() lead to OVER. From every state
  * except OVER and FAILED, dial_failed() leads to FAILED, so that `done` is never called before

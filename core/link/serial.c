@@ -7,12 +7,12 @@
  * conversation's bytes between the port and a socket pair. The caller has one end of the pair.
  * At the end of the conversation the pair is closed, like a connection.
  *
- * 	host                                  guest
- * 	dials: '?' nonce        ------->      a new conversation: socket pair
- * 	socket pair, dialled    <-------      '!' nonce
- * 	... frames, both ways ...
- * 	closes, dials anew      <-------      '*': the guest began anew, or its
- * 	                                      end was closed
+ *	host                                  guest
+ *	dials: '?' nonce        ------->      a new conversation: socket pair
+ *	socket pair, dialled    <-------      '!' nonce
+ *	... frames, both ways ...
+ *	closes, dials anew      <-------      '*': the guest began anew, or its
+ *	                                      end was closed
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,11 +4,11 @@
  * A page of waiting deliveries is read and sent over the relay connection. The deliveries that
  * the guest has taken (Ok) are marked notified. Then the next page is read.
  *
- * 	 push_poke()      deliveries wait       offer is stored      all are answered
- * 	idle -----> read -------------> offer -------------> tell ---------------------> mark
- * 	 ^           ^                                                                    |
- * 	 |           +----- more, another poke, or a new guest ---------------------------+
- * 	 +----------------- else; after a refusal push_tick() reads again ----------------+
+ *	 push_poke()      deliveries wait       offer is stored      all are answered
+ *	idle -----> read -------------> offer -------------> tell ---------------------> mark
+ *	 ^           ^                                                                    |
+ *	 |           +----- more, another poke, or a new guest ---------------------------+
+ *	 +----------------- else; after a refusal push_tick() reads again ----------------+
  *
  * Only assignments are offered. After an offer is stored, its assignments may run in the guest.
  * A new guest (with another boot id) also gets the deliveries that the former guest got. A

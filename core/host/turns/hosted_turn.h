@@ -1,10 +1,10 @@
 /*
  * hosted_turn - a turn that runs in the guest of its agent's workspace.
  *
- * 	 turn.next        its guest is there     its job is known         it is over
- * 	-----------> WAITS ---------------> STARTS ------------> RUNS ------------> ENDS
- * 	               |  its guest does not come      |  its guest is gone or replaced
- * 	               +-------------------------------+----------------------------> ENDS.
+ *	 turn.next        its guest is there     its job is known         it is over
+ *	-----------> WAITS ---------------> STARTS ------------> RUNS ------------> ENDS
+ *	               |  its guest does not come      |  its guest is gone or replaced
+ *	               +-------------------------------+----------------------------> ENDS.
  *
  * The guest is polled for the turn's output. The output (the JSON of a client) is read and
  * stored before the next poll. While the state cannot be written, the guest keeps 1 MiB of

@@ -22,16 +22,16 @@ struct hosted_guest;
  * The row's state is the wanted state.  `R`: another writer changed the row.  The host
  * takes all other steps, and notes them in the row.
  *
- * 	             MAKE, RESTORE, START; the guest answers
- * 	CREATING ------------------------------------------> READY   START again when
- * 	   ^  |                                              |   |    its guest died
- * 	   |  |  work failed, the VM ended, no answer,       |   |
- * 	   |  |  the guest keeps dying                       |   |
- * 	   |  +-----------------> FAILED <-------------------+   |
- * 	   |  MAKE: the missing part|                            |
- * 	   +-- is there, R: start --+-- STOPPED <--- R: stop ----+
+ *	             MAKE, RESTORE, START; the guest answers
+ *	CREATING ------------------------------------------> READY   START again when
+ *	   ^  |                                              |   |    its guest died
+ *	   |  |  work failed, the VM ended, no answer,       |   |
+ *	   |  |  the guest keeps dying                       |   |
+ *	   |  +-----------------> FAILED <-------------------+   |
+ *	   |  MAKE: the missing part|                            |
+ *	   +-- is there, R: start --+-- STOPPED <--- R: stop ----+
  *
- * 	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, freed.
+ *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, freed.
  *
  * Rows are read only now and then, and a note may be refused.  So a reading can find any
  * state after any other state, with two exceptions: DESTROYED is final, and HOSTED_OVER
@@ -42,15 +42,15 @@ struct hosted_guest;
  * no row is read, so the state does not change. A workspace is also `busy` while its disk is
  * being forked; `fork_source` of the fork points to this workspace.
  *
- * 	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it succeeds;
- * 	                         MAKE also FAILED, to look for what was missing
- * 	DESTROY                  only DESTROYED
- * 	SNAPSHOT, FORGET         in any state: calls ask for them
+ *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it succeeds;
+ *	                         MAKE also FAILED, to look for what was missing
+ *	DESTROY                  only DESTROYED
+ *	SNAPSHOT, FORGET         in any state: calls ask for them
  *
- * 	`made`: MAKE is done, or the directory or disk was found whole. `restored`: RESTORE
- * 	is done, and its note is being written. `noted`: the row has a pid, which is removed
- * 	when the process has ended. `noting` > 0: notes are being written, so rows that are
- * 	read may be stale, and are ignored.
+ *	`made`: MAKE is done, or the directory or disk was found whole. `restored`: RESTORE
+ *	is done, and its note is being written. `noted`: the row has a pid, which is removed
+ *	when the process has ended. `noting` > 0: notes are being written, so rows that are
+ *	read may be stale, and are ignored.
  */
 enum { HOSTED_OVER = -1 }; /* a state that no row has; the workspace is destroyed */
 
