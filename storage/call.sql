@@ -103,7 +103,8 @@ SELECT 1 AS so FROM replay
 WHERE key = :key AND op = :op AND made = :made AND at > :since LIMIT 1;
 
 -- name: replay_add
--- late If this key has a row, the row is older than a day. The statement replay_find would have
+-- late
+-- If this key has a row, the row is older than a day. The statement replay_find would have
 -- found a younger row.
 INSERT INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now)
