@@ -31,7 +31,7 @@ struct guest_http {
 struct http_visit;
 typedef void visit_step(struct http_visit *v);
 
-/* A request in work; allocated in the arena of its exchange. */
+/* A request that is being answered, allocated in the arena of its exchange. */
 struct http_visit {
 	struct guest_http *front;
 	struct http *x;

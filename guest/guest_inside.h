@@ -29,8 +29,8 @@ enum {
 	MESSAGE_ID = 128, /* bytes of a message's id */
 	BEAT_MS = 5000,
 	GREET_MS = 10000, /* a stranger's time limit for its Hello */
-	/* Bytes of a frame that texts may take; the rest is for a message's own fields and its
-	 * id. */
+	/* Bytes of a frame that texts may take. The other bytes of the frame are for the
+	 * message's fields and id. */
 	FRAME_ROOM = FRAME_MAX - 4096,
 };
 
@@ -48,7 +48,7 @@ struct guest_assignment {
 	struct guest *guest;
 	struct proc *run; /* NULL: the place is free */
 	char *message_id, *task_id;
-	bool cancelled; /* called off; the command is being ended */
+	bool cancelled; /* the assignment was cancelled */
 };
 
 struct guest {
@@ -73,8 +73,8 @@ struct guest {
 	struct peer *peers;
 	char buffer[256 << 10]; /* bytes just read from a peer */
 
-	/* guest_door.c: the host's control line, the team and agent named by the host, and the
-	 * door's path. guest_ask.c: the requests to the host. */
+	/* guest_door.c: the host's control connection, the team and agent named by the host,
+	 * and the door's path. guest_ask.c: the requests to the host. */
 	struct peer *host;
 	char team[72], agent[72];
 	char door[600]; /* path of the door's socket */
@@ -118,23 +118,22 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 
 /* --- guest_file.c ----------------------------------------------------------- */
 
-/* Turns `path` into a path from the root of the workspace without `.` and `..`; the root itself
- * is ".". A path that leads out of the workspace is FAULT_DENIED. In a VM, however, an absolute
- * path may lead out and stays absolute. A path into the guest's own folder is FAULT_NOT_FOUND.
- * If the workspace's folder is gone, every path is FAULT_NOT_FOUND. */
+/* Turns `path` into a path from the root of the workspace without `.` and `..`. The result for
+ * the root is ".". A path that leads out of the workspace is FAULT_DENIED. In a VM, however, an
+ * absolute path may lead out and stays absolute. A path into the guest's own folder is
+ * FAULT_NOT_FOUND. If the workspace's folder is gone, every path is FAULT_NOT_FOUND. */
 int guest_path(struct guest *g, const char *path, const char *where, struct arena *a,
 	       const char **out, struct fault *f);
 
-/* Whether the guest's own folder is the workspace's folder, or lies in the workspace's folder. */
+/* Whether the guest's own folder is, or lies in, the workspace's folder. */
 bool guest_state_inside(const struct guest *g);
 
-/* Opens a clean path below `root`, or below / if it is absolute; no symlink is
- * followed. */
+/* Opens a clean path below `root`, or an absolute path below `/`. Follows no symlink. */
 int guest_path_open(int root, const char *path, int flags, const char *where,
 		    struct fault *f);
 
-/* Opens a regular file for reading; no symlink is followed.  Other kinds of files are
- * refused before open(): a pipe would wait, and open() alone may make a device act. */
+/* Opens a regular file for reading. Follows no symlink. Other kinds of files are refused before
+ * open(), because open() of a pipe would wait, and open() of a device may make the device act. */
 int guest_file_open(int root, const char *path, struct stat *st, const char *where,
 		    struct fault *f);
 
@@ -150,7 +149,8 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 
 /* Kills processes of this guest's commands and of an earlier guest's commands. If `turn` is not
  * 0, kills only processes of that turn. The spool must be open. Killed processes are kept in
- * g->dying until they have ended, and so are the processes of `group`, if `group` is not 0. */
+ * g->dying until they have ended. If `group` is not 0, the processes of `group` are kept in
+ * g->dying, too. */
 void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group);
 
 /* Waits at most `ms` for the end of the killed processes. Returns true if all have ended. */

@@ -8,9 +8,9 @@
 
 enum {
 	STRANGER_MOST = 4096, /* most bytes of a stranger's Hello */
-	WAITING_MOST = 16, /* waiting requests: no more is read from the peer */
-	UNREAD_MOST = 8 << 20, /* unread bytes of answers: no more is read */
-	UNHEARD_MOST = 64 << 10, /* unread bytes: only answers are sent */
+	WAITING_MOST = 16, /* number of waiting requests at which reading stops */
+	UNREAD_MOST = 8 << 20, /* unread bytes of answers at which reading stops */
+	UNHEARD_MOST = 64 << 10, /* unread bytes at which only answers are sent */
 };
 
 struct outgoing {
@@ -305,7 +305,7 @@ void peer_close(struct peer *peer)
 		peer->waiting = q->next;
 		guest_request_free(q);
 	}
-	/* A request in work without `gone` ends by itself very soon. */
+	/* A running request without a function `gone` ends by itself very soon. */
 	for (struct guest_request *next = (q = peer->live) ? q->next : NULL; q;
 	     q = next, next = q ? q->next : NULL)
 		if (q->gone)

@@ -27,8 +27,8 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 	return (ssize_t)got;
 }
 
-/* Makes a folder and syncs its entry. An existing folder is synced, too: its maker may have
- * been killed before the sync. */
+/* Makes a folder and syncs its entry. An existing folder is synced, too, because the process
+ * that made the folder may have been killed before the sync. */
 static int guest_target_make_folder(int above, const char *name)
 {
 	if (mkdirat(above, name, 0777) == 0)
@@ -168,7 +168,7 @@ static bool link_as(const struct file_target *t, const char *name)
 }
 
 /* Puts the new file in its place. If there is no old file, the new file gets its final name at
- * once. To replace an old file, the new file first gets a temporary name in the same folder,
+ * once. A new file that replaces an old file first gets a temporary name in the same folder,
  * and is then renamed. */
 static bool guest_target_put_in_place(struct file_target *t)
 {

@@ -1,10 +1,10 @@
 /*
- * guest_target - a file that is being replaced: as a whole, or not at all.
+ * guest_target - a file that is replaced as a whole or not at all.
  *
- * A file without a name is written, fsynced and put in its place.  So a reader sees the
- * old file or the new file, never half a file, and a written file survives a crash.  On
- * file systems without unnamed files, the new file has a name in the same folder,
- * `.cadre-…`.  No symlink is followed.
+ * A file without a name is written, fsynced and put in its place. A reader sees the old file or
+ * the new file, never half a file. A written file survives a crash. On file systems without
+ * unnamed files, the new file has a name in the same folder, `.cadre-…`. No symlink is
+ * followed.
  */
 #ifndef GUEST_GUEST_TARGET_H
 #define GUEST_GUEST_TARGET_H

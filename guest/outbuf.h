@@ -1,7 +1,7 @@
 /*
  * outbuf - the output of a command, kept as text.
  *
- * Bytes are turned into UTF-8 on arrival: NUL and invalid UTF-8 become U+FFFD. At most
+ * Bytes are turned into UTF-8 on arrival. NUL and invalid UTF-8 become U+FFFD. At most
  * OUTBUF_MAX bytes are kept, whole characters only. A marker shows where the text was cut, and
  * further bytes are only counted. A long output is stored in an unlinked file, so that the
  * output of many finished commands uses no memory.
@@ -29,8 +29,8 @@ struct outbuf {
 	bool replaced; /* the text has U+FFFD in place of bytes */
 };
 
-/* The kept bytes from `offset` on, at most `len`, as a text in the arena; NULL if the file
- * cannot be read. *got is set to the number of bytes. */
+/* Returns at most `len` kept bytes from `offset` on, as a text in the arena, or NULL if the
+ * file cannot be read. *got is set to the number of bytes. */
 const char *outbuf_read(const struct outbuf *o, size_t offset, size_t len,
 			struct arena *a, size_t *got);
 
@@ -52,7 +52,7 @@ struct output_parts {
 bool output_parts_read(struct output_parts *p, const struct outbuf *out,
 		       const struct outbuf *err, struct arena *a);
 
-/* Fills `p` with two texts in memory, borrowed. */
+/* Fills `p` with two borrowed texts in memory. */
 void output_parts_take(struct output_parts *p, const char *out, size_t out_size,
 		       const char *err, size_t err_size);
 
@@ -61,8 +61,8 @@ void output_parts_take(struct output_parts *p, const char *out, size_t out_size,
 int output_parts_bad_offset(const struct output_parts *p);
 
 /* Cuts both streams to `room` bytes of JSON, and lowers `room` by the bytes used. A stream gets
- * half of the room, plus the room that the other stream leaves. `marked`, for a peer that
- * cannot ask for the rest: a cut text ends with a marker. */
+ * half of the room, plus the room that the other stream leaves. If `marked` is true, a cut text
+ * ends with a marker, for a peer that cannot ask for the rest of the text. */
 void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct arena *a);
 
 #endif

@@ -39,7 +39,7 @@ static void outbuf_release(struct outbuf *o)
 
 /* --- keeping ------------------------------------------------------------------ */
 
-/* Moves the output to a file; if no file can be made, the output stays in memory. */
+/* Moves the output to a file. If no file can be made, the output stays in memory. */
 static void move_to_file(struct outbuf *o)
 {
 	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -79,8 +79,8 @@ static void outbuf_keep(struct outbuf *o, const char *data, size_t len)
 		move_to_file(o);
 	if (o->fd) {
 		if (fd_write_all(o->fd, data, len)) {
-			/* Part of the data may be in the file. This part is not counted: the
-			 * next write replaces it. */
+			/* Part of the data may be in the file. The next write replaces this
+			 * uncounted part. */
 			lseek(o->fd, (off_t)o->len, SEEK_SET);
 			o->cut = true;
 			return;
@@ -107,8 +107,8 @@ static void outbuf_cut(struct outbuf *o)
 	outbuf_keep(o, marker, sizeof(marker) - 1);
 }
 
-/* Keeps a whole character. The output may be cut before or after this character, but not
- * inside. */
+/* Keeps a whole character. The output may be cut before or after this character, but not inside
+ * the character. */
 static void keep_character(struct outbuf *o, const char *data, size_t len)
 {
 	o->all += len;
@@ -135,7 +135,7 @@ static void keep_plain(struct outbuf *o, const char *data, size_t len)
 /* --- characters ------------------------------------------------------------------ */
 
 /* Returns the length of the UTF-8 sequence that begins with `first`, and sets the bounds of its
- * second byte. Returns 0 if no sequence begins so. */
+ * second byte. Returns 0 if no sequence begins with `first`. */
 static size_t sequence(unsigned char first, unsigned char *lo, unsigned char *hi)
 {
 	*lo = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -155,7 +155,7 @@ static bool outbuf_continues(const struct outbuf *o, unsigned char c)
 	return o->n_part == 1 ? c >= lo && c <= hi : (c & 0xc0) == 0x80;
 }
 
-/* Called at the end of the output, or of a sequence: an incomplete character becomes U+FFFD. */
+/* Called at the end of the output or of a sequence. Turns an incomplete character into U+FFFD. */
 static void outbuf_end(struct outbuf *o)
 {
 	if (o->n_part) {
@@ -306,7 +306,7 @@ void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct 
 	size_t half = left / 2, first = half, out, err;
 
 	text_json_fit(p->text[0], p->len[0], &first);
-	left -= half - first; /* part of its half that stdout needs */
+	left -= half - first; /* part of stdout's half that stdout uses */
 	err = text_json_fit(p->text[1], p->len[1], &left);
 	left += half - first;
 	out = text_json_fit(p->text[0], p->len[0], &left);
@@ -335,7 +335,7 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Closes all of the guest's descriptors in a child that waits at its gate: otherwise the
+/* Closes all of the guest's descriptors in a child that waits at its gate. Otherwise the
  * listening sockets would seem alive after the guest's death. Also, the child must not hold the
  * guest's end of any gate. */
 static void keep_only(int *gate, int *dir)
@@ -374,8 +374,8 @@ static pid_t make_child(const struct proc_spec *spec, int fd[3][2])
 	sigset_t all, old;
 	pid_t pid;
 
-	/* All signals are blocked: before reset_signals(), a signal in the child would run the
-	 * handlers of the guest's loop. */
+	/* Blocks all signals, because a signal in the child before reset_signals() would run
+	 * the handlers of the guest's loop. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = fork();
@@ -465,7 +465,7 @@ int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 		free(run);
 		return f->code;
 	}
-	setpgid(pid, pid); /* the child does the same; the first one wins */
+	setpgid(pid, pid); /* the child does the same; the first call wins */
 	for (int i = 0; i < 3; i++)
 		close(fd[i][1]);
 	run->loop = loop;
@@ -497,7 +497,7 @@ static void stop_stream(struct proc_stream *s)
 	outbuf_end(&s->kept);
 }
 
-/* Reads once. Returns false if nothing more can be read now. */
+/* Reads once from the stream. Returns false if nothing more can be read now. */
 static bool read_some(struct proc_stream *s)
 {
 	char buf[CHUNK];
@@ -546,9 +546,9 @@ void proc_seen(struct proc *run, int stream, size_t offset)
 		uv_poll_start(&s->poll, UV_READABLE, readable);
 }
 
-/* Reads the output that a command printed before its end; all of it is in the pipe by now. A
- * process that the command left behind may keep the pipe open, but the function does not wait
- * for this process. */
+/* Reads the output that a command printed before its end. All of this output is in the pipe
+ * already. A process that the command left behind may keep the pipe open, but the function does
+ * not wait for this process. */
 static void read_the_rest(struct proc *run)
 {
 	for (int i = 0; i < 2; i++) {
@@ -576,7 +576,8 @@ static bool group_lives(const struct proc *run)
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
 
-/* Checks a command that is ending, every LOOK_MS; kills its group after GRACE_MS. */
+/* Every LOOK_MS, checks a command that is ending. Kills the command's process group after
+ * GRACE_MS. */
 static void proc_look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;

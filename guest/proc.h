@@ -1,10 +1,10 @@
 /*
  * proc - a command as a process group.
  *
- * proc_new() makes the process but holds it at a gate, so that the caller can first write to
- * the disk. proc_go() opens the gate. If the guest dies before, the process ends without
- * running the command. Output is read while the command runs. After timeout_ms, or after
- * proc_end(), the group gets SIGTERM and, 2 s later, SIGKILL.
+ * proc_new() makes the process but holds it at a gate, so that the caller can write to the disk
+ * before the command runs. proc_go() opens the gate. If the guest dies before the gate is open,
+ * the process ends without running the command. Output is read while the command runs. After
+ * timeout_ms, or after proc_end(), the group gets SIGTERM and, 2 s later, SIGKILL.
  *
  *     held --go--> running --exit--> over
  *                     |                ^
@@ -41,7 +41,7 @@ struct proc {
 	int64_t timeout_ms; /* 0: no timeout */
 	int64_t killed_at; /* loop time of proc_end(); 0: not called */
 	uint64_t started; /* loop time of proc_go() */
-	int handles; /* open handles; the last one frees the run */
+	int handles; /* number of open handles; closing the last handle frees the run */
 	bool waits; /* unread output is not dropped: the run waits for the reader */
 	bool halted;
 	uint64_t left_ms; /* rest of the timeout while halted; 0: no timeout */
@@ -62,7 +62,7 @@ struct proc_spec {
 	const char *const *argv;
 	char **envp;
 	int dir; /* descriptor of the working directory */
-	bool waits; /* as in struct proc */
+	bool waits; /* value for `waits` of struct proc */
 	int input; /* descriptor of the command's input; 0: no input */
 	int64_t timeout_ms;
 	const char *folder; /* folder for the files of long output */
@@ -79,15 +79,16 @@ void proc_go(struct proc *run);
 /* Ends the run as a timeout does: by SIGTERM, then SIGKILL. `done` is called as usual. */
 void proc_end(struct proc *run);
 
-/* `on`: stops the whole group; its timeout does not run meanwhile. Otherwise continues the
- * group. */
+/* If `on` is true, stops the whole process group and its timeout. If `on` is false, continues
+ * both. */
 void proc_halt(struct proc *run, bool on);
 
 /* Called when the reader of the output has received all bytes of the stream before `offset`. */
 void proc_seen(struct proc *run, int stream, size_t offset);
 
-/* Sends a signal to the whole group; does nothing once the command is over. If the run `waits`,
- * processes that the command leaves behind get SIGKILL 2 s after the command's end. */
+/* Sends a signal to the whole process group. Does nothing once the command has ended. If
+ * `waits` of the run is true, processes that the command leaves behind get SIGKILL 2 s after
+ * the command's end. */
 void proc_kill(struct proc *run, int signal);
 
 /* Returns the status that a shell would give: the exit code, or 128 + signal. */
@@ -96,7 +97,7 @@ int proc_exit_code(const struct proc *run);
 /* Reaps ended children; called on SIGCHLD. Returns true if one of these children was a command. */
 bool proc_reap(struct proc **list);
 
-/* Kills the group if it still runs; `done` is not called any more. */
+/* Frees a run. Kills its process group if the group still runs. `done` is not called any more. */
 void proc_free(struct proc *run);
 
 #endif

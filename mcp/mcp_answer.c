@@ -1,5 +1,5 @@
 /*
- * mcp_answer - requests, from the message to the one answer.
+ * mcp_answer - requests, from the received message to the sent answer.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -19,16 +19,15 @@
  * request that was sent before the answer proves nothing. A receive names the earlier answers
  * from the same inbox that have arrived and were not cancelled. Only the messages of these
  * answers are acknowledged. Messages of a receive with `lease_seconds` 0 are taken for good.
- * These messages are taken as soon as the client sends a request after the answer. A ping does
+ * Such messages are taken as soon as the client sends a request after the answer. A ping does
  * not count as such a request.
  *
- * An answer that could not be written is settled with the client as lost. A client that cancels
- * a request may not have read the answer, even if the answer is written. Then the answer's
- * messages are handed out again, and its claim is given back unless the work began or a later
- * request named the task. If, however, the client was seen to have read the answer before it
- * sent the cancel, the cancel has no effect. The reason: clients that use a common library
- * cancel every request of a turn at the end of the turn, long after they have shown the answers
- * to a model.
+ * An answer that could not be written is treated as lost. A client that cancels a request may
+ * not have read the answer, even if the answer is written. Then the answer's messages are
+ * handed out again, and its claim is given back unless the work began or a later request named
+ * the task. If, however, the client was seen to have read the answer before it sent the cancel,
+ * the cancel has no effect. The reason: clients that use a common library cancel every request
+ * of a turn at the end of the turn, long after they have shown the answers to a model.
  */
 
 enum { ARRIVALS_MAX = 64 };
@@ -43,9 +42,9 @@ struct arrival {
 	const struct request *named_by; /* a running receive that names this answer */
 	bool written;
 	uint64_t sent; /* bytes sent by the client before the write */
-	bool seen_read; /* the client has read it, after sending `read_by` bytes */
+	bool seen_read; /* the client had read the answer when it had sent `read_by` bytes */
 	uint64_t read_by;
-	bool takes; /* settled by mcp_arrive_read() */
+	bool takes; /* the receive has `lease_seconds` 0 */
 };
 
 static void arrival_free(struct arrival *a)
@@ -98,8 +97,9 @@ static bool names_task(json_t *one, json_t *other)
 	return a && b && strcmp(a + strspn(a, "#0"), b + strspn(b, "#0")) == 0;
 }
 
-/* Keeps the claim of a task that the call names: a client that names the task has read the
- * answer with the claim. If the claim or the call names no team, their teams count as equal. */
+/* Keeps the claim of a task that the call names, because a client that names the task has read
+ * the answer with the claim. If the claim or the call names no team, the two teams count as
+ * equal. */
 static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
 {
 	json_t *task = argument(op, args, "task"), *team = argument(op, args, "team");
@@ -178,7 +178,8 @@ static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 
 /* --- after the call --------------------------------------------------------------- */
 
-/* The claim in a result: task, epoch, agent and team; NULL if nothing was claimed. */
+/* Returns the task, epoch, agent and team of the claim in a result, or NULL if nothing was
+ * claimed. */
 static json_t *read_claim(json_t *whose, const char *result)
 {
 	json_t *answer = json_loads(result, 0, NULL), *claim = NULL;
@@ -224,7 +225,7 @@ static void arrive_drop_oldest(struct mcp *m)
 		arrival_free(arrive_take(claim ? claim : oldest));
 }
 
-/* Takes note of the end of the call; `result` NULL: the call failed. */
+/* Stores that the call ended. `result` is NULL if the call failed. */
 static void arrive_answered(struct request *r, const char *result)
 {
 	struct mcp *m = r->mcp;
@@ -341,7 +342,7 @@ void mcp_was_read(struct mcp *m, uint64_t sent)
 
 static void back_done(void *arg, const char *result, const struct fault *f)
 {
-	(void)arg, (void)result, (void)f; /* the result does not matter */
+	(void)arg, (void)result, (void)f; /* the call's result is not used */
 }
 
 void mcp_arrive_cancel(struct mcp *m, const char *id)
@@ -573,7 +574,7 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 	}
 	client_form(c, r->form);
 	client_act_as(c, r->as);
-	/* If client_start() returns 0, the call is over and `r` is freed. */
+	/* If client_start() returns 0, the call has ended and `r` is freed. */
 	number = client_start(c, op, args, call_done, r);
 	client_form(c, (struct form){ 0 });
 	client_act_as(c, NULL);
@@ -740,7 +741,7 @@ void request_log(struct request *r, enum level level, const char *fmt, ...)
  * goes on, so such a client may wait as long as it asks for.
  */
 
-/* A wait that ends less than this time before its limit counts as ended by the limit. */
+/* A wait that ends less than this time before the wait's limit counts as ended by the limit. */
 enum { NEAR_MS = 250 };
 
 void wait_cut(struct request *r, const struct op *op, json_t *args)

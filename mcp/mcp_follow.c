@@ -44,7 +44,8 @@ static int64_t offset_asked(const struct follow *w, const char *name)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
-/* Whether a text needs no quotes: it cannot be taken for a number, and its end is clear. */
+/* Whether a text needs no quotes: a text that cannot be taken for a number, and whose end is
+ * clear. */
 static bool mcp_follow_is_plain(const char *s)
 {
 	static const char letters[] =
@@ -104,7 +105,7 @@ static bool mcp_follow_has_choice(const struct type *t, const char *name)
 }
 
 /* The name under which a reading operation offers this text as a part: the name of the field,
- * or the name of its record. NULL if there is no such part. */
+ * or the name of its record. Returns NULL if no part has this name. */
 static const char *part_name(const struct place *p, const struct type *parts)
 {
 	if (mcp_follow_has_choice(parts, p->field->name))
@@ -113,7 +114,7 @@ static const char *part_name(const struct place *p, const struct type *parts)
 }
 
 /* The argument with which the same operation can read this text of its answer from an offset.
- * NULL if the operation cannot. */
+ * Returns NULL if the operation has no such argument. */
 static const struct field *mcp_follow_own_part(const struct follow *w,
 					       const struct place *p)
 {
@@ -134,8 +135,8 @@ static bool asked_another(const struct follow *w, const struct place *p,
 	return one && strcmp(one, p->field->name) != 0;
 }
 
-/* The operation that reads the rest of RECORD.FIELD; if `fd` is NULL, the operation that reads
- * any field of the record. NULL if there is no such operation. */
+/* Returns the operation that reads the rest of RECORD.FIELD, or NULL if no operation reads the
+ * rest. If `fd` is NULL, any field of the record will do. */
 static const struct op *reader_of(const struct record *r, const struct field *fd)
 {
 	size_t n = strlen(r->name);
@@ -157,9 +158,9 @@ static const json_t *item_value(const struct place *p, const struct field *arg)
 	return value;
 }
 
-/* The value of an argument for the next call: the value in the item; else the id of the item or
- * of the object around it; else the value in the present call. NULL if the argument may be
- * absent. */
+/* Returns the value of an argument for the next call, or NULL if the argument may be absent.
+ * The value is taken from the item, or from the id of the item or of the object around the
+ * item, or from the present call. */
 static const json_t *mcp_follow_value_of(const struct follow *w, const struct place *p,
 					 const struct field *arg)
 {
@@ -175,8 +176,8 @@ static const json_t *mcp_follow_value_of(const struct follow *w, const struct pl
 	return value ? value : asked(w, arg);
 }
 
-/* Whether the argument `team` is left out: an agent has one team, so its tools have no such
- * argument. */
+/* Whether the argument `team` is left out, because an agent has one team, and an agent's tools
+ * have no argument `team`. */
 static bool is_own_team(const struct follow *w, const char *name)
 {
 	return w->r->mcp->identity.agent && strcmp(name, "team") == 0;
@@ -218,8 +219,8 @@ static void follow_text(struct follow *w, const struct place *p)
 	add_call(w, "Texts are cut. Read on: ", &call);
 }
 
-/* For a record with `more`, adds calls for the parts that are not texts: lists, and parts that
- * had no room at all. */
+/* For a record with `more`, adds calls for the lists, and for the parts that had no room at
+ * all. */
 static void follow_lists(struct follow *w, const struct place *p)
 {
 	const struct op *op = reader_of(p->record, NULL);

@@ -1,5 +1,5 @@
 /*
- * prompts - texts with which a work begins; a person chooses a prompt in the client.
+ * prompts - texts that begin a piece of work, chosen by a person in the client.
  */
 #include <string.h>
 
@@ -184,8 +184,8 @@ static bool prompt_has(const char *prompt, const char *argument)
 		 : prompt && extra_find(extras.prompts, prompt);
 }
 
-/* Whether the arguments are right: each is a text that the prompt takes, and no required
- * argument is missing. If not, the request is answered with an error. */
+/* Whether each argument is a text that the prompt takes, and no required argument is missing.
+ * If an argument is wrong or missing, answers the request with an error. */
 static bool prompts_check_arguments(struct request *r, const struct prompt *p,
 				    json_t *args)
 {
@@ -246,8 +246,8 @@ void prompts_get(struct request *r, json_t *params)
 /* --- completion -------------------------------------------------------------- */
 
 /*
- * complete - completes words that a person has begun to type: names of teams and agents, ids of
- * tasks.
+ * complete - completes names of teams, names of agents and ids of tasks that a person has begun
+ * to type.
  */
 
 enum { VALUES_MAX = 100 };
@@ -281,7 +281,8 @@ static void answer_values(struct request *r, json_t *list, const char *field)
 	answer_end(r);
 }
 
-/* Answers with the values. A team that does not exist has no values; this is not an error. */
+/* Answers with the values. For a team that does not exist, the answer has no values, and is not
+ * an error. */
 static void complete_end(struct request *r, const char *result, const struct fault *f)
 {
 	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;

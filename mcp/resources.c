@@ -45,8 +45,8 @@ void resources_templates(struct request *r, json_t *params)
 /* --- resources/list -------------------------------------------------------------- */
 
 /* Writes the cursor of the next page. A cursor contains the name of the last team on the page,
- * so it stays valid when teams are added or removed. It is encoded in base64, so that clients
- * do not rely on its content. */
+ * so it stays valid when teams are added or removed. The cursor is encoded in base64, so that
+ * clients do not rely on its content. */
 static void resources_write_cursor(const char *team, struct text *out)
 {
 	char code[128], name[80];
@@ -56,8 +56,8 @@ static void resources_write_cursor(const char *team, struct text *out)
 	text_addf(out, ",\"nextCursor\":\"%s\"", code);
 }
 
-/* The team that a cursor names; the caller frees the text. NULL if the cursor is not from this
- * server. */
+/* Returns the team that a cursor names, or NULL if the cursor is not from this server. The
+ * caller frees the text. */
 static char *resources_read_cursor(const char *code)
 {
 	char name[100];

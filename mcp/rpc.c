@@ -13,7 +13,7 @@ void text_adds(struct text *t, const char *s)
 	text_add(t, s, strlen(s));
 }
 
-/* Whether a real number is whole. Some clients write each number with a decimal point: 1.0
+/* Whether a real number is whole. Some clients write each number with a decimal point, so 1.0
  * means 1. */
 static bool rpc_is_whole(const json_t *v)
 {
@@ -44,8 +44,8 @@ static void read_id(struct rpc *rpc, json_t *id)
 			   "id is neither a string nor an integer");
 }
 
-/* Reads the params. Invalid params are an error only in a request: a notification is never
- * answered, even if it is malformed. */
+/* Reads the params. Invalid params are an error only in a request, because even a malformed
+ * notification is never answered. */
 static void read_params(struct rpc *rpc, json_t *params)
 {
 	if (json_is_object(params))

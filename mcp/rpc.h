@@ -2,9 +2,9 @@
  * rpc - JSON-RPC 2.0 as MCP uses it: reads lines and takes messages apart.
  *
  * A message is one line of UTF-8. The length of a line is limited. A longer line is skipped up
- * to its newline and reported as LINE_TOO_LONG. So a faulty peer cannot fill the memory, and
- * the next line is read as usual. An id is a text or a whole number. The answer repeats the id
- * unchanged, so the id is kept as JSON text.
+ * to its newline and reported as LINE_TOO_LONG. With this limit a faulty peer cannot fill the
+ * memory. The line after a skipped line is read as usual. An id is a text or a whole number.
+ * The answer repeats the id unchanged, so the id is kept as JSON text.
  */
 #ifndef MCP_RPC_H
 #define MCP_RPC_H
@@ -26,11 +26,11 @@ enum rpc_code {
 enum rpc_kind {
 	RPC_REQUEST,
 	RPC_NOTIFICATION,
-	RPC_ANSWER, /* an answer; only extras ask the client */
+	RPC_ANSWER, /* the client's answer to a request of the server */
 	RPC_BROKEN, /* `code` and `why` name the error */
 };
 
-/* A message taken apart; everything is borrowed from its JSON. */
+/* The parts of a message, all borrowed from the message's JSON. */
 struct rpc {
 	enum rpc_kind kind;
 	const char *method;
@@ -40,7 +40,7 @@ struct rpc {
 	const char *why;
 };
 
-/* Takes a message apart; an invalid message gets the kind RPC_BROKEN. */
+/* Reads the parts of a message. An invalid message gets the kind RPC_BROKEN. */
 void rpc_read(struct rpc *rpc, json_t *message);
 
 /* Whether `v` is valid as an id or as a progress token. */
@@ -53,8 +53,8 @@ void rpc_add_id(struct text *out, const json_t *id);
  * found. */
 void rpc_find_id(struct text *out, const char *line, size_t len);
 
-/* Appends a whole error message without its newline; `id` is JSON text or NULL, `data`
- * JSON text or NULL. */
+/* Appends a whole error message without its newline. Each of `id` and `data` is JSON text or
+ * NULL. */
 void rpc_add_error(struct text *out, const char *id, int code, const char *why,
 		   const char *data);
 
@@ -67,10 +67,10 @@ enum { LINE_MAX_BYTES = 8 << 20 };
 
 struct lines {
 	char *data;
-	size_t from, len, room; /* data[from..len) is not yet handed out */
+	size_t from, len, room; /* data[from..len) is not yet returned */
 	size_t seen; /* bytes after `from` that contain no newline */
-	uint64_t total; /* bytes read in all */
-	uint64_t at; /* bytes read before the line handed out last */
+	uint64_t total; /* number of all bytes read so far */
+	uint64_t at; /* number of bytes before the line returned last */
 	bool skipping; /* the rest of a line that is too long is skipped */
 	bool ended;
 };
@@ -80,7 +80,8 @@ enum line { LINE_NONE, LINE_TAKEN, LINE_TOO_LONG };
 /* Reads once from `fd`. Returns false if the descriptor fails. Sets l->ended at the end of the
  * input. A last line without a newline counts as a line, too. */
 bool lines_read(struct lines *l, int fd);
-/* The next line, NUL-terminated, borrowed until the next lines_read(). */
+/* Sets `*line` to the next line, which ends with a NUL and is borrowed until the next
+ * lines_read(). */
 enum line lines_next(struct lines *l, char **line, size_t *len);
 void lines_release(struct lines *l);
 

@@ -23,7 +23,7 @@ static const char usage[] =
 	"many tokens the list of tools takes of each set, a token being 4 bytes, and of all.\n";
 
 enum {
-	OUT_MOST = 1 << 20, /* answers of one round are written at this size */
+	OUT_MOST = 1 << 20, /* size at which the answers of one round are written */
 	UNREAD_MOST_MS = 1000,
 };
 
@@ -80,8 +80,8 @@ static void keep_message(void *arg, const struct mcp_message *message)
 		stdio_write_out(s);
 }
 
-/* The number of bytes of output that the client has not read. -1: not known, for a file, a
- * terminal, or a connection to another machine. */
+/* The number of bytes of output that the client has not read. Returns -1 if the number is not
+ * known, as for a file, a terminal, or a connection to another machine. */
 static int count_unread(void)
 {
 	int domain = 0, n = -1;
@@ -98,8 +98,8 @@ static int count_unread(void)
 	return ioctl(STDOUT_FILENO, FIONREAD, &n) == 0 ? n : -1;
 }
 
-/* Checks whether the client has read all output. The first check is soon after an answer; later
- * checks have longer and longer pauses. */
+/* Checks whether the client has read all output. The first check is soon after an answer. The
+ * pauses between later checks grow longer and longer. */
 static void check_unread(struct stdio *s)
 {
 	int unread = mcp_has_unread(s->mcp) ? count_unread() : -1;
@@ -128,7 +128,7 @@ static int until_due(const struct stdio *s)
 	return s->unread_ms && (due < 0 || s->unread_ms < due) ? s->unread_ms : due;
 }
 
-/* Handles the lines received so far; stops when enough calls are under way. */
+/* Handles the lines received so far, but stops when enough calls are running. */
 static void take_lines(struct stdio *s)
 {
 	enum line got;
@@ -219,8 +219,8 @@ static int print_cost(struct mcp_options o, const char *sets, bool *told, struct
 	return 0;
 }
 
-/* Prints the size of the lists of tools: for the sets that were asked for, or else for each set
- * and for all sets together. */
+/* Prints the size of the lists of tools: for the sets that the options name. If the options
+ * name no set, prints the size for each set and for all sets together. */
 static int print_costs(const struct mcp_options *o, struct fault *f)
 {
 	const char *set = "";

@@ -17,8 +17,7 @@
 #include "ops.gen.h"
 
 /*
- * feed - the event log of one team, read by a call that waits; all watches of the team share
- * it.
+ * feed - a reader of one team's event log, which all watches of the team share.
  *
  * A feed first asks for the end of the log. Then one call after another waits for new events
  * and passes them to the watches.
@@ -36,7 +35,7 @@ struct mcp_feed {
 	enum feed_state state;
 	char team[65]; /* "": events of all teams that the caller sees */
 	int64_t after;
-	int64_t number; /* number of the call under way */
+	int64_t number; /* number of the running call */
 	bool busy;
 	int64_t due; /* time of the next call */
 	struct fault fault; /* the reason why the feed is broken */
@@ -51,8 +50,8 @@ enum {
 	FEED_WAIT_S = 300,
 };
 
-/* The working feed of a team, which is made if there is none. A feed that no watch uses is
- * freed by feeds_run(). */
+/* Returns the team's feed that is not broken, and makes the feed if it is missing. A feed that
+ * no watch uses is freed by feeds_run(). */
 static struct mcp_feed *feed_get(struct mcp *m, const char *team)
 {
 	struct mcp_feed *feed;
@@ -78,7 +77,7 @@ static void feed_failed(struct mcp_feed *feed, const struct fault *f)
 		    f->code == FAULT_INVALID;
 
 	if (feed->state == FEED_LIVE && strcmp(f->where, "/after") == 0) {
-		/* Events that were not read yet have been deleted: subscribers are notified
+		/* Events that were not read yet have been deleted. Subscribers are notified
 		 * that anything may have changed. */
 		subscriptions_tell(feed, NULL);
 		feed->state = FEED_OPENING;
@@ -147,8 +146,8 @@ static void feed_free(struct mcp_feed *feed)
 	free(feed);
 }
 
-/* Whether a feed may call: while a peer has no stream for notifications, its feeds read no
- * events. The feeds read these events later. */
+/* Whether a feed may make calls. While a peer has no stream for notifications, the peer's feeds
+ * read no events. Such feeds read the events later. */
 static bool may_call(const struct mcp_feed *feed)
 {
 	return !feed->busy && feed->state != FEED_BROKEN &&
@@ -247,7 +246,7 @@ enum { WATCHES_MAX = 1000 };
 
 enum watch_state {
 	WATCH_NEW,
-	WATCH_READING, /* checks the caller's right by a read */
+	WATCH_READING, /* a read checks the caller's right */
 	WATCH_FINE,
 	WATCH_REFUSED,
 };
@@ -526,8 +525,8 @@ static unsigned changed_kinds(const char *event)
 	return changes[i].kinds;
 }
 
-/* Whether an event is about the resource of a watch. An event names its task or recipient; an
- * event without such a name may be about any task or recipient. */
+/* Whether an event is about the resource of a watch. An event that names no task or recipient
+ * may be about any task or recipient. */
 static bool subscription_is_about(const struct subscription *w, json_t *event)
 {
 	const char *kind = json_find_text(event, "event");
@@ -553,7 +552,8 @@ static bool is_about_one(const struct subscription *w, json_t *events)
 	return false;
 }
 
-/* Notifies the owner of a watch. `last`: this is the last notification about a batch of events. */
+/* Notifies the owner of a watch. `last` is true for the last notification about a batch of
+ * events. */
 static void subscription_tell(struct mcp *m, const struct subscription *w, bool last)
 {
 	struct text *out =
@@ -572,9 +572,10 @@ static void subscription_tell(struct mcp *m, const struct subscription *w, bool 
 		note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
-/* Passes events, borrowed, to the watches of a feed. `events` NULL: some events were missed, so
- * that anything may have changed. A resource is notified once for all its events. A watch that
- * is not acknowledged yet is not notified, because the client has not read the resource yet. */
+/* Passes borrowed events to the watches of a feed. `events` is NULL if some events were missed,
+ * so that anything may have changed. A watch is notified once for all events of its resource. A
+ * watch that is not acknowledged yet is not notified, because the client has not read the
+ * resource yet. */
 static void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
 	const struct subscription *before = NULL;

@@ -1,5 +1,5 @@
 /*
- * tools - the operations as MCP tools: an operation is a tool of its own, or an `action` of a
+ * tools - the operations as MCP tools: each operation is a whole tool, or an `action` of a
  * tool.
  */
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "mcp/mcp_peer.h"
 
 /*
- * result - the answer to a tool call, or of a resource: one text, no longer than the client
- * shows.
+ * result - the answer to a tool call or to a read of a resource, as one text that the client
+ * shows whole.
  *
  * Of four common clients, two show a model only `structuredContent` if the answer has it, and
- * two show only the text. Each client cuts a long answer in its own way; one of them cuts in
+ * two show only the text. Each client cuts a long answer in another way, and one client cuts in
  * the middle without a notice. So the text contains the whole answer, within a limit that the
  * state observes (struct form). The structured form is only for a client that asks for it.
  */
@@ -23,11 +23,11 @@ enum {
 	TOKEN = 4, /* bytes of a token, as clients count */
 	TOKENS_LEAST = 750,
 	TOKENS_MOST = 250000,
-	HINT = 400, /* bytes kept for the hint after the state's answer */
+	HINT = 400, /* bytes kept free for the hint after the state's answer */
 };
 
-/* Clients that show more of an answer than other clients do, by the name that the client gives
- * itself. */
+/* Names, as clients give them, of the clients that show more of an answer than other clients
+ * do. */
 static const struct {
 	const char *name;
 	int64_t tokens;
@@ -48,7 +48,7 @@ int64_t result_tokens(const struct mcp *m, const char *client)
 	return most;
 }
 
-/* The number of bytes that an answer of this many tokens may take, without the bytes of the
+/* The number of bytes that an answer of `tokens` tokens may take, without the bytes of the
  * hint. */
 static size_t result_most_of(int64_t tokens)
 {
@@ -120,7 +120,7 @@ void result_text(struct request *r, const char *json, struct text *out)
 	text_release(&hint);
 }
 
-/* Writes the parts of a tool's answer. `hints`: adds a hint how to go on. */
+/* Writes the parts of a tool's answer. If `hints` is true, adds a hint how to go on. */
 static void write_parts(struct request *r, const char *json, bool is_error, bool hints)
 {
 	struct text hint = { 0 }, *out = answer_begin(r, CACHE_NONE);
@@ -166,7 +166,7 @@ static void refuse_long(struct request *r, size_t len)
 	result_fault(r, &f);
 }
 
-/* Answers a tool call with the result of its operation, or with a fault; frees the request. */
+/* Answers a tool call with the result of its operation, or with a fault. Frees the request. */
 static void result_write(struct request *r, const char *json)
 {
 	size_t len = strlen(json);
@@ -295,9 +295,9 @@ static const struct face *face_of(const struct tool *tool)
 
 /* --- how tools are described --------------------------------------------------- */
 
-/* The hints of a tool. A client assumes that a tool is not read-only, destructive and not
- * idempotent; only hints that differ from this are written. There are no titles, because a
- * title would only repeat the name. */
+/* The hints of a tool. By default a client assumes that a tool may write, is destructive, and
+ * is not idempotent. Only hints that differ from the client's default are written. Tools have
+ * no titles, because a title would only repeat the name. */
 static json_t *make_annotations(const struct tool *tool)
 {
 	json_t *a = json_pack("{s:b}", "openWorldHint", false);
@@ -520,7 +520,8 @@ static void face_end(struct request *r, const char *result, const struct fault *
 			    : face_refusal(r->face, r->said, f, HINT_TOOL);
 
 	if (text)
-		write_parts(r, text, !result, result); /* a form that the client knows */
+		write_parts(r, text, !result,
+			    result); /* `text` has a form that the client knows */
 	else
 		result_fault(r, f);
 	free(text);
@@ -555,7 +556,8 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 		result_fault(r, f);
 }
 
-/* The operation that `action` names; if there is none, a fault that lists the actions. */
+/* Returns the operation that `action` names. If no operation has the name, the fault lists the
+ * actions. */
 static const struct op *pick_action(struct request *r, const struct tool *tool,
 				    const char *action, struct fault *f)
 {
@@ -582,8 +584,8 @@ static const struct op *pick_action(struct request *r, const struct tool *tool,
 	return NULL;
 }
 
-/* The operation of a call; a call without an action gets a fault. The key `action` is removed,
- * because it is not an argument of the operation. */
+/* Returns the operation of a call. A call without an action gets a fault. The key `action` is
+ * removed, because `action` is not an argument of the operation. */
 static const struct op *pick_op(struct request *r, const struct tool *tool,
 				const char *action, json_t *args, struct fault *f)
 {
@@ -611,7 +613,7 @@ static bool is_off(const struct mcp *m, const struct face *face)
 
 /* Turns the arguments of the called face into the arguments of its operation. The face's
  * arguments are kept for the answer. The function takes over `args`. Returns NULL if the
- * arguments are invalid for the face; the request is then answered. */
+ * arguments are invalid for the face and the request has been answered. */
 static json_t *tools_unface(struct request *r, json_t *args)
 {
 	struct fault f = { 0 };

@@ -1,5 +1,5 @@
 /*
- * uri - the URIs of readable resources: cadre://team/{name}, cadre://board/{team},
+ * uri - the URIs of resources: cadre://team/{name}, cadre://board/{team},
  * cadre://inbox/{team}/{agent}, cadre://task/{team}/{id}.
  */
 #ifndef MCP_URI_H
@@ -15,7 +15,7 @@ enum uri_kind { URI_TEAM, URI_INBOX, URI_BOARD, URI_TASK, URI_KINDS };
 struct uri {
 	enum uri_kind kind;
 	char team[65];
-	char rest[65]; /* the agent or the task; "": neither */
+	char rest[65]; /* the agent or the task; "": the URI names only a team */
 };
 
 struct uri_kind_text {
@@ -25,7 +25,7 @@ struct uri_kind_text {
 	const char *op; /* name of the operation that reads the resource */
 	const char *field; /* argument of the operation for `rest`; NULL: no rest */
 	const char *team_name; /* the template's variable for the team */
-	const char *rest_name; /* ... and for `rest`; NULL: no rest */
+	const char *rest_name; /* the template's variable for `rest`; NULL: no rest */
 };
 
 extern const struct uri_kind_text uri_kinds[URI_KINDS];
