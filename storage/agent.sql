@@ -5,11 +5,10 @@
 SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 
 -- name: agent_add
--- A token is made of an agent's id and generation.  In a restored state, this id and generation
--- may have been given to another agent since the backup.  So a new generation is above
--- counts_from, which state_renew raises.  An earlier agent of this name may have left the team
--- or given the name up.  In this case the new agent continues the generations of the earlier
--- agent.
+-- A token is made of an agent's id and generation. In a restored state, an id and a generation
+-- may have been given to another agent since the backup. So a new generation is above
+-- counts_from, which state_renew raises. If an earlier agent of the same name has left the team
+-- or given the name up, the new agent continues the earlier agent's generations.
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
 	active_at, nests, holder, generation, first_generation, made_after)
 SELECT :id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
@@ -25,8 +24,8 @@ ON CONFLICT DO NOTHING RETURNING generation;
 SELECT made_after FROM agent WHERE id = :agent;
 
 -- name: agent_greeting
--- The message that was sent when an agent was made.  The event of this message has the time at
--- which the agent was made.
+-- The message that was sent when an agent was made. The message's event has the time at which
+-- the agent was made.
 -- scan ok: the log from the making of the agent on, to the first message to this agent
 SELECT e.subject AS message, e.at FROM agent a JOIN event e ON e.seq > a.made_after
 WHERE a.id = :agent AND e.kind = {event.message_sent} AND e.target = a.id AND e.at = a.created_at
@@ -110,7 +109,7 @@ SELECT w.http, w.cid, w.address FROM agent a JOIN workspace w ON w.id = a.worksp
 WHERE a.id = :agent AND w.state = {workspace_state.ready};
 
 -- name: agent_holds
--- Whether an agent holds a task now.
+-- Whether an agent holds a task at :now.
 SELECT EXISTS (SELECT 1 FROM task k WHERE k.owner = :agent
 	AND (k.lease_until IS NULL OR k.lease_until > :now)) AS any;
 
@@ -148,13 +147,13 @@ SELECT a.generation = a.first_generation AND a.generation > s.counts_from AND a.
 WHERE a.id = :agent;
 
 -- name: agent_discard
--- A new generation of an agent may refuse the mail of the old generation.  All of this mail
+-- A new generation of an agent may refuse the old generation's open mail. The refused mail
 -- becomes dead.
 UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail} RETURNING message;
 
 -- name: agent_unlease
--- Mail that the old generation held waits again, for the new generation.
+-- Mail that an agent's old generation held waits in the inbox again, for the new generation.
 UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL, shown_at = NULL,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
 WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
@@ -172,8 +171,8 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 RETURNING message;
 
 -- name: agent_seats
--- The places of leads in living teams below that belong to an agent.  The agent holds a place
--- directly, or through another place that the agent holds.
+-- The leads' places that an agent holds in living teams below. The agent holds each place
+-- directly, or through another of these places.
 WITH RECURSIVE place (id, team) AS (
 	SELECT a.id, a.team FROM agent a WHERE a.holder = :agent AND a.gone = 0
 	UNION ALL SELECT a.id, a.team FROM place p JOIN agent a ON a.holder = p.id
@@ -201,7 +200,7 @@ UPDATE agent_inbox SET
 WHERE agent = :agent;
 
 -- name: agent_claims
--- The claims of an agent.  The agent's next generation does not inherit these claims.
+-- The claims of an agent, which the agent's next generation does not inherit.
 SELECT id, team, state FROM task WHERE owner = :agent;
 
 -- name: agent_set_name
@@ -228,8 +227,8 @@ UPDATE agent SET role = :role, description = :description WHERE id = :agent;
 
 -- name: agent_unassign
 -- scan ok: tasks of a team, along their index
--- An agent that becomes an observer claims no task.  Its pending tasks become open to every
--- agent.
+-- An agent that becomes an observer claims no task. The observer's pending tasks become open to
+-- every agent.
 UPDATE task SET assignee = NULL WHERE team = :team AND state = {task_state.pending}
 	AND assignee = :agent;
 

@@ -38,9 +38,9 @@ WHERE i.assignments > 0 AND a.gone = 0 AND t.stopped_at IS NULL AND a.status NOT
 
 -- name: assignment_gap
 -- scan ok: open assignments, along their index
--- During the gap no guest could report the end of a command.  So the start of each running
--- command is moved later by the length of the gap.  The commands of a stopped team are moved
--- when the team is thawed.
+-- During a gap, a time without any host, no guest could report the end of a command. So the
+-- start of each running command is moved later by the length of the gap. The commands of a
+-- stopped team are moved when the team is thawed.
 UPDATE assignment SET started_at = started_at + :gap_ms
 WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000
 	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = assignment.team AND t.stopped_at IS NOT NULL);
@@ -71,17 +71,18 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_place
--- For an open assignment: whether its daemon has the command or may have it (`offered`), and
--- the state of the agent's workspace.  `here`: this host must make the workspace, or carry the
--- command to the workspace and the result back.  If the workspace is down, the assignment waits
--- until somebody starts the workspace.
+-- For an open assignment: whether the daemon has or may have the command (`offered`), and the
+-- state of the agent's workspace. `here`: this host must make the workspace, or carry commands
+-- to the workspace and results back. If the workspace is down, the assignment waits until
+-- somebody starts the workspace.
 SELECT x.offered, a.workspace, w.state,
 	CAST(w.host = :host AND w.state IN {workspace_state.creating ready} AS INTEGER) AS here
 FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id = a.workspace
 WHERE x.message = :message;
 
 -- name: assignment_redact
--- When the message of an ended command is redacted, the command loses its text and environment.
+-- When the message of an ended command is redacted, the stored text and environment of the
+-- command are removed.
 UPDATE assignment SET command = :command, env = NULL
 WHERE message = :message AND state NOT IN {assignment_state.open};
 
@@ -139,7 +140,8 @@ UPDATE assignment SET state = {assignment_state.cancelled}, recall = 1 WHERE mes
 
 -- name: assignment_recalls
 -- text: sender_name agent_name
--- Cancelled assignments that the daemon may have and was not yet told to end.
+-- Cancelled assignments that the daemon may still have. The daemon has not yet received the
+-- order to end them.
 SELECT x.message, m.at, m.type, s.name AS sender_name, a.name AS agent_name
 FROM assignment x JOIN message m ON m.id = x.message JOIN agent s ON s.id = x.sender
 JOIN agent a ON a.id = x.agent
@@ -240,7 +242,8 @@ FROM result_line
 WHERE agent = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_of_request
--- Results that a receive collected.  For a day, a repeated request gets the same results.
+-- Results that a receive collected. For a day, a repeated request gets the results of the first
+-- request.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -252,9 +255,9 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- name: results_unseen
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results that were collected by an answer that did not arrive.  The session that collected
--- these results may have them again at once.  Other sessions of the sender may have them when a
--- lease would have ended, or if the clock was put back since.
+-- Results that were collected by an answer that did not arrive. The session that collected the
+-- results may collect the results again at once. Another session of the sender may collect them
+-- when a lease would have ended, or if the clock was put back after the first collection.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line
@@ -292,7 +295,7 @@ UPDATE result SET collected_at = :now, request = nullif(:request, 0),
 WHERE message = :message AND collected_at IS NULL;
 
 -- name: result_recollect
--- Results are handed out again.  collected_at keeps its value.
+-- Results are handed out again. The column collected_at keeps its value.
 UPDATE result SET request = nullif(:request, 0), session = nullif(:session, 0)
 WHERE message = :message;
 
@@ -300,25 +303,26 @@ WHERE message = :message;
 UPDATE result SET seen = 1 WHERE request = :request;
 
 -- name: result_unhand
--- The answer to a request was lost.  The results of this request can be collected again.
+-- If the answer to a request was lost, the results in the answer can be collected again.
 UPDATE result SET collected_at = NULL, request = NULL, session = NULL
 WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 
 -- name: agent_collected
--- Most agents never collect results.  For these agents, collected_at stays NULL, and no earlier
--- results are searched for.
+-- Most agents never collect results. While an agent's collected_at is NULL, no search for the
+-- agent's earlier results is made.
 UPDATE agent_inbox SET collected_at = :now WHERE agent = :agent;
 
 -- name: assignment_of_task
--- The newest assignment of a board task; with :ended, the newest assignment that has a result.
+-- The newest assignment of a board task. With :ended, only assignments that have a result are
+-- considered.
 SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message
 WHERE x.task = :task
 	AND (:ended = 0 OR EXISTS (SELECT 1 FROM result r WHERE r.message = x.message))
 ORDER BY x.message DESC LIMIT 1;
 
 -- name: assignment_of_label
--- As assignment_of_task, by the label that the sender gave the assignment.  Only assignments
--- that the caller may see are considered.
+-- As assignment_of_task, but with :label, which the sender gave the assignment, instead of a
+-- task. Only assignments that the caller may see are considered.
 SELECT x.message FROM assignment x
 WHERE x.team = :team AND x.label = :label
 	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)

@@ -43,8 +43,9 @@ WHERE team = :team;
 
 -- name: budget_set
 -- A lowered limit, or the first limit of a team, must not be below the sum of use and reserved
--- limits.  A raised limit takes the difference from the remainder of the team above.  Every
--- team below a team with a limit has a limit.  Time is counted only while time has a limit.
+-- limits. A raised limit takes the difference from the remainder of the limit of the team
+-- above. If a team has a limit, every team below has a limit too. Time is counted only while
+-- time has a limit.
 UPDATE budget SET most = :most,
 	used = CASE WHEN :most = 0 THEN used + coalesce((:now - since) / 1000, 0) ELSE used END,
 	since = CASE WHEN :most = 0 OR kind <> {budget_kind.seconds} THEN NULL
@@ -77,8 +78,8 @@ WHERE k.parent = :team AND k.destroyed_at IS NULL AND c.kind = :kind AND c.most 
 ORDER BY k.name LIMIT 1;
 
 -- name: budget_spend
--- The whole amount is counted, even if less was left.  The count stops growing near 4e18, so
--- that the sum cannot overflow.
+-- The whole amount is counted, even if less than this amount was left. The count stops growing
+-- near 4e18, so that the sum cannot overflow.
 UPDATE budget SET used = CASE WHEN used > 4000000000000000000 THEN used ELSE used + :n END
 WHERE team = :team AND kind = :kind;
 
@@ -98,17 +99,17 @@ UPDATE budget SET since = :now
 WHERE team = :team AND kind = {budget_kind.seconds} AND most > 0 AND since IS NULL;
 
 -- name: budget_return
--- The team above takes over the use of a team that ends.  Time is not taken over, since the
--- same time has passed in the team above.  The rest of the limit returns to the team above,
--- since the limit is no longer reserved.
+-- The team above takes over the use of a team that ends. Time is not taken over, since the same
+-- time has passed in the team above. The unused rest of the ended team's limit returns to the
+-- team above, since the ended team's limit is no longer reserved.
 UPDATE budget SET used = used + (SELECT c.used FROM budget c
 	WHERE c.team = :team AND c.kind = budget.kind)
 WHERE team = (SELECT parent FROM team WHERE id = :team) AND kind <> {budget_kind.seconds};
 
 -- name: budget_turned
 -- int: reserved level
--- Budgets of a team whose level has changed since the team was last told.  Level 1: a fifth or
--- less of the unreserved part is left.  Level 2: nothing is left.
+-- Budgets of a team whose level differs from the level that the team was last told. Level 1: a
+-- fifth or less of the unreserved part is left. Level 2: nothing is left.
 SELECT y.kind, y.most, y.used, y.reserved, y.told, y.level
 FROM (SELECT x.kind, x.most, x.used, x.reserved, x.told,
 		CASE WHEN x.most = 0 THEN 0 WHEN x.most <= x.used + x.reserved THEN 2
@@ -135,8 +136,8 @@ UPDATE budget SET told = :told WHERE team = :team AND kind = :kind;
 UPDATE budget SET since = since + :leap_ms WHERE since IS NOT NULL;
 
 -- name: budget_from_future
--- The clock was put back, but the time that was spent before stays spent.  The newest event
--- shows how much time was spent.
+-- If the clock was put back, the time that a team had spent before stays spent. The newest
+-- event shows how much time was spent.
 UPDATE budget SET since = :now, used = used + coalesce((SELECT (e.at - budget.since) / 1000
 	FROM event e WHERE e.seq = (SELECT max(seq) FROM event) AND e.at > budget.since), 0)
 WHERE since > :now;

@@ -44,8 +44,9 @@ static void install_alarm(void)
 		sigaction(SIGRTMIN, &alarm, NULL);
 }
 
-/* Starts a timer that interrupts this thread at `until`, and again and again later.  The first
- * signal may come before the thread has begun to wait. */
+/* Starts a timer that interrupts this thread at `until`, and repeatedly after `until`. Only the
+ * repeated signals are sure to reach a waiting thread, since the first signal may come before
+ * the thread waits. */
 static bool start_alarm(timer_t *timer, int64_t until)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -67,8 +68,8 @@ static bool start_alarm(timer_t *timer, int64_t until)
 }
 
 /* Waits until the lock is free or the time has run out.  Only a caller who waits pays for the
- * timer.  A signal with a handler ends the kernel's wait.  After such a signal, this process
- * queues anew, behind the others. */
+ * timer. A signal with a handler ends the kernel's wait. After a signal with a handler, this
+ * process queues anew, behind the other processes. */
 static int wait_in_queue(int fd, int64_t byte, short type, int64_t until)
 {
 	struct flock l = {

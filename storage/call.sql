@@ -75,9 +75,9 @@ WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
 -- text: team_name
 -- row: caller
 -- int: own
--- A living team :team_name at any depth below the caller's team, and the operator's place in
--- the team :team_name.  The lead (`leads`) finds every team below.  A member finds the teams
--- that the member made, and all teams below them.
+-- A living team with the name :team_name at any depth below the caller's team, and the
+-- operator's place in the found team. The lead (`leads`) finds every team below. A member finds
+-- the teams that the member made, and all teams below them.
 WITH RECURSIVE up (id, parent, created_by) AS (
 	SELECT t.id, t.parent, t.created_by FROM team t
 	WHERE t.name = :team_name AND t.destroyed_at IS NULL
@@ -98,7 +98,7 @@ SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_made
--- Whether an operation of any caller has made :made under a key.
+-- Whether a call of the operation :op under this key, by any caller, has made :made.
 SELECT 1 AS so FROM replay
 WHERE key = :key AND op = :op AND made = :made AND at > :since LIMIT 1;
 
@@ -115,7 +115,7 @@ ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
 UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: replay_free
--- The call under this key did nothing.  The key can be used as a new key.
+-- Forgets the key of a call that did nothing, so that the key can be used again as a new key.
 DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: agent_touch

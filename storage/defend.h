@@ -1,6 +1,7 @@
 /*
- * defend - disables features of a connection that a foreign file could use for an attack.
- * These features are triggers, unsafe functions in views and indexes, and a written schema.
+ * defend - disables features of a connection that a foreign file could use for an attack. The
+ * disabled features are triggers, unsafe functions in views and indexes, and writes to the
+ * schema table.
  */
 #ifndef STORAGE_DEFEND_H
 #define STORAGE_DEFEND_H

@@ -54,8 +54,8 @@ int dir_sync_above(const char *path)
 	return dir_sync_path(n ? above : ".");
 }
 
-/* A folder whose list may not be read cannot be opened for a sync.  In this case the whole file
- * system is synced. */
+/* Syncs the entry of `path` in the folder above. If the process may not list that folder, the
+ * folder cannot be opened for a sync. In this case the whole file system is synced. */
 static int sync_entry(const char *path)
 {
 	int rc = dir_sync_above(path);

@@ -3,16 +3,16 @@
  *
  * The rule for all code that makes, names, moves or removes a file:
  *
- *	1. content: fsync() of the file, or tree_sync() of a folder with all in it;
- *	2. the entry: mkdir, link, symlink, rename or unlink;
- *	3. fsync() of the folder that holds the entry; after a rename between two folders, of
- *	   the new folder first, then of the old folder;
- *	4. only after these steps a row, an answer, or the removal of a replaced file.
+ * 	1. content: fsync() of the file, or tree_sync() of a folder with all in it;
+ * 	2. the entry: mkdir, link, symlink, rename or unlink;
+ * 	3. fsync() of the folder that holds the entry; after a rename between two folders, of
+ * 	   the new folder first, then of the old folder;
+ * 	4. only after these steps a row, an answer, or the removal of a replaced file.
  *
- * A file whose steps were left out may be lost at a power failure. Without step 1, a new name
- * leads to an empty file. Without step 3, the new name is missing. SQLite keeps the rule for
- * its own files. Derived files that are made anew when they are missing (search.db, locks,
- * sockets, logs) need no step of the rule.
+ * A file that is written without these steps may be lost at a power failure. Without step 1, a
+ * new name leads to an empty file. Without step 3, the new name is missing. SQLite keeps the
+ * rule for its own files. Derived files that are made anew when they are missing (search.db,
+ * locks, sockets, logs) need no step of the rule.
  *
  * All functions return 0, or -1 with errno set.
  */
@@ -42,7 +42,7 @@ int dir_make_all(const char *path, mode_t mode);
  * tree_sync() also waits for the writes of other processes to this file system. */
 int tree_sync(const char *path);
 
-/* Writes all bytes, also when signals come in between; syncs nothing. */
+/* Writes all bytes, even if signals interrupt the writing. Syncs nothing. */
 int fd_write_all(int fd, const char *data, size_t len);
 
 #endif

@@ -1,14 +1,15 @@
--- Teams that are stopped.  A stop halts leases: :far is added to the end of each lease.  At the
--- thaw, :far is subtracted and the length of the stop is added (:pause).  A lease that is
--- granted during a stop is first shortened by :passed, the part of the stop that has passed by
--- that time.
+-- Teams that are stopped. A stop halts leases by adding :far to the end of each lease. At the
+-- thaw, :far is subtracted from each end and the length of the stop is added (:pause). A lease
+-- that is granted during a stop is first shortened by :passed, the part of the stop that had
+-- passed before the grant.
 
 -- name: team_stop
 UPDATE team SET stopped_at = :now, stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_at IS NULL AND destroyed_at IS NULL;
 
 -- name: team_stop_above
--- If a team is already stopped, the stop is assigned to the highest place that has stopped it.
+-- If an agent of a higher team stops a team that is already stopped, stopped_by names that
+-- agent from now on. If the operator does so (an :agent of 0), stopped_by becomes NULL.
 UPDATE team SET stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_by IS NOT NULL AND (:agent = 0 OR EXISTS (SELECT 1
 	FROM agent a JOIN team n ON n.id = a.team, agent b JOIN team o ON o.id = b.team
@@ -67,8 +68,8 @@ WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0)
 
 -- name: thaw_assignments
 -- scan ok: open assignments, along their index
--- Running commands stood still during the stop. So the starts of these commands are moved later
--- by the pause.
+-- Running commands stood still during the stop. So the start of each running command is moved
+-- later by the length of the stop (:pause).
 UPDATE assignment SET started_at = started_at + :pause
 WHERE team = :team AND state IN {assignment_state.open}
 	AND state = {assignment_state.running} AND started_at <= :stopped_at;

@@ -3,10 +3,10 @@
 -- name: events_after
 -- row: event_line
 -- text: team_name actor_name by
--- Events of (:after, :upto].  The caller may choose a team, kinds of events and an actor.  The
--- actor is an agent of the name :by, or :actor if the actor is no agent.  No index contains
--- kinds or actors, since every send would have to update that index.  So a caller who filters
--- also limits how far this statement searches.
+-- Events of (:after, :upto]. The caller may choose a team, kinds of events and an actor. The
+-- chosen actor is an agent with the name :by, or an actor :actor that is no agent. No index
+-- contains kinds or actors, since every send would have to update that index. So a caller who
+-- filters also limits how far this statement searches.
 -- scan ok: agents, few
 SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detail,
 	t.name AS team_name, a.name AS actor_name
@@ -47,11 +47,11 @@ SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (
 SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :team)) AS known;
 
 -- name: event_since
--- The first event at or after a time, found by bisection, since times have no index.  Times
--- grow with the event numbers, with two exceptions.  A clock may have been set back, or an
--- import may have put the events of another state after the newest event.  In these cases
--- several events may fit.  The result is one of these events, and events before the result may
--- be younger.
+-- The first event at or after a time, found by bisection, since times have no index. Times grow
+-- with the event numbers, with two exceptions. A clock may have been set back, or an import may
+-- have put the events of another state after the newest event. In both cases several events may
+-- fit the time. The result is one of the fitting events, and events before the result may be
+-- younger.
 WITH RECURSIVE half(low, high) AS (
 	SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0) + 1
 	UNION ALL
@@ -88,7 +88,7 @@ DELETE FROM event WHERE seq IN (SELECT seq FROM event
 
 -- name: gc_count
 -- scan ok: only before a gc that a caller has to confirm
--- Counts the events and messages from :from on that a whole gc would delete.
+-- Counts the events and messages, from the time :from on, that a complete `gc` would delete.
 SELECT (SELECT count(*) FROM event
 		WHERE seq < :keep_events AND at >= :from AND at < :before) AS events,
 	(SELECT count(*) FROM message m
@@ -125,7 +125,7 @@ DELETE FROM delivery WHERE message = :message;
 DELETE FROM message WHERE id = :message;
 
 -- name: gc_replay
--- Keys are kept for a day.
+-- Idempotency keys are kept for a day.
 -- scan ok: a slice in the background
 DELETE FROM replay WHERE (key, caller) IN (SELECT key, caller FROM replay
 	WHERE at < :before LIMIT :limit);

@@ -20,14 +20,14 @@ enum {
 	WAL_HEADER = 32,
 	WAL_PAGE_SIZE = 8, /* offset of the page size in the header */
 	WAL_SALTS = 16, /* offset of the salts of the WAL's frames */
-	WAL_SUM = 24, /* offset of the checksum, which covers the header bytes before */
+	WAL_SUM = 24, /* offset of the checksum over bytes 0 to 23 of the header */
 	FRAME_HEADER = 24,
 	FRAME_COMMITS = 4, /* offset of a number: not 0 if the frame ends a transaction */
 	FRAME_SALTS = 8,
 	FRAME_SUM = 16, /* offset of the checksum over all frames up to this one */
 	SALTS = 8, /* bytes of the salts */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
-	INDEX_HEADER = 48, /* bytes of each of two copies, which differ during a write */
+	INDEX_HEADER = 48, /* bytes of each of two copies of the header */
 	INDEX_PAGE_SIZE = 14, /* offset of the page size; 1 means 65536 */
 	INDEX_SALTS = 32,
 	INDEX_FRAMES = 16, /* offset of the number of valid frames */
@@ -36,9 +36,9 @@ enum {
 	HEADER = 100, /* bytes of a database's header */
 	HEADER_PAGE_SIZE = 16, /* offset of the page size; 1 means 65536 */
 	HEADER_PAGES = 28, /* offset of the number of pages */
-	/* How often a header that seems wrong is read.  Page 1 may be half written. */
+	/* How often a header that seems wrong is read, since page 1 may be half written. */
 	LOOKS = 4,
-	WAL_LOOKS = 50, /* how often a WAL is read: other processes may be writing it */
+	WAL_LOOKS = 50, /* how often a WAL that others may be writing is read */
 };
 
 static const struct timespec look_pause = { .tv_nsec = 1000000 };
@@ -92,7 +92,7 @@ static void generation_open(struct generation *g, const char *wal_path)
 		generation_close(g);
 }
 
-/* Whether another generation has begun since generation_open(). */
+/* Whether the WAL was replaced, or has begun another generation, since generation_open(). */
 static bool has_gone(const struct generation *g)
 {
 	unsigned char now[WAL_HEADER];
@@ -125,10 +125,10 @@ static bool is_sum(const unsigned char *at, const uint32_t sum[2])
 	return number_at(at) == sum[0] && number_at(at + 4) == sum[1];
 }
 
-/* Reads the first `n` bytes of the frame at `at`.  Returns false after the last frame.  Frames
- * that were not committed are read too.  With `sum`, the checksum of the frames before, `n`
- * must be the size of the whole frame.  With `sum`, the function also returns false for a frame
- * with a wrong checksum. */
+/* Reads the first `n` bytes of the frame at `at`. Returns false after the last frame. Frames
+ * that were not committed are read too. `sum` is the checksum of the earlier frames, or NULL.
+ * With a `sum`, `n` must be the size of a whole frame, and a frame with a wrong checksum
+ * returns false. */
 static bool next_frame(const struct generation *g, off_t at, unsigned char *frame,
 		       size_t n, uint32_t *sum)
 {
@@ -145,12 +145,13 @@ static bool next_frame(const struct generation *g, off_t at, unsigned char *fram
 /* Findings about the frames that were read. */
 struct seen {
 	bool page1, committed;
-	bool fits, strange; /* counters match; a page 1 is of another file */
+	bool fits, strange; /* a counter matches; a page 1 is of another file */
 };
 
-/* A WAL fits a file if the WAL's first page 1 has the file's counter plus one.  A WAL also fits
- * if any page 1 has the file's counter: the frames up to this page 1 are in the file already.
- * A first page 1 with a higher counter, or a page 1 with another mark, belongs to another file. */
+/* A WAL fits a file if the WAL's first page 1 has the file's counter plus one. A WAL also fits
+ * if any page 1 has the file's counter. In this case the frames up to this page 1 are in the
+ * file already. A first page 1 with a higher counter, or a page 1 with another mark, belongs to
+ * another file. */
 static void see_page1(struct seen *seen, const struct header *file,
 		      const unsigned char *page)
 {
@@ -163,10 +164,10 @@ static void see_page1(struct seen *seen, const struct header *file,
 	seen->page1 = true;
 }
 
-/* Judges by the WAL's frames whether the WAL belongs to another file.  Frames that no
- * transaction has committed belong to no file.  With `sound`, frames are read only up to the
- * first wrong checksum.  A power failure or an undone transaction has left the frames after
- * this point, and SQLite ignores them. */
+/* Judges by the WAL's frames whether the WAL belongs to another file. Frames that no
+ * transaction has committed belong to no file. With `sound`, frames are read only up to the
+ * first wrong checksum. SQLite ignores the frames after a wrong checksum, which a power failure
+ * or an undone transaction has left. */
 static bool is_of_other(const struct generation *g, const struct header *file, bool sound)
 {
 	const size_t page = number_at(g->header + WAL_PAGE_SIZE);
@@ -188,9 +189,9 @@ static bool is_of_other(const struct generation *g, const struct header *file, b
 	return seen.strange || (seen.page1 ? !seen.fits : seen.committed);
 }
 
-/* Judges whether the WAL belongs to another file.  Reads the beginning of each frame first, and
- * whole frames only if something seems wrong.  Reads again if page 1 is half written, or if the
- * WAL begins anew meanwhile. */
+/* Judges whether the WAL belongs to another file. Reads the beginning of each frame first, and
+ * whole frames only if the WAL seems to belong to another file. The WAL is read again if page 1
+ * is half written, or if the WAL begins anew during the reading. */
 static bool wal_is_of_other(const struct store *s)
 {
 	bool other = false, gone = false;
@@ -263,9 +264,9 @@ static bool same_salts(const struct generation_extent *a,
 	return memcmp(a->salts, b->salts, SALTS) == 0;
 }
 
-/* Whether the last frame is in its place.  In a WAL that was cut off, this place lies after the
- * end.  If that WAL has grown again, this place is a hole.  If another file was copied over the
- * WAL, the frame in this place has other salts. */
+/* Whether the last valid frame is in its place in the WAL.  In a WAL that was cut off, the
+ * place of the last frame lies after the end.  If that WAL has grown again, the place is a
+ * hole.  If another file was copied over the WAL, the frame in the place has other salts. */
 static bool has_last_frame(const struct store *s, const struct generation_extent *e)
 {
 	unsigned char salts[SALTS];
@@ -286,8 +287,9 @@ static bool has_last_frame(const struct store *s, const struct generation_extent
 	return rc != SQLITE_OK || memcmp(salts, e->salts, SALTS) == 0;
 }
 
-/* Whether the open WAL still holds all valid frames, so it was not cut off, and no other file
- * was copied over it.  `before` holds the extent at the last look, and receives the present
+/* Whether the open WAL still holds all valid frames. The WAL lacks frames if the WAL was cut
+ * off, or if another file was copied over the WAL. `before` holds the extent at the last look,
+ * and receives the present
  * extent.  A WAL that was cut off before its newest frames were written has a hole at the end
  * of `before`.  The function costs one short read, or two short reads after a commit. */
 static bool generation_holds(const struct store *s, struct generation_extent *before)
@@ -306,8 +308,8 @@ static bool generation_holds(const struct store *s, struct generation_extent *be
 	return has_last_frame(s, &now);
 }
 
-/* Whether no checkpoint is running, and no checkpoint has died halfway.  Only in this case the
- * file has all pages that the file's header counts. */
+/* Whether no checkpoint is running, and no checkpoint has died halfway. The file is sure to
+ * have all pages that the file's header counts only if no checkpoint runs or died halfway. */
 static bool generation_rests(const struct store *s, struct generation_copied *c)
 {
 	const volatile void *index = index_of(s);
@@ -327,9 +329,9 @@ int generation_copied(const struct store *s)
 	return index ? (int)index_number(index, INDEX_COPIED) : 0;
 }
 
-/* SQLite increments the counter that it read with page 1, not the counter that it wrote
- * last.  Undoing a change of page 1 makes SQLite read the counter again, and leaves page
- * 1 to be written. */
+/* SQLite increments the counter that SQLite has read with page 1, not the counter that SQLite
+ * wrote last. If a change of page 1 is undone, SQLite reads the counter again, and still writes
+ * page 1 at the COMMIT. */
 int generation_begin(struct store *s, struct fault *f)
 {
 	const volatile void *index = s->ground.db ? index_of(s) : NULL;
@@ -351,9 +353,9 @@ int generation_begin(struct store *s, struct fault *f)
 
 enum { ONE_PAGE = 4096 };
 
-/* Whether SQLite would write a journal back.  SQLite ignores a journal that begins with a zero.
- * A database of at most one page is still being made.  Any journal beside such a database is
- * taken as its own. */
+/* Whether SQLite would write a journal back. SQLite ignores a journal that begins with a zero.
+ * A database of at most one page is still being made. A journal beside such a database is taken
+ * as the database's own journal. */
 static bool has_journal(const struct store *s)
 {
 	char journal[4096], first = 0;
@@ -395,9 +397,9 @@ int store_mark(sqlite3 *db, struct fault *f)
 
 /* --- the file of a WAL -------------------------------------------------------------- */
 
-/* The place and size of a file, without its times.  Since Linux 6.13, a stat() that returns
- * times makes the next write to the file change the times.  So with times, each commit would
- * write the inode too. */
+/* The place and size of a file, without its times. Since Linux 6.13, a stat() that returns
+ * times makes the next write to the file change the times. So a stat() with times would make
+ * each commit write the inode too. */
 static int ground_look_at(const char *path, struct stat *st)
 {
 	struct statx x;
@@ -465,8 +467,8 @@ int ground_admit(struct store *s, struct fault *f)
 
 /* --- where the files are -------------------------------------------------------------- */
 
-/* Writes into state.lock that a state exists.  Later, an empty state.db is known to be cut off,
- * and not to be still in the making. */
+/* Writes into state.lock that a state exists. With this sign, a later opener knows that an
+ * empty state.db was cut off, and is not just being made. */
 static int ground_sign(const struct store *s, struct fault *f)
 {
 	static const char text[] = "a state\n";
@@ -540,13 +542,13 @@ static const char *look_at_log(struct store *s)
 	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
 }
 
-/* Checks the -wal that is open, wherever the file is now. */
+/* Checks the -wal that is open, even if the -wal is no longer at its path. */
 static const char *look_at_open_log(struct store *s)
 {
 	return generation_holds(s, &s->ground.extent) ? NULL : log_is_cut;
 }
 
-/* Repeats a look that finds trouble, since the log may just be beginning anew. */
+/* Repeats a check (`look`) that finds trouble, since the WAL may just be beginning anew. */
 static const char *log_trouble(struct store *s, const char *(*look)(struct store *s))
 {
 	const char *trouble = look(s);
@@ -558,8 +560,9 @@ static const char *log_trouble(struct store *s, const char *(*look)(struct store
 	return trouble;
 }
 
-/* Whether the file is shorter than its header says although no checkpoint is copying pages.  A
- * checkpoint writes page 1 first, and may die before it writes the last page. */
+/* Whether the file is shorter than its header says although no checkpoint is copying pages. A
+ * checkpoint writes page 1 first, and its process may die before the checkpoint writes the last
+ * page. */
 static bool is_cut(const struct store *s)
 {
 	struct generation_copied before, after;
@@ -585,12 +588,12 @@ static const char *look_at_header(struct store *s, off_t size)
 	if (size < g->size && size < h.size && is_cut(s))
 		return file_is_cut;
 	g->changes = h.changes;
-	if (size >= h.size) /* else the size is checked again after the copying */
+	if (size >= h.size) /* else the next look checks the size again */
 		g->size = size;
 	return NULL;
 }
 
-/* `size` is the size of state.db as read before. */
+/* `size` is the size of state.db that the caller has read. */
 static const char *header_trouble(struct store *s, off_t size)
 {
 	const char *trouble = look_at_header(s, size);

@@ -2,18 +2,18 @@
  * ground - checks that the files which a store has open are still the files at their paths.
  *
  * While processes have files open, their folder can be removed, moved or made anew, and a file
- * can be replaced or written over.  The writes of these processes would go to files that nobody
- * finds.  A WAL that is applied to the file of another database damages that file.  So a store
- * remembers the device and inode of state.db, -wal and -shm.  The store looks at the files by
- * their paths before each transaction, and once more after each COMMIT.  The header of state.db
- * shows if a copy was written over the file, and the size shows if the file was cut off.  For
- * -wal, the last valid frame shows both.
+ * can be replaced or written over. The processes would go on to write to files that nobody
+ * finds. A WAL that is applied to the file of another database damages that file. So a store
+ * remembers the device and inode of state.db, -wal and -shm. The store looks at the files by
+ * their paths before each transaction, and once more after each COMMIT. The header of state.db
+ * shows if a copy was written over the file, and the size shows if the file was cut off. For
+ * -wal, the last valid frame shows if a copy was written over -wal, and if -wal was cut off.
  *
- * Each file of a state has a mark: 31 random bits in the application id of the header.  The
- * mark is made with the file, and each backup gets another mark.  The WAL itself tells to which
- * file the WAL belongs, and which contents of that file the WAL continues: see below.  Headers
- * are read through SQLite's own descriptor, since opening and closing state.db by hand would
- * drop the locks of the process.
+ * Each file of a state has a mark: 31 random bits in the application id of the header. The mark
+ * is made with the file, and each backup gets another mark. The WAL itself tells to which file
+ * the WAL belongs, and which contents of that file the WAL continues (see `generation` below).
+ * Headers are read through SQLite's own descriptor, since opening and closing state.db by hand
+ * would drop the locks of the process.
  */
 #ifndef STORAGE_GROUND_H
 #define STORAGE_GROUND_H
@@ -28,12 +28,12 @@
  * generation - checks which contents of state.db a WAL continues.
  *
  * When all frames of a WAL have been copied into the file, the WAL begins anew from its start,
- * with other salts.  The new frames are the next generation of the WAL.  Frames have a meaning
- * only over the contents that the file had when their generation began.  So the first
- * transaction of each generation writes page 1, with the file's change counter raised.  A WAL
- * continues a file whose counter is one below the counter of the WAL's first page 1.  A file
- * with the counter of any page 1 in the WAL is the same file, with some frames already copied
- * into it.  A file with another counter is not the WAL's file.
+ * with other salts. The frames after a new start are the next generation of the WAL. The frames
+ * of a generation have a meaning only over the contents that the file had when the generation
+ * began. So the first transaction of each generation writes page 1, with the file's change
+ * counter raised. A WAL continues a file whose counter is one below the counter of the WAL's
+ * first page 1. A file with the counter of any page 1 in the WAL is the same file, with some
+ * frames already copied into it. A file with another counter is not the WAL's file.
  *
  * An attacker who plants a WAL, as by a checkout of a strange branch or an archive, can guess
  * counters.  So each page 1 in the WAL has the file's mark (ground.h), which is secret.  A WAL
@@ -45,8 +45,8 @@
 
 struct store;
 
-/* The valid part of the WAL, as the WAL's index describes it.  A page size of 0 means that this
- * part is unknown. */
+/* The valid part of the WAL, as the WAL's index describes it. A page size of 0 means that the
+ * valid part is unknown. */
 struct generation_extent {
 	uint32_t frames, page;
 	unsigned char salts[8];
@@ -55,8 +55,8 @@ struct generation_extent {
 /* How many frames of the WAL are in the file already; 0 if the number is unknown. */
 int generation_copied(const struct store *s);
 
-/* Raises the change counter if the transaction may be the first of a generation; called
- * right after BEGIN IMMEDIATE. */
+/* Raises the change counter if the transaction may be the first of a generation. Called right
+ * after BEGIN IMMEDIATE. */
 int generation_begin(struct store *s, struct fault *f);
 
 /* The depth of a check.  Each further step costs one or two more system calls. */
@@ -69,11 +69,11 @@ enum ground_look {
 struct ground {
 	dev_t dev; /* device of all three files; inodes are 0 until ground_note() */
 	ino_t db, wal, shm;
-	uint32_t mark, changes; /* as last read from the header */
+	uint32_t mark, changes; /* as they were last read from the header */
 	off_t size; /* size of state.db when the file was last seen whole */
 	struct generation_extent extent; /* of -wal when the file was last seen whole */
 	char *wal_path, *shm_path;
-	bool lost; /* for good: this store reads and writes no more */
+	bool lost; /* the store never reads or writes again */
 	struct fault why;
 };
 
@@ -85,15 +85,15 @@ int ground_admit(struct store *s, struct fault *f);
 int ground_vacant(const struct store *s, struct fault *f);
 /* Remembers the three files, and checks that SQLite has opened all of them.  Signs state.lock. */
 int ground_note(struct store *s, struct fault *f);
-/* Checks that the three files are still the same files.  After a check has failed, every later
- * check fails. */
+/* Checks that state.db, -wal and -shm are still the files that ground_note() remembered. After
+ * a check has failed, every later check fails. */
 int ground_check(struct store *s, enum ground_look look, struct fault *f);
-/* Called after a COMMIT.  Checks that state.db is in its place, and that neither state.db nor
- * -wal was cut off or overwritten, so that the written data is kept.  The next check finds a
- * -wal that was removed, since the data of this -wal is not lost yet. */
+/* Called after a COMMIT. Checks that state.db is in its place, and that neither state.db nor
+ * -wal was cut off or overwritten, so that the written data is kept. A -wal that was removed is
+ * left to the next check, since the data of an open -wal is not lost yet. */
 int ground_kept(struct store *s, struct fault *f);
-/* Called before the connection is closed.  Whether the store's WAL holds data that may be
- * copied into the file.  The file must still be the same file. */
+/* Called before the connection is closed. Whether the store's WAL holds data that may be copied
+ * into the file. state.db must still be the file that the store has opened. */
 bool ground_owes(struct store *s);
 void ground_release(struct ground *g);
 

@@ -2,18 +2,19 @@
 
 -- name: host_events
 -- row: host_event
--- Events in order, with the columns that tell whom each event wakes.
+-- Events in order, with the columns from which the host finds the waiting callers to wake.
 SELECT seq, kind, team, subject, target FROM event WHERE seq > :after
 ORDER BY seq LIMIT :limit;
 
 -- name: host_due
 -- always
 -- scan ok: open assignments; hosts, few
--- `due`: whether some time has run out.  `live`: whether any time can run out.  `alive_at`:
--- when a host ran last, since only a time without any host is a gap.  `comes_at`: when the next
--- delayed message is due, or the next budget of time must be reported; 0: no such time is
--- known.  A budget is reported when four fifths of its unreserved part are used, and again when
--- the whole part is used, as in budget_turned.
+-- `due`: whether the time of any row has run out. `live`: whether any row has a time that can
+-- run out. `alive_at`: when a host ran last, since only a time without any host is a gap.
+-- `comes_at`: the time at which the next delayed message is due or the next budget of time must
+-- be reported, or 0 if neither is known. A budget is reported when four fifths of its
+-- unreserved part are used, and again when the whole unreserved part is used, as in
+-- budget_turned.
 -- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 	(SELECT coalesce(min(e.at), 0) FROM (
@@ -38,8 +39,8 @@ FROM state s, (SELECT min(b.since - b.used * 1000
 WHERE s.one = 1;
 
 -- name: next_lapse
--- The next time at which a lease ends, a message expires or a delayed message is due.  0: no
--- time can run out.
+-- The next time at which a lease ends, a message expires or a delayed message is due. 0: no
+-- lease, message or delay ends after :now.
 SELECT coalesce(min(at), 0) AS at FROM (
 	SELECT min(lease_until) AS at FROM task
 	WHERE lease_until IS NOT NULL AND lease_until > :now
@@ -49,16 +50,16 @@ SELECT coalesce(min(at), 0) AS at FROM (
 	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now) e;
 
 -- name: state_renew
--- The new incarnation shows everybody who kept a cursor that the cursor belongs to another
--- state.  Epochs and generations begin at the time of the restore, in microseconds.  This
--- number is exact in JSON until the year 2255.
+-- By the new incarnation, everybody who kept a cursor sees that the cursor belongs to another
+-- state. Epochs and generations begin at the time of the restore, in microseconds. A time in
+-- microseconds is exact in JSON until the year 2255.
 --
--- The clock may be before the first number of this state or of the replaced state (:former, 0
--- if unreadable).  In this case epochs and generations begin a million after the larger of
--- these two numbers.  So new numbers exceed all numbers given since the backup, with three
--- exceptions.  First: more than one number per microsecond was given.  Second: more than a
--- million numbers were given while the clock was back.  Third: the clock is back and the former
--- state was lost.
+-- The clock may be behind the number at which this state or the replaced state began (:former,
+-- 0 if unreadable). If the clock is behind, epochs and generations begin a million after the
+-- larger of these two numbers. So new numbers exceed all numbers that were given since the
+-- backup, with three exceptions. First, more than one number per microsecond may have been
+-- given. Second, more than a million numbers may have been given while the clock was put back.
+-- Third, the clock may be put back while the former state is lost.
 UPDATE state SET incarnation = :incarnation,
 	counts_from = CASE
 		WHEN :now * 1000 > counts_from + 1000000 AND :now * 1000 > :former + 1000000
@@ -69,23 +70,22 @@ WHERE one = 1;
 
 -- name: workspaces_renew
 -- scan ok: every living workspace, once in a restore
--- A restored state cannot trust the spool of any guest.  At its next Hello each guest is told
--- that the state was restored.  The guest ends its commands and forgets everything but its
--- variables.
+-- A restored state cannot trust the spool of any guest. At its next Hello, each guest learns
+-- that the state was restored. The guest then ends its commands and deletes all of its spool
+-- except its variables.
 UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN {workspace_state.living};
 
 -- name: host_elsewhere
--- Whether another host ran after :since, a time that is exact to 5 s.  If another host ran,
--- clients could make calls, or that host has already moved the leases.  In both cases there was
--- no gap.
+-- Whether another host ran after :since, a time that is exact to 5 s. If another host ran,
+-- there was no gap: clients could make calls, or the other host has already moved the leases.
 -- scan ok: hosts, few
 SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 
 -- name: clock_is_back
 -- scan ok: claims, reservations and budgets of time, few, only if the clock was put back
 -- Whether the clock was put back since the newest event, and a row was granted at a time that
--- is now in the future.  Each _from_future statement corrects its rows, so that the answer
--- becomes false.
+-- is now in the future. Each statement with a name in `_from_future` corrects the rows of its
+-- table, so that the answer becomes false.
 SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND at > :now) AND (
 	EXISTS (SELECT 1 FROM reservation WHERE lease_until > :now + lease_ms AND lease_until < :far)
 	OR EXISTS (SELECT 1 FROM task
@@ -96,7 +96,8 @@ SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND 
 	OR EXISTS (SELECT 1 FROM budget WHERE since > :now)) AS so;
 
 -- name: state_alive
--- The host still runs.  A gap, which is a time without any host, can begin only now.
+-- Stores that the host still runs. A gap, which is a time without any host, can begin only
+-- after :now.
 UPDATE host SET alive_at = :now WHERE id = :host;
 
 -- name: doctor_newest

@@ -5,13 +5,13 @@
 SELECT full_at FROM rate WHERE agent = :agent AND category = :category;
 
 -- name: rate_keep
--- The writer has read the bucket in this transaction, or the writer is the host that keeps the
--- bucket.
+-- Writes a bucket that the writer has read in this transaction, or that the writer keeps in
+-- memory as the host.
 INSERT INTO rate (agent, category, full_at) VALUES (:agent, :category, :full_at)
 ON CONFLICT (agent, category) DO UPDATE SET full_at = excluded.full_at;
 
 -- name: rate_clean
--- A full bucket needs no row.
+-- Deletes the rows of full buckets, since a full bucket needs no row.
 -- scan ok: a few rows for each agent
 DELETE FROM rate WHERE full_at < :now_us;
 
@@ -34,12 +34,12 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 ORDER BY a.name LIMIT :limit;
 
 -- name: pair_last
--- The message of a pair that is due last.
+-- Of the messages of a pair, the message that is due last.
 SELECT due_at, level FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient ORDER BY due_at DESC LIMIT 1;
 
 -- name: pair_before
--- The message of a pair after which :skip messages are due.
+-- The message of a pair that has exactly :skip later messages, in the order of `due_at`.
 SELECT due_at FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient
 ORDER BY due_at DESC LIMIT 1 OFFSET :skip;
@@ -58,8 +58,7 @@ WHERE sender = :sender AND recipient = :recipient AND (due_at < :before OR asked
 -- name: pair_used
 -- text: to_name
 -- int: sent
--- The recipients of messages that an agent has sent in the last minute or will send after a
--- delay.
+-- The recipients of messages that an agent has sent in the last minute, or that are delayed.
 -- scan ok: a few rows for each pair
 SELECT p.recipient,
 	CASE WHEN r.team = s.team THEN r.name

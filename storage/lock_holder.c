@@ -11,8 +11,8 @@
 #include "storage/byte_lock.h"
 
 /* Whether an open file of a process locks the byte.  With `exclusively`, only an exclusive lock
- * counts.  The fdinfo of the open file lists its locks; the kernel names the owner of an OFD
- * lock nowhere else. */
+ * counts. The fdinfo of the open file lists the file's locks. The kernel names the owner of an
+ * OFD lock only in fdinfo. */
 static bool fd_locks(long pid, const char *fd, int64_t byte, bool exclusively)
 {
 	char path[80], line[200], mode[8];
@@ -32,7 +32,7 @@ static bool fd_locks(long pid, const char *fd, int64_t byte, bool exclusively)
 	return found;
 }
 
-/* Whether process `pid` holds the byte of the file `want` through a descriptor other than our
+/* Whether process `pid` locks the byte of the file `want` through a descriptor other than our
  * `fd`. */
 static bool process_holds(int fd, const struct stat *want, long pid, int64_t byte,
 			  bool exclusively)
@@ -55,8 +55,9 @@ static bool process_holds(int fd, const struct stat *want, long pid, int64_t byt
 	return found;
 }
 
-/* Writes the number and the command line of a process.  The program's folder is left out, since
- * the folder would take the room.  A byte that could control a terminal is replaced by a space. */
+/* Writes the number and the command line of a process. The program's folder is left out, since
+ * a long folder would leave no room for the arguments. A byte that could control a terminal is
+ * replaced by a space. */
 void lock_holder_name(long pid, char *out, size_t size)
 {
 	char path[64], words[4096] = "", *slash;
@@ -74,8 +75,8 @@ void lock_holder_name(long pid, char *out, size_t size)
 	snprintf(out, size, "%ld (%.39s)", pid, slash ? slash + 1 : words);
 }
 
-/* The next process in an open /proc that holds the byte through a descriptor other than `fd`.
- * 0: there is no further process. */
+/* The number of the next process in an open /proc that locks the byte through a descriptor
+ * other than `fd`. 0: no further process locks the byte. */
 static long lock_holder_next(DIR *proc, int fd, int64_t byte, bool exclusively)
 {
 	struct stat want;

@@ -12,11 +12,11 @@
 /* A process by number and command line, such as `12 (cadre mcp)`.  A long command line is cut. */
 struct lock_holder {
 	char name[80];
-	bool stopped; /* by Ctrl-Z or a debugger */
+	bool stopped; /* the process was stopped by Ctrl-Z or a debugger */
 };
 
 /* Finds the process that locks byte `byte` of `fd` exclusively, through another descriptor.
- * Returns false if no process does, or if this process may not see the holder. */
+ * Returns false if no process locks the byte, or if the calling process may not see the holder. */
 bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out);
 /* Names a process in the form of struct lock_holder. */
 void lock_holder_name(long pid, char *out, size_t size);

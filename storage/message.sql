@@ -19,11 +19,11 @@ SELECT coalesce(max(id), 0) AS id FROM message;
 SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: message_head
--- The columns of a message that replies and receipts need.
+-- The columns of a message that a reply to the message, or a receipt for the message, needs.
 SELECT id, team, sender, at, thread, type, abroad, redacted_at FROM message WHERE id = :id;
 
 -- name: message_came
--- Whether a message of another team has a copy in the team :team.
+-- Whether the message comes from another team and an agent of the team :team has a copy.
 SELECT 1 AS so FROM message m JOIN delivery d ON d.message = m.id JOIN agent a ON a.id = d.agent
 WHERE m.id = :message AND m.abroad <> 0 AND a.team = :team LIMIT 1;
 
@@ -40,15 +40,15 @@ SELECT count(*) AS n FROM delivery WHERE message = :message AND attempt > 0;
 
 -- name: delivery_add
 -- late
--- If an acknowledgement is awaited, `owed_team` and `owed_to` name the team and the agent that
--- wait for it.
+-- If an acknowledgement is awaited, `owed_team` and `owed_to` name the team and the agent
+-- that wait for the acknowledgement.
 INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
 VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
 	:owed_team, :owed_to);
 
 -- name: delivery_add_all
 -- A broadcast reaches every living member except :sender and the observers, who read no inbox
--- (see who_observes).  The statements for broadcasts below choose the same members.
+-- (see who_observes). All statements for broadcasts choose the members by this condition.
 INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
 SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
 	:owed_team, :owed_to FROM agent
@@ -85,13 +85,13 @@ VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0)
 ON CONFLICT (message, agent) DO NOTHING;
 
 -- name: delayed_drop
--- Removes a copy from the delayed copies.
+-- Removes a message's copy for one agent from the table of delayed copies.
 DELETE FROM delayed WHERE message = :message AND agent = :agent;
 
 -- name: delayed_move
 -- int: to
 -- Moves the delayed messages of a leaving member to another member, who gets them at the same
--- time.  A message that the other member already has is not moved.
+-- time. A message is not moved if the member :to already has a copy.
 UPDATE delayed SET agent = :to
 WHERE agent = :agent
 	AND NOT EXISTS (SELECT 1 FROM delayed o WHERE o.message = delayed.message AND o.agent = :to)
@@ -99,8 +99,8 @@ WHERE agent = :agent
 
 -- name: delayed_give_up
 -- scan ok: delayed messages, few
--- All delayed messages for an agent, or for a whole team, enter the inboxes now.  From now on,
--- these messages end as all mail does.
+-- All delayed messages for an agent, or for a whole team, enter the inboxes now. After this,
+-- the messages end as all mail in inboxes does.
 INSERT INTO delivery (message, agent, lane, state)
 SELECT d.message, d.agent, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END,
 	{delivery_state.queued}
@@ -119,8 +119,8 @@ WHERE agent = :agent OR agent IN (SELECT id FROM agent WHERE team = :team);
 UPDATE agent_inbox SET queued = queued + 1 WHERE agent = :agent;
 
 -- name: inbox_count_all
--- Counts a broadcast in each inbox that has room.  A full inbox drops a message to make room,
--- so that its count stays.
+-- Counts a broadcast in each inbox that has room. A full inbox drops a message to make room, so
+-- that the inbox's count stays the same.
 UPDATE agent_inbox SET queued = queued + 1
 WHERE agent IN (SELECT id FROM agent
 		WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
@@ -136,8 +136,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <>
 	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now);
 
 -- name: inbox_drop_all
--- For each full inbox, writes an event about the message that a broadcast drops from the inbox;
--- see inbox_oldest.
+-- For each full inbox, writes an event about the message that the inbox drops to make room for
+-- a broadcast. The dropped message is the message that inbox_oldest would find.
 INSERT INTO event (seq, at, kind, team, actor, via, subject, target)
 SELECT (SELECT coalesce(max(seq), 0) FROM event) + row_number() OVER (), :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = a.id AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
@@ -151,8 +151,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <>
 RETURNING seq, subject AS message, target AS agent;
 
 -- name: delivery_drop_all
--- Drops the copies that the events of inbox_drop_all name.  An event of another writer between
--- these events names a copy that is already dropped.
+-- Drops the copies that the events of inbox_drop_all name. If an event of another writer lies
+-- between the events of inbox_drop_all, this event names a copy that is already dropped.
 UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
 WHERE (message, agent) IN (SELECT subject, target FROM event
 	WHERE seq BETWEEN :first AND :last AND team = :team AND kind = :kind)
@@ -164,10 +164,10 @@ SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND i.queued > :inbox_capacity;
 
 -- name: inbox_oldest
--- The message that a full inbox drops: the inbox's oldest normal message.  Without a normal
--- message, the inbox drops its oldest urgent message.  A message under a lease does not count
--- as in the inbox.  Two searches along the index are needed, since a single search would have
--- to sort the whole inbox.
+-- The message that a full inbox drops: the inbox's oldest normal message. Without a normal
+-- message, the inbox drops its oldest urgent message. A message under a lease is not in the
+-- inbox, and is not dropped. Two searches along the index are needed, since a single search
+-- would have to sort the whole inbox.
 SELECT coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
@@ -198,17 +198,17 @@ WHERE agent = :agent;
 
 -- name: inbox_lapsed
 -- row: inbox_lapsed
--- Leases of this inbox that have ended, and waiting messages that have expired.  Few rows are
--- due, so a search over the due rows is cheaper than a search over the inbox.
+-- Leases of an agent's inbox that have ended, and waiting messages that have expired. Few rows
+-- are due, so a search over the due rows is cheaper than a search over the inbox.
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE +d.agent = :agent AND d.state IN {delivery_state.open} AND d.due_at <= :now;
 
 -- name: inbox_overdue
 -- int: queued leased
--- Counts the leases that have ended and the messages that have expired in an inbox, if their
--- rows are not marked yet.  `queued`: how many more messages wait for this reason (below 0:
--- fewer messages).  `leased`: how many leases have ended.
+-- Counts the leases that have ended, and the messages that have expired, in rows of an inbox
+-- that are not marked yet. `queued`: the number that the inbox's counter `queued` is too low by
+-- (below 0: too high by). `leased`: how many leases have ended.
 SELECT coalesce(sum(CAST(until > :now AS INTEGER) - waits), 0) AS queued,
 	coalesce(sum(held), 0) AS leased
 FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
@@ -222,15 +222,15 @@ WHERE d.due_at IS NOT NULL AND d.state IN {delivery_state.open} AND d.due_at <= 
 ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 
 -- name: delivery_requeue
--- The lease has ended: the message waits again, under its old time to live.  A negative request
--- is the request of the last hand-out, whose lease has ended.  An acknowledgement that names
--- this request counts until the message is handed out again.
+-- When a lease has ended, the message waits again, and expires at its old time. A negative
+-- request is the request of the last hand-out, whose lease has ended. An acknowledgement of the
+-- last hand-out counts until the message is handed out again.
 UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
 	seen = 0
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};
 
 -- name: delivery_end
--- The message leaves the inbox for good, with `state` as its last state.
+-- The message leaves the inbox for good, with :state as its last state.
 UPDATE delivery SET state = :state, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 
@@ -259,9 +259,9 @@ SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
 -- name: inbox_next
 -- row: inbox
 -- text: sender_name
--- The messages to hand out next: urgent messages first, then by number.  A lease or a message's
--- life ends at its exact time, even if its row is not yet marked.  When the last allowed lease
--- ends, the message is dead.
+-- The messages to hand out next: urgent messages first, then by number. A lease ends, and a
+-- message expires, at the exact time, even if the row is not yet marked. When the last allowed
+-- lease ends, the message is dead.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -274,8 +274,8 @@ ORDER BY lane, message LIMIT :limit;
 -- name: inbox_came
 -- row: inbox
 -- text: sender_name
--- Delayed messages that are due by now and are in no inbox yet, in the form in which they will
--- be handed out.
+-- Delayed messages that are due by now and are in no inbox yet, in the form in which the
+-- messages will be handed out.
 SELECT d.message, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END AS lane,
 	{delivery_state.queued} AS state, 0 AS attempt, m.sender, m.at, m.ack_required, m.type,
 	m.content, m.thread, m.reply_to, m.metadata,
@@ -301,10 +301,11 @@ ORDER BY lane, message LIMIT :limit;
 -- name: inbox_unseen
 -- row: inbox
 -- text: sender_name
--- Messages that a session holds although the answers with these messages did not arrive.  Only
--- the end of a lease takes a message from the session, however often an answer was lost.
--- Messages that were handed out fewer than :most times are listed in order.  With `often`, the
--- other messages are listed instead, the least shown first.
+-- Messages that a session holds although the answers with these messages did not arrive. A
+-- session keeps a message until the message's lease ends, however many answers with the message
+-- were lost. Messages that were handed out fewer than :most times are listed in order. With
+-- :often, only messages that were handed out at least :most times are listed, the least shown
+-- first.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -315,15 +316,15 @@ ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message
 LIMIT :limit;
 
 -- name: delivery_seen
--- The answer to a request has arrived.  The messages of this request may be acknowledged, even
--- after their leases have ended.
+-- Marks the messages of a request whose answer has arrived. The marked messages may be
+-- acknowledged, even after the leases of the messages have ended.
 UPDATE delivery SET seen = 1
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request);
 
 -- name: delivery_take
 -- int: late
--- The answer to a request that took messages for good has arrived.  `late`: the answer arrived
--- after the lease had ended.
+-- Acknowledges the messages of a request that takes messages for good, when the answer has
+-- arrived. `late`: the message's lease had ended before the answer was known to have arrived.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request)
 RETURNING message, request < 0 AS late;
@@ -357,9 +358,9 @@ WHERE agent = :agent;
 
 -- name: inbox_ack_session
 -- int: late
--- The next receive of a session acknowledges the messages that the session was handed last and
--- that are known to have arrived.  :arrived is a request whose answer has arrived according to
--- the caller.  A message is `late` if its lease has ended and the message waits again.
+-- The next receive of a session acknowledges the messages of the session's last hand-out that
+-- are known to have arrived. :arrived is a request whose answer has arrived according to the
+-- caller. `late`: the message's lease has ended, and the message waits again.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND session = :session
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
@@ -367,12 +368,13 @@ RETURNING message, request < 0 AS late;
 
 -- name: delivery_shown
 -- int: late held
--- The messages of a hand-out are in the context of the recipient's model.  No message of the
--- hand-out is handed out again by itself.  A copy that asks for an acknowledgement is held from
--- now on, without a time limit.  The hold ends when the recipient acknowledges or answers the
--- copy (delivery_ack), or is replaced (agent_unlease).  A copy that asks for no acknowledgement
--- is finished.  `late`: the lease had ended, and the message waited again.  `held` asks for the
--- state, since SQLite 3.40 answers IS NULL wrongly in RETURNING.
+-- The messages of a hand-out are in the context of the recipient's model. So no message of the
+-- hand-out is handed out again when its lease ends. The recipient holds a copy that asks for an
+-- acknowledgement without a time limit. This hold ends when the recipient acknowledges or
+-- answers the copy (delivery_ack), or gets a new generation (agent_unlease). A copy that asks
+-- for no acknowledgement is finished. `late`: the lease had ended, and the message waited
+-- again. `held` is computed from the state, since SQLite 3.40 computes IS NULL wrongly in
+-- RETURNING.
 UPDATE delivery SET state = CASE WHEN ack_due_at IS NULL THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	due_at = NULL, shown_at = :now, seen = 1,
 	done_at = CASE WHEN ack_due_at IS NULL THEN :now END
@@ -382,8 +384,8 @@ RETURNING message, CAST(request < 0 AS INTEGER) AS late,
 	CAST(state = {delivery_state.fetched} AS INTEGER) AS held;
 
 -- name: delivery_ack
--- A message can be acknowledged only while the recipient holds it.  The recipient holds a
--- message under a running lease, or without a time limit after the message was shown.
+-- A message can be acknowledged only while the recipient holds it. The recipient holds a
+-- message while the message's lease runs, or without a time limit after the message was shown.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
 	AND (due_at IS NULL OR due_at > :now);
@@ -419,8 +421,8 @@ ORDER BY a.name LIMIT :limit;
 -- name: acks_overdue
 -- text: sender_name to_name
 -- Copies of a team's messages that should have been acknowledged by now, longest overdue first.
--- With :agent, only acknowledgements that are owed to this agent are listed.  A lease ends at
--- its exact time.  An expired message owes no acknowledgement.
+-- With :agent, only acknowledgements that are owed to this agent are listed. A lease ends at
+-- its exact time. No acknowledgement of an expired message is owed.
 SELECT message, at, ack_due_at, attempt, content, sender_name, to_name,
 	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now,
 	agent
@@ -449,8 +451,8 @@ SELECT count(*) AS n FROM delivery WHERE message = :message;
 SELECT count(*) AS n FROM delayed WHERE message = :message;
 
 -- name: envelopes_thread
--- A conversation: the messages of a thread after number :after that `agent` sent or got.  An
--- `agent` of 0 means every agent.  Messages from other teams are included.
+-- A conversation: the messages of a thread with a number above :after that the agent :agent
+-- sent or got. An :agent of 0 means every agent. Messages from other teams are included.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
@@ -478,8 +480,8 @@ WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM deliv
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
 -- name: envelopes_before
--- Messages from a number on, newest first.  The primary key is read downward, and so is an
--- index of the messages from other teams.
+-- Messages from a number on, newest first. The primary key, and an index of the messages from
+-- other teams, are read downward.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
@@ -502,24 +504,24 @@ FROM (SELECT m.id FROM message m
 ORDER BY x.id DESC;
 
 -- name: reply_of
--- The first answer to a message that was delivered to `agent`, and whether the lease of this
--- delivery has ended.
+-- The first answer to a message, of the answers that were delivered to :agent. Also whether the
+-- lease of that delivery has ended.
 SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify
 -- text: messages
--- The recipient's guest has taken these messages (an array of message numbers).  Each message
--- that is still queued becomes notified.
+-- The recipient's guest has taken the messages (an array of message numbers). Each of these
+-- messages that is still queued becomes notified.
 UPDATE delivery SET state = {delivery_state.notified}, notified_at = :now
 WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
 	AND state = {delivery_state.queued}
 RETURNING message;
 
 -- name: delivery_told
--- Counts the messages before message `before` that the guest was told of and that still wait.
--- The guest is told in this order, so queued messages stand behind, and are not read.
+-- Counts the messages with a number below :before that were sent to the guest and still wait.
+-- The host sends messages in the order of their numbers, so the count reads no queued message.
 SELECT count(*) AS n FROM delivery d
 WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.normal})
 	AND d.state IN {delivery_state.open} AND d.state = {delivery_state.notified}
@@ -527,10 +529,10 @@ WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.nor
 
 -- name: delivery_pushes
 -- text: sender_name
--- Deliveries that the host must send to a guest, in order. `again` adds deliveries that an
--- earlier guest was told: texts, and assignments in the spool that both guests use. With
--- `assignments` only assignments are listed. With `texts` no assignment is listed. A stopped
--- team is given no assignments.
+-- Deliveries that the host must send to a guest, in order. With `again`, deliveries that were
+-- sent to an earlier guest are sent again: texts, and assignments in the spool that both guests
+-- use. With `assignments` only assignments are listed. With `texts` no assignment is listed.
+-- For a stopped team no assignment is listed.
 SELECT o.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,

@@ -1,11 +1,11 @@
--- Metrics: numbers of a state, for the monitoring of a host.  Finished messages and past events
--- do not increase the number of rows that a statement reads.
+-- Metrics: numbers of a state, for the monitoring of a host. A statement here reads no more
+-- rows when a state holds more finished messages or past events.
 
 -- name: metrics_now
 -- always
 -- scan ok: agents, few; delayed copies, which are due soon; the row of the state
--- Numbers of the message copies that wait in inboxes, are handed out or are delayed.  Also the
--- open commands, the claims whose lease runs, and the newest event.
+-- Numbers of the message copies that wait in inboxes, are handed out or are delayed. Also the
+-- numbers of open commands and of claims whose lease runs, and the number of the newest event.
 -- int: event
 SELECT (SELECT coalesce(sum(i.queued), 0) FROM agent_inbox i) AS queued,
 	(SELECT coalesce(sum(i.leased), 0) FROM agent_inbox i) AS leased,
@@ -18,8 +18,8 @@ FROM state s WHERE s.one = 1;
 
 -- name: metrics_oldest
 -- scan ok: agents, few; for each agent the first rows of its inbox
--- When the message that waits longest in an inbox was sent.  There is no row if no message
--- waits.
+-- When the message that waits longest in an inbox was sent. The statement returns no row if no
+-- message waits.
 SELECT m.at FROM message m WHERE m.id = (SELECT min(x.message) FROM (
 	SELECT (SELECT d.message FROM delivery d
 		WHERE d.agent = i.agent AND d.lane = {delivery_lane.normal}

@@ -1,8 +1,8 @@
 /*
- * migrate - runs migrations: forward only, all missing migrations or none, under an exclusive
- * lock.
+ * migrate - runs all missing migrations or none, forward only, under an exclusive lock.
  *
- * A new file gets the tables and rows that all migrations would leave, in a fifth of the time.
+ * A new file gets the tables and rows that all migrations would leave, in a fifth of the time
+ * that the migrations would take.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 #include "storage/words.h"
 
 /*
- * schema_check - checks that a state file holds our tables, indexes and views, and nothing
+ * schema_check - checks that a state file holds cadre's tables, indexes and views, and nothing
  * else.
  *
- * A file from elsewhere may hold triggers, which would run with our own statements.  It may
- * also hold views in the place of tables.  The list of objects for a file of the present
- * version was written down when this program was built.  A file of an older version is compared
- * with a database that the same migrations have made.
+ * A file from elsewhere may hold triggers, which would run with cadre's own statements, or
+ * views in the place of tables. The list of objects for a file of the present version is
+ * compiled into the program. A file of an older version is compared with a database in memory,
+ * made by the migrations up to the file's version.
  */
 
 static const char *text(sqlite3_stmt *st, int column)
@@ -29,7 +29,7 @@ static const char *text(sqlite3_stmt *st, int column)
 	return s ? s : "";
 }
 
-/* Compares objects by type and name, the order in which both lists are sorted. */
+/* Compares objects by type and name. Both lists of objects are sorted in this order. */
 static int order(const struct schema_object *a, const struct schema_object *b)
 {
 	int by_type = strcmp(a->type, b->type);
@@ -81,7 +81,7 @@ static int schema_check_compare(const struct store *s, const struct schema_objec
 	return 1;
 }
 
-/* Compares the file's objects with `n` expected objects in the same order. */
+/* Compares the file's objects with `n` expected objects, which are sorted by type and name. */
 static int compare_all(struct store *s, const struct schema_object *wanted, int n,
 		       struct fault *f)
 {
@@ -153,7 +153,7 @@ int schema_check(struct store *s, int version, struct fault *f)
 	return f->code;
 }
 
-enum { WAIT_MS = 10000 }; /* patience with processes that have the state open */
+enum { WAIT_MS = 10000 }; /* wait for other processes that have the state open */
 
 int store_refuse_newer(const struct store *s, int64_t version, struct fault *f)
 {
@@ -172,7 +172,8 @@ static int migrate_refuse_stranger(struct store *s, struct fault *f)
 	return fault_hint(f, "set CADRE_HOME to another folder");
 }
 
-/* PRAGMA journal_mode does not fail but returns the mode in force.  This mode is checked. */
+/* Switches the file to WAL mode. PRAGMA journal_mode does not fail but returns the mode in
+ * force, so the returned mode is checked. */
 static int use_wal(struct store *s, struct fault *f)
 {
 	if (s->flags & STORE_MEMORY)
@@ -193,7 +194,8 @@ static int migrate_back_up(struct store *s, int64_t version, struct fault *f)
 	return rc;
 }
 
-/* Makes the tables, or all objects that need the tables.  SQLite makes some indexes itself. */
+/* Makes the tables, or all objects that need the tables. Objects without SQL text are skipped,
+ * since SQLite makes these indexes itself. */
 static int make_objects(struct store *s, bool tables, struct fault *f)
 {
 	for (int i = 0; i < schema_count; i++)
@@ -245,8 +247,8 @@ static int first_time(struct store *s, struct fault *f)
 	return store_exec(s, SQL_INCREMENTAL, f);
 }
 
-/* The mark must be in the file itself, not in the WAL.  So the mark is set while there is no
- * WAL. */
+/* The file's mark must be in the file itself, not in the WAL. So the mark is set while the file
+ * has no WAL. */
 static int set_mark(struct store *s, struct fault *f)
 {
 	int64_t mark = store_number(s, SQL_MARK, f);

@@ -1,10 +1,10 @@
--- Rows for the mirror.  The mirror shows states as they are written, and does not judge whether
--- leases have ended.  A list of rows is passed as a JSON array (`ids`).  So a slice of the
--- mirror costs one query per table, not one query per task.
+-- Rows for the mirror. The mirror shows states as they are written, and does not judge whether
+-- leases have ended. The numbers of several rows are passed as a JSON array (`ids`). So the
+-- mirror reads the rows of many tasks by one query per table, not by one query per task.
 
 -- name: mirror_head
 -- always
--- scan ok: both ends of the log
+-- scan ok: the first and the last event of the log
 SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 	(SELECT coalesce(min(seq), 1) FROM event) AS oldest
 FROM state s WHERE s.one = 1;
@@ -41,7 +41,7 @@ SELECT id FROM agent WHERE team = :team AND gone = 0 AND kind = {agent_kind.memb
 -- name: mirror_doors_below
 -- row: mirror_agents_of
 -- scan ok: a team and the teams below
--- The members with a workspace, of a team and of all teams below.
+-- The members of a team, and of all teams below, who have a workspace.
 WITH RECURSIVE below (id) AS (
 	SELECT :team
 	UNION ALL SELECT c.id FROM below JOIN team c ON c.parent = below.id
@@ -58,7 +58,7 @@ SELECT agent FROM workspace WHERE id = :id AND agent IS NOT NULL;
 -- name: mirror_dependents
 -- scan ok: the rows of the caller's list
 -- text: ids
--- Tasks whose blocked_by shows the state of the tasks :ids.
+-- Tasks that depend on one of the tasks :ids, and so show its state in `blocked_by`.
 SELECT d.task FROM json_each(:ids) j JOIN task_dep d ON d.dep = j.value;
 
 -- name: mirror_tasks
@@ -151,14 +151,15 @@ SELECT name FROM team WHERE parent = :team AND destroyed_at IS NULL ORDER BY nam
 
 -- name: mirror_budgets
 -- int: reserved
--- A team's limits, and the tokens and cost that were used without a limit.  Time and messages
--- are used up without an event.  So for time and messages a page shows only the limits.
+-- A team's limits, and the tokens and cost that teams without a limit have used. Time and
+-- messages are used up without an event. So for time and messages a page shows only the limits.
 SELECT s.kind, s.most, s.used, s.reserved FROM spending s
 WHERE s.team = :team AND (s.most > 0 OR s.used > 0)
 	AND (s.most > 0 OR s.kind IN {budget_kind.tokens cost}) ORDER BY s.kind;
 
 -- name: mirror_kin
--- The team above :team, and the teams directly below.  The pages of these teams name :team.
+-- The team above :team, and the teams directly below. The mirror's pages of these teams name
+-- :team.
 SELECT id FROM team WHERE id = (SELECT o.parent FROM team o WHERE o.id = :team)
 UNION ALL SELECT id FROM team WHERE parent = :team AND destroyed_at IS NULL;
 
@@ -172,8 +173,8 @@ SELECT name, role, status, description,
 FROM agent WHERE team = :team AND kind = {agent_kind.member} AND gone = :gone ORDER BY name;
 
 -- name: mirror_index
--- If a task has ended, its holder is the agent that ended the task, and `at` is the time of the
--- end.
+-- If a task has ended, the task's holder is the agent that ended the task, and `at` is the time
+-- of the end.
 -- text: holder_name blockers
 SELECT k.number, k.slug, k.title, k.priority, coalesce(k.ended_at, k.updated_at) AS at,
 	o.name AS holder_name,

@@ -1,5 +1,5 @@
--- The network of VMs: places in its address range, policies, forwarded ports.  A place is free
--- again when no process can still be using the place.
+-- The network of VMs: places in the network's address range, policies, forwarded ports. A place
+-- becomes free again when no process can still use the place.
 
 -- name: network_take
 -- Takes the lowest free place in the range of the workspace's host.  Place 1 belongs to the
@@ -21,8 +21,8 @@ UPDATE workspace SET allow_internet = :allow_internet, allow_inter_vm = :allow_i
 WHERE id = :workspace;
 
 -- name: network_team
--- The policy of a team and of the teams above.  A permission is given only if all these teams
--- give it.
+-- The policy of a team and of the teams above. A VM has a permission only if all these teams
+-- give the permission.
 -- scan ok: a team and the teams above
 WITH RECURSIVE up(id, parent, allow_internet, allow_inter_vm) AS (
 	SELECT t.id, t.parent, t.allow_internet, t.allow_inter_vm FROM team t
@@ -40,8 +40,8 @@ WHERE a.id = :agent;
 -- name: network_ports
 -- int: allowed
 -- The ports in the lists of a team, of the teams above and of :workspace (0: no workspace).
--- `allowed`: the port is in each of these lists that is not empty.  If no row is returned, all
--- ports are allowed.
+-- `allowed`: each list that is not empty contains the port. If the statement returns no row,
+-- all ports are allowed.
 -- scan ok: a team and the teams above
 WITH RECURSIVE up(id, parent) AS (
 	SELECT t.id, t.parent FROM team t WHERE t.id = :team
@@ -64,8 +64,8 @@ SELECT transport, port, target, public FROM workspace_forward
 WHERE workspace = :workspace ORDER BY port, transport;
 
 -- name: network_forward_add
--- A port of a host leads to a single living workspace on this host.  The ports of a destroyed
--- workspace are free.
+-- A port of a host leads to a single living workspace of the host. The ports of a destroyed
+-- workspace are free for other workspaces.
 INSERT INTO workspace_forward (host, transport, port, workspace, target, public)
 VALUES ((SELECT host FROM workspace WHERE id = :workspace), :transport, :port, :workspace,
 	:target, :public)

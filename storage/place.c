@@ -9,8 +9,9 @@
 
 #include "storage/store_inside.h"
 
-/* File systems of other machines or in user space.  On these file systems a lock or an fsync
- * may have no effect.  virtiofs is a kind of fuse. */
+/* Names a file system that belongs to another machine or runs in user space. Returns NULL for
+ * other file systems. On such a file system a lock or an fsync may have no effect. virtiofs is
+ * a kind of fuse. */
 static const char *distrusted(int dir)
 {
 	static const struct {
@@ -32,9 +33,10 @@ static const char *distrusted(int dir)
 	return NULL;
 }
 
-/* Checks that the folder can be written.  Even a reader must be able to write, for its lock and
- * for SQLite's -wal and -shm.  Without these files SQLite reads only files that are declared
- * immutable.  A file that cannot be written here may still be in use through another mount. */
+/* Checks that the folder can be written.  Even a reader must be able to write, for the
+ * reader's lock and for SQLite's -wal and -shm.  Without -wal and -shm, SQLite reads only
+ * files that are declared immutable.  A file that this process cannot write may still be
+ * written by others through another mount. */
 static int check_writable(int dir, const char *path, struct fault *f)
 {
 	if (faccessat(dir, ".", W_OK, AT_EACCESS) == 0)
@@ -66,16 +68,17 @@ int place_check(int dir, const char *path, bool make, struct fault *f)
 	return check_writable(dir, path, f);
 }
 
-/* Makes the file without opening it, since SQLite alone opens the state file.  SQLite gives
- * -wal and -shm the mode of the state file. */
+/* Makes the state file without opening the file, since only SQLite may open a state file.
+ * SQLite gives -wal and -shm the mode of the state file. */
 int place_make_state(struct store *s, int dir, struct fault *f)
 {
 	if (!(s->flags & STORE_CREATE) || faccessat(dir, "state.db", F_OK, 0) == 0)
 		return 0;
 	if (ground_vacant(s, f) < 0)
 		return f->code;
-	/* The folders of workspaces in this folder belong to another state.  While the folder
-	 * `replaced` exists, no host removes these folders (store_restore.h). */
+	/* If the state's folder already holds a folder `workspaces`, the workspaces in it
+	 * belong to another state. While the folder `replaced` exists, no host removes the
+	 * folders of these workspaces (store_restore.h). */
 	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
 		mkdirat(dir, "replaced", 0700);
 	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)

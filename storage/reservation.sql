@@ -1,14 +1,14 @@
 -- Reservations.  A reservation ends at its exact time, or when its holder has left or has a new
--- generation.  Every statement checks these conditions itself, and reservation_end only removes
--- the row.
+-- generation. Every statement checks itself whether a reservation has ended, and
+-- reservation_end only removes the row.
 
 -- name: reservation_new_id
 -- row: new_id
 SELECT coalesce(max(id), 0) + 1 AS id FROM reservation;
 
 -- name: reservation_take
--- An agent holds a glob only once.  The caller has judged whether another agent's reservation
--- is in the way.  The caller judged in the same transaction, glob by glob, by all rows of
+-- An agent holds a glob only once. In the same transaction, the caller has checked that no
+-- other agent's reservation conflicts. The caller has compared each glob with all rows of
 -- reservation_lines.
 INSERT INTO reservation (id, team, agent, generation, paths, stem, shared, reason, lease_ms, lease_until, created_at)
 VALUES (:id, :team, :agent, :generation, :paths, :stem, :shared, :reason, :lease_ms, :now + :lease_ms, :now)
@@ -62,7 +62,7 @@ WHERE agent = :agent AND generation = :generation AND lease_until > :now
 	AND lease_until - :now < lease_ms / 2;
 
 -- name: reservation_over
--- Reservations that have ended and still have a row.
+-- Reservations that have ended but still have a row.
 SELECT id, team, agent, paths FROM reservation
 WHERE lease_until <= :now ORDER BY lease_until, id LIMIT :limit;
 

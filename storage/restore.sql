@@ -1,4 +1,4 @@
--- Queries of a file before the file is accepted as a state: see store_restore.h.
+-- Queries that check a file before the file is accepted as a state (see store_restore.h).
 
 -- name: restore_states
 -- scan ok: one row

@@ -30,8 +30,8 @@ ORDER BY k.id LIMIT 1;
 -- name: rule_operator_wrong
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- An agent with the operator's name but another kind, or the reverse.  Also a living agent of a
--- destroyed team, or a gone operator of a living team.
+-- An agent with the operator's name but another kind, or with the operator's kind but another
+-- name. Also a living agent of a destroyed team, or a gone operator of a living team.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id > :from AND ((a.kind = {agent_kind.operator}) <> (a.name = 'operator')
 	OR (a.gone = 0 AND t.destroyed_at IS NOT NULL)
@@ -58,8 +58,8 @@ LIMIT 1;
 -- name: rule_holder_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A lead's place must be held by an agent of the team directly above.  So no places are held in
--- a circle.
+-- A lead's place must be held by an agent of the team directly above. So leads' places are
+-- never held in a circle.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team LEFT JOIN agent h ON h.id = a.holder
 WHERE a.id > :from AND a.gone = 0 AND a.holder IS NOT NULL
 	AND (h.team IS NULL OR t.parent IS NULL OR h.team <> t.parent)
@@ -102,8 +102,8 @@ LIMIT 1;
 -- name: rule_dep_circle
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- Every circle has a dependency on a task with a higher number.  The search begins at these
--- dependencies, and few tasks have such a dependency.
+-- In every circle, a task depends on a task with a higher number. The search begins at these
+-- tasks, which are few.
 SELECT d.task AS id FROM task_dep d
 WHERE d.task > :from AND d.dep > d.task AND d.task IN (
 	WITH RECURSIVE way(id) AS (SELECT d.dep

@@ -1,10 +1,10 @@
--- The rows from which the search index is made, and the rows of its hits.  search.db is another
--- database.  The statements of search.db are in storage/search/index.sql.
+-- The rows from which the search index is made, and the rows of its hits. The index is in a
+-- database of its own, search.db, whose statements are in storage/search/index.sql.
 
 -- name: search_head
 -- always
 -- scan ok: the first and the last keys
--- The ends of the tables.  A complete index reaches up to these ends.
+-- The last numbers of the tables, up to which a complete index reaches.
 SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 	(SELECT coalesce(min(seq), 1) FROM event) AS oldest,
 	(SELECT coalesce(max(id), 0) FROM message) AS last_message,
@@ -59,7 +59,7 @@ SELECT id, team, 0 AS sender, 0 AS to_all, title || '
 FROM task WHERE id = :id;
 
 -- name: search_task_events
--- Events after which a task's text may differ, and events that took a message's text away.
+-- Events after which a task's text may differ, and events that removed a message's text.
 SELECT seq, subject, CAST(kind = {event.message_redacted} AS INTEGER) AS redacted FROM event
 WHERE seq > :after AND seq <= :upto AND (kind = {event.message_redacted}
 	OR (kind BETWEEN {events.task} AND kind NOT IN {event.task_noted task_ticked}))
@@ -67,8 +67,8 @@ ORDER BY seq LIMIT :limit;
 
 -- name: search_message_hit
 -- text: body
--- The message, if its team is :team and if :agent sent or got the message.  0 means any team or
--- any agent.
+-- The message, if its team is :team and if :agent sent or got the message. A :team or an :agent
+-- of 0 means any.
 SELECT m.id, m.at, a.name, CASE WHEN x.message IS NULL THEN m.content
 	ELSE x.label || '
 ' || x.command END AS body

@@ -23,7 +23,7 @@ WHERE one = 1;
 UPDATE place SET boot = :boot WHERE one = 1;
 
 -- name: index_touch
--- Changes nothing, but makes the next checkpoint sync the file.
+-- Changes no value, but makes the next checkpoint sync search.db.
 UPDATE place SET boot = boot WHERE one = 1;
 
 -- name: index_add_message
@@ -57,8 +57,8 @@ SELECT -rowid AS id FROM note_text WHERE note_text MATCH :match AND rowid > -:be
 ORDER BY rowid LIMIT :limit;
 
 -- name: index_merge_messages
--- Each transaction adds a part to the index, and a search looks into all parts.  A merge joins
--- parts of one size, 64 pages at a time.
+-- Each transaction adds a part to the index, and a search looks into all parts. This statement
+-- joins parts of a similar size, and writes up to 64 pages.
 INSERT INTO message_text(message_text, rank) VALUES ('merge', 64);
 
 -- name: index_merge_tasks
@@ -79,5 +79,5 @@ INSERT INTO task_text(task_text, rowid, scope, body) VALUES ('delete', -:id, :sc
 INSERT OR REPLACE INTO task_body(id, team, body) VALUES (:id, :team, :body);
 
 -- name: index_words
--- FTS5 writes the address of its functions to the memory to which :api points.
+-- FTS5 stores a pointer to its functions where :api points.
 SELECT fts5(:api) AS words;

@@ -1,4 +1,5 @@
--- The index of the state's rows.  The index is made anew with each version: see search.h.
+-- The index of the state's rows. The index is made anew when its version changes (see
+-- search.h).
 DROP TABLE IF EXISTS place;
 DROP TABLE IF EXISTS task_body;
 DROP TABLE IF EXISTS message_text;
@@ -11,7 +12,8 @@ CREATE TABLE place (
 	version INTEGER NOT NULL,
 	incarnation TEXT NOT NULL, -- the id of the state
 	boot TEXT NOT NULL, -- the machine's boot id while a process has search.db open for writing:
-		-- if the machine went down meanwhile, pages that were not synced may be lost
+		-- if the machine has another boot id now, pages that were not synced may be
+		-- lost
 	whole INTEGER NOT NULL, -- 0 while rows from before `event` are still fed
 	event INTEGER NOT NULL,
 	message INTEGER NOT NULL,
@@ -20,16 +22,16 @@ CREATE TABLE place (
 ) STRICT;
 INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);
 
--- The text of each task as it was indexed: see index_forget_task.
+-- Each task's text that the index holds, kept for index_forget_task.
 CREATE TABLE task_body (
 	id INTEGER PRIMARY KEY,
 	team INTEGER NOT NULL,
 	body TEXT NOT NULL
 ) STRICT;
 
--- A row's number is the number of the state's row, negated, so that the newest rows are found
--- first.  FTS5 starts at the least number at once.  To start at the greatest number, FTS5 must
--- first read all rows of the word in each part of the index.
+-- A row's number in the index is the negated number of the row in the state, so that the newest
+-- rows are found first. FTS5 can start at the least number at once. To start at the greatest
+-- number, FTS5 must first read all rows of the word in each part of the index.
 CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,
@@ -40,9 +42,9 @@ INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);
 INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);
 INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);
 
--- A search opens each part of the index at each word of the query and of the scope.  At each
--- word, the search reads a whole page, even for few hits.  So the pages of the index are small:
--- four of these pages fit into one page of the file.
+-- A search opens each part of the index at each word of the query and of the scope. At each
+-- word, the search reads a whole page, even for few hits. So the pages of the index are small.
+-- Four pages of the index fit into one page of the file.
 INSERT INTO message_text(message_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO task_text(task_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO note_text(note_text, rank) VALUES ('pgsz', 1000);

@@ -17,7 +17,7 @@
 #include "storage/words.h"
 
 enum {
-	BUSY_MS = 20, /* patience with another process that indexes */
+	BUSY_MS = 20, /* wait for another process that indexes */
 	WAL_FRAMES = 1000, /* frames at which the WAL is copied, as in SQLite itself */
 	WAL_AGAIN = 250, /* frames until the next try, if a copy has failed */
 };
@@ -112,7 +112,7 @@ int search_connect(struct search *s, int patience_ms)
 		return rc;
 	sqlite_defend(s->side.db);
 	sqlite3_extended_result_codes(s->side.db, 1);
-	/* Making the index is worth a wait, but adding to the index is not. */
+	/* A process waits in order to make the index, but does not wait in order to add rows. */
 	sqlite3_busy_timeout(s->side.db, patience_ms);
 	if ((rc = side_exec(&s->side, SQL_SEARCH)) || (rc = make_tables(s)) ||
 	    (rc = search_words_open(s)))
@@ -123,9 +123,10 @@ int search_connect(struct search *s, int patience_ms)
 	return SQLITE_OK;
 }
 
-/* Copies the WAL.  SQLite's own checkpoint never waits for reads.  With many searches some
- * reads are always running, so that the WAL would never begin anew.  This checkpoint waits for
- * reads.  After a wait in vain, the checkpoint is tried again WAL_AGAIN frames later. */
+/* Copies the WAL into search.db, and waits until no search reads the WAL.  SQLite's own
+ * checkpoint never waits for reads.  With many searches some reads are always running, so
+ * the WAL would never begin anew.  If the wait is in vain, the WAL is copied WAL_AGAIN
+ * frames later. */
 void search_copy_wal(struct search *s)
 {
 	if (s->wal_frames < s->wal_due)
@@ -163,8 +164,8 @@ static void search_read_boot(char out[37])
 		close(fd);
 }
 
-/* Connects, and tries again until `until`.  Many processes may make the index at once, and
- * switching the WAL on does not wait by itself. */
+/* Connects, and tries again until `until`. Many processes may make the index at once, and
+ * SQLite does not wait for a lock when it switches WAL mode on. */
 static int connect_by(struct search *s, int64_t until)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -186,8 +187,8 @@ static int connect_by(struct search *s, int64_t until)
 	}
 }
 
-/* Whether this process may make the file.  An index that root made in another user's state
- * would be closed to that user. */
+/* Whether this process may make search.db in the folder `dir`. An index that root made in
+ * another user's state would be closed to that user. */
 static bool may_keep(const char *dir)
 {
 	char path[4200];
@@ -232,16 +233,16 @@ int search_check(const char *dir, struct fault *f)
 		store_check_db(db, f);
 		rc = sqlite3_errcode(db);
 	}
-	/* Without a file there is no damage.  If the file is busy, another process is able to
-	 * read it. */
+	/* A missing search.db is not damaged. If search.db is busy, another process is able to
+	 * read the file. */
 	if (rc == SQLITE_CANTOPEN || search_is_busy(rc))
 		*f = (struct fault){ 0 };
 	sqlite3_close(db);
 	return f->code;
 }
 
-/* Clears the mark, so that the machine may go down without harm.  The first write makes a
- * checkpoint sync the file, including the pages that were copied before. */
+/* Clears the mark (`boot`), so that the index stays valid when the machine goes down. The first
+ * write makes a checkpoint sync the file, including the pages that were copied before. */
 static void unmark(struct search *s)
 {
 	if (side_exec(&s->side, SQL_SYNC_FULL) == SQLITE_OK &&

@@ -1,10 +1,11 @@
 /*
  * search - the full-text index beside the state, and searches in the index.
  *
- * search.db is derived: its contents can be rebuilt from the state.  So search.db is written
- * without syncing.  search.db is made anew when it is missing, damaged, of another incarnation,
- * or left open by a machine that went down.  search.db holds contentless FTS5 tables with the
- * columns `scope` and `body`.  `scope` holds tokens for the team and the agents who may see the
+ * search.db is derived: its contents can be rebuilt from the state. So search.db is written
+ * without syncing. search.db is made anew when search.db is missing, damaged, of another
+ * incarnation, or was open for writing when the machine went down. search.db holds contentless
+ * FTS5 tables with the columns `scope` and `body`. `scope` holds tokens for the team and the
+ * agents who may see the
  * row.  The texts of hits are read from the state's rows.  Any process may bring the index up
  * to date, in short transactions.  A process that finds the index busy continues without an
  * update.
@@ -29,13 +30,13 @@ void search_close(struct search *s); /* `s` may be NULL */
 int search_check(const char *dir, struct fault *f);
 
 /* The index beside a store's state.  The index is opened on first use and closed with the
- * store.  Returns NULL with a fault. */
+ * store. Returns NULL with a fault if the index cannot be opened. */
 struct search *store_search(struct store *store, struct fault *f);
 
-/* Adds missing rows to the index, for at most about budget_ms.  Reads from `store`, inside the
- * transaction that the caller has begun in `store`.  *indexed_to: every event up to this number
- * is in the index.  *more: rows are still missing, since the budget ran out or another process
- * is indexing. */
+/* Adds missing rows to the index, for at most about budget_ms. Reads from `store`, inside the
+ * transaction that the caller has begun in `store`. *indexed_to: every event up to this number
+ * is in the index. *more: whether rows are still missing, because the budget ran out or another
+ * process is indexing. */
 int search_step(struct search *s, struct store *store, int64_t budget_ms,
 		int64_t *indexed_to, bool *more, struct fault *f);
 
@@ -43,7 +44,7 @@ int search_step(struct search *s, struct store *store, int64_t budget_ms,
  * text is quoted. */
 struct search_query {
 	const char *match; /* FTS5's expression for the body */
-	struct search_term *terms; /* words and phrases to find: no terms after NOT */
+	struct search_term *terms; /* words and phrases to find, not to exclude */
 	size_t n_terms;
 };
 
@@ -51,7 +52,7 @@ struct search_query {
 int search_parse(struct search *s, const char *text, struct search_query *out,
 		 struct arena *a, struct fault *f);
 
-/* The searcher, and the place that is searched.  A team or an agent of 0 means any. */
+/* The rows that a search may find. A team or an agent of 0 means any team or any agent. */
 struct search_scope {
 	enum search_place place;
 	int64_t team, agent;
@@ -59,14 +60,16 @@ struct search_scope {
 	int limit;
 };
 
-/* Finds the row ids of matches below `before`, newest first.  Fills `rows` with at most `limit`
- * ids and returns how many.  With an agent, the ids may include broadcasts that the agent never
+/* Finds the row ids of matches below `before`, newest first. Fills `rows` with at most `limit`
+ * ids, and returns the number of ids. With an agent, the ids may include broadcasts that the
+ * agent never
  * got.  So the caller must check each row. */
 int search_match(struct search *s, const struct search_query *q,
 		 const struct search_scope *scope, int64_t *rows, struct fault *f);
 
-/* An excerpt of `text` around a match, in the arena: at most some 200 bytes on one line, with
- * the found words [in brackets].  Without a match, the excerpt is the beginning of the text. */
+/* Makes an excerpt of `text` around a match in the arena. The excerpt has at most some 200
+ * bytes on one line, with the found words [in brackets]. Without a match, the excerpt is the
+ * beginning of the text. */
 const char *search_excerpt(struct search *s, const struct search_query *q,
 			   const char *text, struct arena *a);
 
