@@ -1,7 +1,7 @@
 /*
- * Redis and PostgreSQL: servers on Unix sockets in folders of their own, as durable as cadre,
- * and clients for their protocols. Redis has a stream with a group for each client. PostgreSQL
- * has a board, with the statements that suit PostgreSQL best (SKIP LOCKED).
+ * Redis and PostgreSQL: the bench starts these servers on Unix sockets, each in a new folder
+ * and as durable as cadre, and speaks their protocols. Redis has a stream with a group for each
+ * client. PostgreSQL has a board, with the statements that suit PostgreSQL best (SKIP LOCKED).
  */
 #include <arpa/inet.h>
 #include <glob.h>
@@ -60,7 +60,7 @@ static int redis_join(struct speaker *s)
 		"redis.sock", 0);
 }
 
-/* The length of a whole RESP2 value; the parts of an array are skipped without recursion. */
+/* The length of a whole RESP2 value. The parts of an array are skipped without recursion. */
 static size_t redis_whole(const struct speaker *s, const char *data, size_t size)
 {
 	size_t at = 0;
@@ -84,8 +84,8 @@ static size_t redis_whole(const struct speaker *s, const char *data, size_t size
 	return at;
 }
 
-/* Whether an answer is good. A stream that has its group already is good, too. An answer with
- * nothing read or acknowledged is a failure. */
+/* Whether an answer is good. The error that a group exists already is good, too. An answer that
+ * shows no entry read or acknowledged is a failure. */
 static bool redis_good(const char *data, size_t size)
 {
 	return (data[0] != '-' || !strncmp(data, "-BUSYGROUP", 10)) && size > 1 &&

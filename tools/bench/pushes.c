@@ -84,7 +84,7 @@ int scene_fanout(struct scene *s)
 	if (rc)
 		return -1;
 	s->guests = guests_open(push_folder(s, "front", front), NULL);
-	/* The first push, which is not measured, waits for the lines. */
+	/* The first push, which is not measured, waits for the guests' connections. */
 	return guests_attach(&s->stages[0], n, front) || act_push(s, NULL, &scrap);
 }
 
@@ -110,7 +110,7 @@ static int push_settle(struct stage *s)
 	return over ? 0 : bench_fail("a turn does not end");
 }
 
-/* The runner writes a line into a fifo as its first thing. */
+/* The first action of the runner is to write a line into a fifo. */
 int scene_turns(struct scene *s)
 {
 	struct series scrap = { 0 };

@@ -1,4 +1,5 @@
-/* Scenes that the numbers in the table cannot describe, and the memory of their hosts. */
+/* Scenes that need code beside the numbers in the table, and the measurement of a host's
+ * memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ int scene_search(struct scene *s)
 	return rc;
 }
 
-/* The first of two hosts has limits; a host reads its limits from the environment. */
+/* The first of two hosts has limits, which the host reads from the environment. */
 int scene_limits(struct scene *s)
 {
 	static const char *const names[] = { "CADRE_LIMITS_ENABLED",
@@ -84,8 +85,8 @@ static double scene_resident(const struct stage *s)
 	return (double)(pages * sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-/* The memory of a host, less the memory that scene_followers() measured at first, if it did.
- * After six seconds a host's memory is stable, and all guests have sent heartbeats. */
+/* The memory of a host. If scene_followers() measured memory at its start, that amount is
+ * subtracted. After six seconds a host's memory is stable, and all guests have sent heartbeats. */
 int act_resident(struct scene *s, const struct act *a, struct series *out)
 {
 	(void)a;

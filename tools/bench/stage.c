@@ -21,7 +21,8 @@ int stage_open(struct stage *s, struct bench_ground *g, const char *name)
 	return 0;
 }
 
-/* Opens the client, which calls the host if the host runs, else opens the state itself. */
+/* Opens the client, which calls the host if the host runs. If no host runs, the client opens
+ * the state itself. */
 static int stage_need_client(struct stage *s)
 {
 	struct client_options o = { .home = &s->home, .direct = s->host == 0 };
@@ -182,7 +183,7 @@ static int scene_open_stage(struct scene *s, int i)
 	if (stage_open(stage, s->ground, i == 0 ? "one" : "two") ||
 	    (b->agents && stage_team(stage, b->agents, b->capacity)))
 		return -1;
-	stage_leave(stage); /* else the host would write rows as files during the acts */
+	stage_leave(stage); /* an open client would let the host write files during the acts */
 	return fill_tasks(stage, b->tasks[i]) ||
 	       fill_history(stage, b->messages[i] * (s->ground->many ? 10 : 1)) ||
 	       (i < b->stages - b->hostless && stage_serve(stage));

@@ -6,8 +6,8 @@
  *
  * The grammar is in schema/README.md. opgen_parse.c reads text into declarations.
  * opgen_check.c, opgen_check_op.c and opgen_face.c refuse wrong declarations. opgen_write.c
- * writes C: data and declarations only, all behaviour is in core/. A refusal is one line
- * `file:line: reason` on stderr; one run prints every refusal.
+ * writes C with data and declarations only, since all behaviour is in core/. A refusal is one
+ * line `file:line: reason` on stderr. One run prints every refusal.
  */
 #ifndef TOOLS_BUILD_OPGEN_H
 #define TOOLS_BUILD_OPGEN_H
@@ -62,7 +62,7 @@ struct member {
 	const struct decl *type; /* the declaration of type_name, found by the check */
 	const struct decl *noun; /* operation that lists the named things; found by
 				    the check */
-	const char *by; /* for its type: the text FIELD:VALUE names all things with VALUE */
+	const char *by; /* a field; the text FIELD:VALUE names all things with VALUE */
 };
 
 struct members {
@@ -213,11 +213,11 @@ struct member *member_find(const struct members *m, const char *name);
 /* The member whose name is the first `n` bytes of a path. */
 struct member *member_part(const struct members *m, const char *path, size_t n);
 struct member *members_add(struct schema *s, struct members *m);
-/* The numbers that are reserved for the events of a noun; NULL: no numbers are reserved. */
+/* The numbers that are reserved for the events of a noun, or NULL if no numbers are reserved. */
 const struct decl *schema_events(const struct schema *s, const char *noun, size_t len);
 void list_add(struct schema *s, struct list *l, const char *item);
 bool list_has(const struct list *l, const char *item);
-/* Whether a word is in a set; the set ends with NULL. */
+/* Whether a word is in a set that ends with NULL. */
 bool opgen_among(const char *word, const char *const *set);
 bool opgen_same(const char *a, const char *b); /* both are not NULL, and they are equal */
 bool opgen_is_fault(const char *code);

@@ -8,7 +8,7 @@
 #include "tools/build/opgen.h"
 
 /* Checks of the words for people: columns, overviews and brief answers must name parts of the
- * answer. Whether a page or a line lacks something is shown by the tests of screens. */
+ * answer. The tests of screens show whether a page or a line lacks a part. */
 
 static bool is_records(const struct member *m)
 {
@@ -101,8 +101,8 @@ static bool is_pascal(const char *s)
 
 /* --- types -------------------------------------------------------------------------- */
 
-/* Checks that POSIX ERE and ECMA-262 read a pattern alike. Returns the part that the two read
- * differently, or NULL. */
+/* Checks that POSIX ERE and ECMA-262 read a pattern alike. Returns the part that POSIX ERE and
+ * ECMA-262 read differently, or NULL. */
 static const char *pattern_fault(const char *s)
 {
 	bool set = false;
@@ -324,7 +324,7 @@ static void opgen_check_fields(struct schema *s, struct members *all)
 
 /* --- declarations --------------------------------------------------------------------------- */
 
-/* Places a record behind the records that it holds; refuses a record that holds itself. */
+/* Places a record behind the records that it holds. Refuses a record that holds itself. */
 static void order_record(struct schema *s, struct decl *d)
 {
 	struct decl **place;
@@ -481,7 +481,8 @@ static void check_record(struct schema *s, struct decl *d)
 		schema_refuse(s, d->place, "'%s' is a struct of cadre already", d->name);
 }
 
-/* The operation that lists a noun; if no operation does, refuses the noun and returns NULL. */
+/* The operation that lists the things of a noun. If no operation lists them, refuses the noun
+ * and returns NULL. */
 static const struct decl *opgen_find_noun(struct schema *s, struct opgen_place at,
 					  const char *name)
 {
@@ -506,7 +507,7 @@ static void check_named(struct schema *s, struct member *m)
 			      rows->type->name, t->by, t->names);
 }
 
-/* Checks the noun that an argument names, by itself or by its type. */
+/* Checks the noun that an argument names. The argument or its type declares the noun. */
 static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 {
 	if (m->makes && strcmp(d->mode, "write") != 0)

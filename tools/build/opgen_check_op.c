@@ -216,7 +216,7 @@ static void check_faults(struct schema *s, const struct decl *d)
 
 /* --- routes -------------------------------------------------------------------- */
 
-/* Whether two paths are the same but for the names of their fields. */
+/* Whether two paths differ at most in the names of their fields. */
 static bool same_path(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -311,9 +311,8 @@ static const struct member *cli_field(const struct decl *d, const char *word)
 	return member_find(&d->in, name);
 }
 
-/* The second word is part of the command, unless it names an argument.  If the same
- * argument follows once more, the second word is still part of the command, as in
- * `cli agent status status`. */
+/* The second word is part of the command, unless it names an argument. If the argument's name
+ * follows once more, the second word is part of the command, as in `cli agent status status`. */
 static bool second_is_word(const struct decl *d)
 {
 	if (d->cli.n < 2 || isupper((unsigned char)d->cli.items[1][0]))
@@ -437,9 +436,9 @@ void op_check_places(struct schema *s, const struct decl *d)
 		check_tool(s, d);
 }
 
-/* Refuses arguments with names that a door uses itself: a door takes its own arguments out of a
- * call, so the operation would never get them. `team` and `operator` are allowed, since the
- * command passes them on. */
+/* Refuses arguments with names that a door uses itself. A door takes its own arguments out of a
+ * call, so the operation would never get arguments of the same names. `team` and `operator` are
+ * allowed, since the command passes them on. */
 static void check_taken(struct schema *s, const struct decl *d)
 {
 	static const char *const of_mcp[] = { "action", "max_result_tokens", NULL };

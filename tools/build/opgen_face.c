@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Whether the rest of a path names a field: in the record that a field holds, or in a record
- * within. */
+/* Whether the rest of a path names a field: a field of the record `m`, or of a record inside
+ * that record. */
 static bool has_path(const struct member *m, const char *path, const char *end)
 {
 	size_t n;
@@ -54,8 +54,8 @@ static void opgen_face_json(struct schema *s, const struct decl *d, struct opgen
 	json_decref(json);
 }
 
-/* Refuses a part, such as {card.name} or {thread?}, that does not exist. A brace of the JSON
- * itself has no letter behind it. */
+/* Refuses a part, such as {card.name} or {thread?}, that does not exist. After a brace that
+ * belongs to the JSON, no letter follows. */
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {

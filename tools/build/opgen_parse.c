@@ -181,8 +181,8 @@ static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line
 		refuse(p, "expected: wait FIELD [when FLAG]");
 }
 
-/* A word of the command is written small, a field small or in capitals; the check knows the
- * fields, so it finds out whether the second word is a field. */
+/* A word of the command is in small letters, a field in small letters or capitals. The check
+ * knows the fields, so the check finds out whether the second word is a field. */
 static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->cli.n)

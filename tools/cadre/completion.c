@@ -30,7 +30,7 @@ static void completion_put(const char *begun, const char *word, const char *doc)
 
 /* --- names that the state knows ---------------------------------------------------- */
 
-/* `by:VALUE` for each value that the field `by` has in a list, once. */
+/* Puts `by:VALUE` once for each value that the field `by` has in a list. */
 static void put_groups(const json_t *list, const char *by, const char *begun)
 {
 	char word[80];
@@ -47,8 +47,8 @@ static void put_groups(const json_t *list, const char *by, const char *begun)
 	}
 }
 
-/* Puts the names that the state lists. If the state cannot be asked, nothing is put; that is no
- * error here. */
+/* Puts the names that the state lists. If the state cannot be asked, puts no names and reports
+ * no error. */
 static void completion_put_named(struct cli *cli, const char *name, const char *by,
 				 const char *begun)
 {
@@ -117,7 +117,8 @@ static void put_seconds(const char *first, const char *begun)
 			completion_put(begun, op_table[i].cli[1], op_table[i].summary);
 }
 
-/* Describes a first word by its command's summary, or by the words that may follow. */
+/* Describes a first word by its command's summary, or by the words that may follow the first
+ * word. */
 static void describe_word(const struct op *op, char *out, size_t room)
 {
 	size_t n = 0;
@@ -170,10 +171,10 @@ static bool completion_put_option(const char *begun, const char *name, const cha
 	return is_begun(begun, name);
 }
 
-/* Puts the options that all commands have, after the options of one command. `any`: `begun`
- * began an option of that command. The many keys are put only if the person has begun a key, or
- * has begun no other option. Else the keys would keep a shell from completing `--st` to
- * `--status`. */
+/* Puts the options that all commands have, after the options of one command. `any`: an option
+ * of that command begins with `begun`. The many keys of the configuration are put only if the
+ * person has begun a key, or has begun no other option. Otherwise the keys would keep a shell
+ * from completing `--st` to `--status`. */
 static void put_common(const char *begun, bool any)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
@@ -221,8 +222,8 @@ static void completion_put_options(const struct op *op, const char *begun)
 /* --- the typed word -------------------------------------------------------------------- */
 
 /* Finds the field that the typed word fills. If the word before is an option that needs a
- * value, this is the option's field. Else it is the field of the next bare word. NULL: there is
- * no such field. */
+ * value, returns the option's field. Otherwise returns the field of the next bare word, or NULL
+ * if there is no such field. */
 static const struct field *next_field(const struct op *op, int argc, char **argv)
 {
 	const char *const *bare = op->cli_fields;
@@ -287,7 +288,8 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 		put_common(begun, false);
 }
 
-/* Completes the value of an option that every verb knows. Returns whether `option` is one. */
+/* Completes the value of an option that every verb knows. Returns whether `option` is an option
+ * that every verb knows. */
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))
@@ -329,8 +331,8 @@ int complete_main(struct cli *cli, int argc, char **argv)
 	const struct op *op;
 	int taken;
 
-	/* Without `--` this is no question of a script. A person uses `complete` as another
-	 * name of `cadre done`. */
+	/* Without `--`, no script of a shell asks for candidates. A person uses `complete` as
+	 * another name of `cadre done`. */
 	if (argc < 3 || strcmp(argv[1], "--")) {
 		op = op_command(argc, argv, &taken);
 		return run_words(cli, op, argc - taken, argv + taken);

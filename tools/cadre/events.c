@@ -32,8 +32,9 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 	fflush(stdout);
 }
 
-/* Asks for events; NULL with a fault. A caller that asks too often, as a busy team may cause,
- * is refused. This function then asks again as soon as the rate limit allows. */
+/* Asks for events; NULL with a fault. The rate limit refuses a caller that asks too often, and
+ * a busy team may cause many requests. After such a refusal this function asks again as soon as
+ * the limit allows. */
 static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 			   struct fault *f)
 {
@@ -150,8 +151,9 @@ static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 	return run_op(cli, op, args, f);
 }
 
-/* Removes the notes in the trash that were kept long enough: the operation removes rows only.
- * The age of the notes is counted from call.now, which is set here because no operation runs. */
+/* Removes the notes in the trash that were kept long enough, since the operation removes only
+ * rows. The age of the notes is counted from call.now, which is set here because no operation
+ * runs. */
 static int trim_notes(struct cli *cli, struct fault *f)
 {
 	struct call call = { .settings = &cli->home.settings, .now = clock_wall_ms() };

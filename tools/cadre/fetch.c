@@ -172,7 +172,8 @@ int fetch_file(const char *path, struct text *out, struct fault *f)
 	return rc;
 }
 
-/* Replaces `-`, `@file` and `@@text` by the text meant; any other value is used unchanged. */
+/* Replaces `-`, `@file` and `@@text` by the text that they stand for. Any other value is used
+ * unchanged. */
 static int fetch_rest(const char *value, size_t most, struct text *out, const char *where,
 		      struct fault *f)
 {
@@ -213,14 +214,15 @@ static json_t *fetch_json(bool bytes, const char *value, size_t most, const char
 	return json;
 }
 
-/* Whether an argument may be read from elsewhere: texts of any length may, names and numbers
- * may not. */
+/* Whether an argument may be read from elsewhere: texts of any length may be read from
+ * elsewhere, names and numbers may not. */
 static bool is_fetched(const struct op *op, const struct field *field)
 {
 	return field->type->given == GIVEN_FILE || field == op->bytes_in;
 }
 
-/* The most bytes that are read for a field; decoding checks the type's own bound later. */
+/* The maximum number of bytes that are read for a field. Decoding checks the bound of the
+ * field's type later. */
 static size_t fetch_most_of(const struct field *field)
 {
 	return field->type->max > CONTENT_MAX ? (size_t)field->type->max : CONTENT_MAX;
@@ -303,7 +305,7 @@ static bool many_is_common(const struct op *op, const char *name)
 	return field_find(op->many->in, name) != NULL;
 }
 
-/* Refuses a JSON object among titles: the whole object would become a title. */
+/* Refuses a JSON object among titles, because the whole object would become a title. */
 static int check_title(const char *line, size_t number, struct fault *f)
 {
 	json_t *meant = json_loads(line, 0, NULL);
@@ -381,7 +383,7 @@ static char *many_begin(char *text)
 	return text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
 }
 
-/* Refuses a list in JSON: its lines would be taken for titles. */
+/* Refuses a list in JSON, because the lines of the list would become titles. */
 static int check_list(const char *text, struct fault *f)
 {
 	const char *first = text + strspn(text, " \t\r\n");

@@ -13,8 +13,8 @@ struct init {
 	char aside[4400]; /* folder for the lost state's files, or "" */
 };
 
-/* Moves the rest of a lost state aside. First the id is unbound from the former database. So
- * after a crash in between, a new state in the folder is accepted. */
+/* Moves the rest of a lost state aside. First the id is unbound from the former database. If
+ * the process crashes after the unbinding, a new state in the folder is accepted. */
 static int init_set_aside(struct init *x, struct fault *f)
 {
 	const char *path = x->cli->home.dir;

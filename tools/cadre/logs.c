@@ -49,8 +49,8 @@ struct shown {
 	struct text line; /* beginning of a line whose end is not read yet */
 };
 
-/* The value of `key` in a line of the log, in the arena; NULL: the line has no such key. *end:
- * the place behind the value. */
+/* The value of `key` in a line of the log, in the arena; NULL: the line has no such key. *end
+ * points behind the value. */
 static const char *find_value(struct arena *a, const char *line, const char *key,
 			      const char **end)
 {

@@ -1,5 +1,5 @@
 /*
- * editor - texts that a person writes in an editor: `cadre send ann` on a terminal.
+ * editor - texts that a person writes in an editor, as for `cadre send ann` on a terminal.
  *
  * A person's text is not lost. The file is removed once its text is used, or if the person
  * typed nothing. In all other cases the file's path is printed.
@@ -84,8 +84,8 @@ static const char *editor_command(void)
 }
 
 /* Runs the editor on the file. `command` may have arguments; the file's path is added as the
- * last one. Returns the wait status, or -1. Meanwhile only the editor handles the signals of
- * the keyboard. */
+ * last one. Returns the wait status, or -1. While the editor runs, only the editor handles the
+ * signals of the keyboard. */
 static int run_editor(const char *command, char *path)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, was[2];
@@ -132,8 +132,8 @@ static bool scratch_can(const struct cli *cli)
 	return cli->terminal && isatty(STDIN_FILENO) && !cli->json;
 }
 
-/* Lets a person edit `text` in a file named after `name`: 0 with the edited text in `out`, or a
- * fault. The caller ends the file with scratch_end(). */
+/* Lets a person edit `text` in a file named after `name`. Returns 0 with the edited text in
+ * `out`, or a fault. The caller ends the file with scratch_end(). */
 static int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 			const struct text *text, struct text *out, struct fault *f)
 {
@@ -147,7 +147,8 @@ static int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 	status = run_editor(command, d->path);
 	if (status)
 		editor_failed(command, status, f);
-	/* Even if the editor failed, an edited file may hold a person's work, and stays. */
+	/* Even if the editor failed, an edited file may hold a person's work, so the file is
+	 * kept. */
 	if (fetch_file(d->path, out, f) == 0 && f->code && out->len == text->len &&
 	    !memcmp(out->data, text->len ? text->data : "", text->len))
 		scratch_end(d, false);
@@ -211,11 +212,11 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
  * The page looks like the mirror's file of the task, but has only the parts that may be edited.
  * The edited page is compared with the original page, part by part. Unchanged parts are not
  * sent, so that changes by others to these parts stay. A part that both sides changed is a
- * conflict. The state takes the changes only if the task is still the same as at the
- * comparison; else the pages are compared again.
+ * conflict. The state takes the changes only if the task has not changed since the comparison.
+ * If the task has changed, the pages are compared again.
  */
 
-enum { TRIES = 10 }; /* most attempts while others change other parts of the task */
+enum { TRIES = 10 }; /* maximum number of attempts while others change other parts of the task */
 
 static const char description_at[] = "Description", criteria_at[] = "Acceptance Criteria";
 
@@ -457,7 +458,7 @@ static int read_rest(struct cli *cli, const char *id, json_t *task, const char *
 }
 
 /* Writes the task as a page, and unless `at` is NULL, sets `*at` to the time of the task's last
- * change: 0, or a fault. */
+ * change. Returns 0, or a fault. */
 static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t **at,
 		      struct fault *f)
 {
@@ -492,8 +493,8 @@ static json_t *changes_of(json_t *was, json_t *now)
 	return changes;
 }
 
-/* A fault if another caller has meanwhile changed a part that is in `changes`. Else `at` is the
- * time of the task's last change. */
+/* Returns a fault if another caller has meanwhile changed a part that is in `changes`. If there
+ * is no fault, `at` is the time of the task's last change. */
 static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t *changes,
 			   json_t **at, struct fault *f)
 {
@@ -533,8 +534,8 @@ static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *c
 	return answer;
 }
 
-/* Sends the changed parts, and returns the answer. NULL with a fault: the call failed. NULL
- * without a fault: nothing was changed. */
+/* Sends the changed parts, and returns the answer. Returns NULL with a fault if the call
+ * failed, and NULL without a fault if the person changed no part. */
 static json_t *send_changes(struct cli *cli, const char *id, json_t *was,
 			    const struct text *after, struct fault *f)
 {

@@ -52,8 +52,8 @@ static void put_paragraph(int width, const char *text, size_t hang)
 	cli_wrap(width, text + hang, NARROW_HANG);
 }
 
-/* Prints paragraphs and entries. An entry is `  NAME    TEXT`; its further lines begin below
- * TEXT. The lines may be broken at any word. */
+/* Prints paragraphs and entries. An entry is ` NAME   TEXT`; further lines of an entry begin
+ * below TEXT. The lines may be broken at any word. */
 static void help_flow(int width, const char *text)
 {
 	struct text paragraph = { 0 };
@@ -686,7 +686,7 @@ int help_main(struct cli *cli, int argc, char **argv)
 		return overview(cli);
 	v = cli_verb(argc - 1, argv + 1, &taken);
 	if (v && !v->usage && op_command(argc - 1, argv + 1, &words))
-		v = NULL; /* people mean the operation that has the same word */
+		v = NULL; /* the operation with the same word is explained */
 	if (v && (v->usage || taken == 1) && strcmp(v->name, "events") &&
 	    strcmp(v->name, "gc"))
 		return explain_verb(v);

@@ -1,9 +1,9 @@
 /*
  * hook_event - reads the event that a client gives to its hook, in constant memory.
  *
- * An event may hold the whole answer of a tool. Only three kinds of text are looked at. These
- * are the texts at the top of the event, the first of a list of folders, and the files in a
- * tool's arguments. A file is itself an argument, or is named in the headings of a patch.
+ * An event may hold the whole answer of a tool. Only three kinds of text are read: the texts at
+ * the top of the event, the first folder of a list, and the files in a tool's arguments. A file
+ * is itself an argument, or is named in the headings of a patch.
  */
 #include <errno.h>
 #include <poll.h>
@@ -54,8 +54,9 @@ static bool is_half(const char *s)
 	return s[0] == '\\' && s[1] == 'u' && (s[2] | 32) == 'd' && s[3] > '7';
 }
 
-/* The text in `word`; NULL: it is no text. With `mends`, U+FFFD replaces each sequence that is
- * no character. A client that gets such a name writes a file whose name has U+FFFD too. */
+/* The text in `word`, or NULL if `word` holds no text. With `mends`, U+FFFD replaces each
+ * sequence that is no character. A client that gets such a name writes a file whose name has
+ * U+FFFD too. */
 static json_t *word_text(struct scan *s, bool mends)
 {
 	struct text mended = { 0 };
@@ -81,7 +82,7 @@ static json_t *word_text(struct scan *s, bool mends)
 	return text;
 }
 
-/* Adds a file that the tool is about to write; takes over the name. */
+/* Adds a file that the tool is about to write. Takes over the reference to `name`. */
 static void keep_path(struct scan *s, json_t *name)
 {
 	if (name && json_array_size(s->out->paths) < HOOK_FILES)
@@ -310,7 +311,7 @@ static const struct hook_rule gemini[] = {
 	{ NULL, 0, NULL },
 };
 
-/* Cursor takes no context at a prompt, so news is told after the next tool. */
+/* Cursor takes no context at a prompt, so cadre gives its news after the next tool. */
 static const struct hook_rule cursor[] = {
 	{ "sessionStart", HOOK_START, "{\"additional_context\":$}" },
 	{ "postToolUse", HOOK_ALL, "{\"additional_context\":$}" },
