@@ -3,11 +3,11 @@
  *
  * The rule for all code that makes, names, moves or removes a file:
  *
- * 	1. content: fsync() of the file, or tree_sync() of a folder with all in it;
- * 	2. the entry: mkdir, link, symlink, rename or unlink;
- * 	3. fsync() of the folder that holds the entry; after a rename between two folders, of
- * 	   the new folder first, then of the old folder;
- * 	4. only after these steps a row, an answer, or the removal of a replaced file.
+ *	1. content: fsync() of the file, or tree_sync() of a folder with all in it;
+ *	2. the entry: mkdir, link, symlink, rename or unlink;
+ *	3. fsync() of the folder that holds the entry; after a rename between two folders, of
+ *	   the new folder first, then of the old folder;
+ *	4. only after these steps a row, an answer, or the removal of a replaced file.
  *
  * A file that is written without these steps may be lost at a power failure. Without step 1, a
  * new name leads to an empty file. Without step 3, the new name is missing. SQLite keeps the
