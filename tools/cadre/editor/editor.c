@@ -216,7 +216,9 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
  * If the task has changed, the pages are compared again.
  */
 
-enum { TRIES = 10 }; /* maximum number of attempts while others change other parts of the task */
+enum {
+	TRIES = 10
+}; /* maximum number of attempts while others change other parts of the task */
 
 static const char description_at[] = "Description", criteria_at[] = "Acceptance Criteria";
 
