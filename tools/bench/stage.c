@@ -183,8 +183,8 @@ static int scene_open_stage(struct scene *s, int i)
 	if (stage_open(stage, s->ground, i == 0 ? "one" : "two") ||
 	    (b->agents && stage_team(stage, b->agents, b->capacity)))
 		return -1;
-	stage_leave(
-		stage); /* an open client would let the host write files during the acts */
+	/* A client that stays open would let the host write files during the acts. */
+	stage_leave(stage);
 	return fill_tasks(stage, b->tasks[i]) ||
 	       fill_history(stage, b->messages[i] * (s->ground->many ? 10 : 1)) ||
 	       (i < b->stages - b->hostless && stage_serve(stage));
