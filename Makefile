@@ -4,7 +4,7 @@
 #                 (ONLY='word …': only tests with one of these words in their names; write
 #                 op/deps for the test `op deps`.  check-vsock: tests of AF_VSOCK, also with a VM
 #                 inside a VM, which takes minutes without KVM)
-# make check-long all tests at full size: see tests/README.md (ONLY= as above)
+# make check-long all tests at full size: see tests/README.md (ONLY= works here, too)
 # make lint       format, cppcheck, includes, rooms, doors, sizes, calls, guards, documents, SQL,
 #                 migrations, planted faults, commits
 # make bench      the speed table, as ratios; PEERS=1: compared with Redis and PostgreSQL, too
@@ -24,7 +24,7 @@
 # make docs, make fmt, make sums, make clean
 # make deb        Debian packages, in build/deb; make check-deb installs and upgrades them in a new root
 # make check-bare runs in a new root what a newcomer does: the demo, an install, the README's commands
-# make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same words
+# make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same variables
 #
 # B=asan|tsan|fuzz|quick|cov builds that variant in build/$B: `make B=asan tests`.
 # VERBOSE=1 shows the commands.  Targets that need packages call tools/setup by themselves.
@@ -90,14 +90,16 @@ SRC = $(filter-out $(MAIN), \
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c tools/cadre/*/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
-# The reader of schema/ serves both generators.
+# The source files that read schema/. Both generators, opgen and sqlgen, are linked with these
+# files.
 OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c,$(OPGEN)) \
 	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
 MIGRATIONS = $(wildcard migrations/*.sql)
 STATEMENTS = $(wildcard storage/*.sql)
-# The state, the guest's spool and the search index: the schema and the statements of each.
+# The arguments of sqlgen for each of three databases: the state, the guest's spool and the
+# search index. They name the schema and the statements.
 DB_sql = $(OPS) storage/enums storage/exports $(MIGRATIONS) -- $(STATEMENTS)
 DB_spool_sql = -p spool_ $(wildcard storage/spool/migrations/*.sql) -- storage/spool/spool.sql
 DB_search_sql = -p search_ $(wildcard storage/search/schema*.sql) -- $(wildcard storage/search/index*.sql)
@@ -108,8 +110,8 @@ LIB = $(O)/libcadre.a
 # With coverage, a process writes its line counts however the process ends.
 DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
-# ThreadSanitizer watches the rooms in which threads meet; the other rooms are taken from the
-# release build, unless WHOLE=1.
+# ThreadSanitizer watches the folders whose code runs in several threads. The objects of all
+# other folders are taken from the release build, unless WHOLE=1.
 MEET = $(patsubst %,core/%/\%,base client host link machine mirror op wire) storage/%
 ifeq ($(B)$(WHOLE),tsan)
 OBJ := $(patsubst %.c,$(O)/obj/%.o,$(filter $(MEET),$(SRC))) \
@@ -136,8 +138,8 @@ ifeq ($(B),tsan)
 UNIT_TESTS := $(shell grep -lE '(pthread|uv_thread)_create' $(UNIT_TESTS))
 endif
 UNIT_SHARED = $(filter-out $(UNIT_ALONE),$(UNIT_TESTS))
-# These programs test only the command as people get it. The other programs are also built with
-# a sanitizer.
+# These programs test only the release build of the command. The other programs are also built
+# with a sanitizer.
 RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard steps)
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
@@ -161,7 +163,7 @@ $(DBS:%=build/%.stamp): build/%.stamp: build/sqlgen $(sort $(filter schema/% sto
 	$(call SAY,GEN,build/$*.gen.[ch]) \
 	$(call generate,build/sqlgen -h $(DB_$*),build/$*.gen.h); \
 	$(call generate,build/sqlgen $(DB_$*),build/$*.gen.c); touch $@
-# The tests of the tables' readers have a schema of their own.
+# The unit tests of the operations' tables use the schema in tests/opgen/.
 build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call SAY,GEN,build/fixture.gen.[ch]) \
 	$(call generate,build/opgen -h $(filter %.op,$^),build/fixture.gen.h); \
@@ -287,7 +289,7 @@ crash power sim faults:
 	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
 		$(O)/tests/$@ $(or $(N),$(N_$@)))
-# The soak takes MINUTES where other tests take N, since the soak runs for a given time.
+# The soak has the variable MINUTES instead of N, since the soak runs for a given time.
 soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests

@@ -23,7 +23,7 @@ static const char *bearer_text(struct call *call, int64_t row, int64_t made_at)
 	return arena_printf(&call->arena, PREFIX "%" PRId64 "_%s", row, secret);
 }
 
-/* The row that a text names, or 0. */
+/* The number of the row that the text of a token names, or 0. */
 static int64_t bearer_row_of(const char *text)
 {
 	size_t at = strlen(PREFIX);
@@ -40,8 +40,8 @@ static int64_t bearer_row_of(const char *text)
 
 /* --- who calls -------------------------------------------------------------------------- */
 
-/* Gives the same refusal for every wrong token. So the caller does not learn which tokens there
- * were. */
+/* Gives the same refusal for every wrong token. So the caller does not learn which tokens were
+ * ever made. */
 static int bearer_no_token(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "/token", "the token proves nobody");
@@ -348,8 +348,8 @@ static const char *code_name_of(struct call *call, const char *name, int tried)
 		     : arena_printf(&call->arena, "%s-%" PRId64, name, call->made);
 }
 
-/* Makes a token, or with `once` a code. call->made becomes its row. Its name begins with
- * `name`; if another token has the name already, a number is added. */
+/* Makes a token, or with `once` a code. call->made becomes the new row. The new name is `name`,
+ * with a number behind it if another token has this name already. */
 static int code_add(struct call *call, const char *name, int64_t kind, int64_t seconds,
 		    bool once)
 {

@@ -22,8 +22,8 @@ int bearer_find(struct call *call, struct caller_row *r);
  * read. */
 bool bearer_any(const char *dir);
 
-/* Finds the row of the token or code that the text `text` is. Returns 0, or `denied` if the
- * token is not valid. The refusal is the same for every wrong text. */
+/* Finds the row of the token or code whose text is `text`. Returns 0, or `denied` if the token
+ * is not valid. The refusal is the same for every wrong text. */
 int bearer_row(struct call *call, const char *text, struct bearer_row *k);
 
 #endif

@@ -99,8 +99,8 @@ int limit_spend(struct call *call)
 	wait = rates ? rates->take(rates, &size, call->now * 1000, b)
 		     : rate_take(&size, call->now * 1000, &b->full_at);
 	if (wait) {
-		/* If the clock was put back, the row's time may be later than that of an empty
-		 * bucket. Such a row is corrected. */
+		/* If the clock was put back, the row's time may be later than the time of an
+		 * empty bucket. Such a row is corrected. */
 		if (rates || b->full_at == row.full_at)
 			b->agent = 0;
 		return limit_refuse(call, &size, wait);
@@ -121,7 +121,7 @@ void limit_settle(struct call *call)
 	    store_begin_lax(keep.store, &keep.fault) < 0)
 		return;
 	size = limit_size(&call->settings->config, limit_rate(call));
-	/* Other calls may have spent since the call's transaction was undone. */
+	/* Other calls may have taken from the bucket since the call's transaction was undone. */
 	if (sql_row(&keep, rate_row, &row, .agent = b->agent, .category = b->category) >=
 	    0)
 		rate_take(&size, store_now(keep.store) * 1000, &row.full_at);
@@ -144,7 +144,8 @@ static int64_t limit_show_left_of(const struct call *call, int64_t agent, enum r
 	return rate_left(&size, call->now * 1000, limit_full_at(call, agent, rate, row));
 }
 
-/* Adds how many calls the agents of the page have left; `ids` gets their rows. */
+/* Adds, for each agent of the page, the number of calls that are left. `ids` gets the rows of
+ * these agents. */
 static int add_left(struct call *call, const struct limit_list_in *in, int64_t agent,
 		    int64_t **ids, struct limit_list_out *out)
 {
@@ -187,7 +188,7 @@ static void add_sizes(struct call *call, struct limit_list_out *out)
 	}
 }
 
-/* Adds the pairs in which the agent was the sender. */
+/* Adds the pairs of agents in which `agent` was the sender. */
 static int add_pairs(struct call *call, int64_t agent, const char *name,
 		     struct limit_list_out *out)
 {

@@ -30,7 +30,8 @@ int64_t limit_category(enum rate rate);
 struct rate_size limit_size(const struct config *config, enum rate rate);
 
 /* Takes a call out of its caller's bucket. A call that runs several times is taken once.
- * Returns 0 or `rate_limited`. The call stays spent if the operation fails later. */
+ * Returns 0 or `rate_limited`. The bucket does not get the call back if the operation fails
+ * later. */
 int limit_spend(struct call *call);
 /* Writes the bucket of a call whose own transaction was undone. Only for a process without a
  * host. */

@@ -9,7 +9,7 @@ enum {
 			   soon */
 	LATE_MS = 1000, /* a message up to this time after its wait makes the next wait
 			   longer */
-	QUIET_MS = 30000, /* after such a quiet time a pair begins anew */
+	QUIET_MS = 30000, /* a pair that was quiet for so long begins without a wait */
 	A_MINUTE = 10, /* the most messages of a pair in a minute */
 };
 

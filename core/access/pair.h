@@ -18,9 +18,10 @@ enum {
 	PAIR_DELAY_MOST_MS = 600000, /* the longest delay of a message */
 };
 
-/* Whether a message may be sent now. If it may, the message is counted as sent. `*due` is now,
- * or with `delays` the time at which the message may be delivered. That time is never before
- * the pair's previous message. Otherwise returns `rate_limited` at `where`. */
+/* Whether a message may be sent now. A message that may be sent is counted as sent. `*due` is
+ * now, or with `delays` the time at which the message may be delivered. That time is never
+ * before the pair's previous message. Returns `rate_limited` at `where` if the message may not
+ * be sent. */
 int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
 	     const char *where, int64_t *due);
 

@@ -3,7 +3,7 @@
  *
  * A token is derived from the state's secret, the agent's row and the agent's generation. So a
  * host can give the token to a guest again after a restart. The row keeps only the token's
- * SHA-256. The next generation has another token.
+ * SHA-256. The agent's next generation gets another token.
  */
 #ifndef CORE_ACCESS_TOKEN_H
 #define CORE_ACCESS_TOKEN_H
@@ -29,7 +29,7 @@ void token_hash(const char *token, uint8_t out[TOKEN_HASH]);
 bool token_equal(const void *a, const void *b, size_t n);
 
 /*
- * Checks that a secret is the one from which a state's tokens were made.
+ * Checks that a state's tokens were made from a secret.
  *
  * The check needs no further data: a state has the hash of each agent's token, and the token
  * can be made again from secret, row and generation.
@@ -40,7 +40,7 @@ struct secret_fit {
 	int64_t fit; /* checked tokens that were made with the secret */
 };
 
-/* Counts the tokens of a state that fit `secret`; outside a transaction. */
+/* Counts the tokens of a state that were made from `secret`. No transaction may be open. */
 int secret_look(struct store *store, const uint8_t secret[32], struct secret_fit *out,
 		struct fault *f);
 

@@ -94,11 +94,11 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 	return rc;
 }
 
-/* Finds the caller's row. An agent uses its old name, or its team's old name, until it is told
- * the new name. So the token finds the agent in the team that has or had the name, even if
- * another team has the name now. If another agent of this team has the name now, the token
- * finds its agent only if cadre keeps the identity: if a person set the name, the token may be
- * a mistake. */
+/* Finds the caller's row. An agent uses its old name, or its team's old name, until the agent
+ * is told the new name. So the token finds the agent in the team that has or had the team's
+ * name, even if another team has this name now. Another agent of this team may have the agent's
+ * old name now. In that case the token finds its owner only if cadre keeps the identity, since
+ * a token beside a name that a person set may be a mistake. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -156,7 +156,7 @@ static int who_only_team(struct call *call, const char **name)
 }
 
 /* Finds the team of the caller. An operator who acts as an agent may leave out the agent's team
- * if an operator may leave out a team. *team stays NULL when the team is not clear. */
+ * if there is a default team or only one team. *team stays NULL when the team is not clear. */
 static int team_of_caller(struct call *call, const char **team)
 {
 	*team = call->identity.team;
@@ -171,9 +171,9 @@ const char *who_home(const struct call *call)
 	return id->door || id->inside ? NULL : call->settings->home;
 }
 
-/* The end of a fault about a missing team or agent: the path of the state. A caller in the
- * wrong folder asks another state than the caller means. The path is left out for a client that
- * shows a token: the client may be on another machine, and has chosen no folder. */
+/* The last words of a fault about a missing team or agent, which name the path of the state. A
+ * caller in the wrong folder asks another state than the caller means. The path is left out for
+ * a client that shows a token: the client may be on another machine, and has chosen no folder. */
 static const char *in_state(struct call *call)
 {
 	const char *home = call->identity.bearer ? NULL : who_home(call);
@@ -185,7 +185,8 @@ static int no_such_caller(struct call *call, const char *team)
 {
 	const char *now;
 
-	/* Read first: a failure of storage must not be reported as a missing agent. */
+	/* The name is read first, so that a failure of storage is not reported as a missing
+	 * agent. */
 	if (team_name_now(call, team, &now) < 0)
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
@@ -270,7 +271,8 @@ int who_calls(struct call *call)
 
 static int no_team(struct call *call, const char *team)
 {
-	/* Read first: a failure of storage must not be reported as a missing team. */
+	/* The names are read first, so that a failure of storage is not reported as a missing
+	 * team. */
 	const char *names = team_names(call), *now = NULL;
 
 	if (!names || (team && team_name_now(call, team, &now) < 0))
@@ -357,8 +359,8 @@ int who_take_seat_above(struct call *call, const char *team)
 }
 
 /* Puts a call that only reads into a team below the caller's own team. The caller must lead its
- * own team, or must have made the lower team. 1, 0 if the caller may not read the team, or
- * negative. */
+ * own team, or must have made the lower team. Returns 1 if the call was put there, 0 if the
+ * caller may not read the team, or negative. */
 static int look_below(struct call *call, const char *team)
 {
 	struct caller_row r;

@@ -7,7 +7,7 @@
 #include "core/call/call.h"
 #include "ops.gen.h"
 
-/* Fills call->caller from call->identity: rows, level, token.  0 or a fault. */
+/* Fills call->caller from call->identity, and checks the token. Returns 0 or a fault. */
 int who_calls(struct call *call);
 
 /* Finds an agent by the hash of its token, in the team with that name or in the team that had
@@ -24,8 +24,9 @@ int who_team(struct call *call, const char *team);
 void who_enter(struct call *call, const struct caller_row *r);
 
 /* Makes the caller the lead of a team in which the caller holds the lead's place. An agent
- * holds this place in a team that it made without a lead, itself or through such a place. 1, 0
- * if the caller holds no place in the team, or negative. */
+ * holds the lead's place in each team that the agent made without a lead, by itself or through
+ * another lead's place. Returns 1 if the caller is the lead now, 0 if the caller holds no place
+ * in the team, or negative. */
 int who_take_seat(struct call *call, const char *team);
 /* Like who_take_seat(), but in the team above `team`. The lead of the team above changes and
  * ends the teams below. */
@@ -42,8 +43,8 @@ int who_team_then(struct call *call, const char *team);
 /* Calls who_team(). Returns 1, or 0 without a fault if no such team exists. */
 int who_means(struct call *call, const char *team);
 
-/* Calls who_team() for a call in which an address may name the team. If an operator names no
- * team in the call, the team is the part of the address before the slash, even if the
+/* Calls who_team() for a call in which an address may name the team. For an operator who names
+ * no team in the call, the part of the address before the slash is the team, even if the
  * environment names another team. A fault of that part is at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
@@ -64,21 +65,21 @@ int who_agent(struct call *call, const char *name, const char *where,
 int who_role(struct call *call, const char *address, const char *where,
 	     const char **role);
 
-/* Finds the living members of the call's team with a role, without the agent `except` (0: all).
- * Returns 0, or not_found at `where` if no member has the role. The rows are in the call's
- * arena. */
+/* Finds the living members of the call's team with a role, except the agent `except` (0: no
+ * agent is left out). Returns 0, or not_found at `where` if no member has the role. The rows
+ * are in the call's arena. */
 int who_with_role(struct call *call, const char *role, int64_t except, const char *where,
 		  struct agent_row **rows, size_t *n);
 
 /* Calls who_agent(). `role:NAME` may stand for the only member with that role. */
 int who_one(struct call *call, const char *name, const char *where, struct agent_row *a);
 
-/* The agent that the call acts for: `name`, or the caller itself when NULL.  Only the
- * lead and the operator may act for another agent.  0 or a fault at `where`. */
+/* Finds the agent for which the call acts: the agent `name`, or the caller if `name` is NULL.
+ * Only the lead and the operator may act for another agent. Returns 0 or a fault at `where`. */
 int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* Like who_acts(), but fills only id, team, name and generation. The caller's own row has been
- * read already, so it needs no further query. */
+ * read already and needs no further query. */
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* Whether an agent is an observer: an observer reads no inbox, and nothing is sent to an
@@ -89,8 +90,8 @@ bool who_observes(const struct agent_row *a);
  * observer cannot claim the task, and no other agent could claim it. */
 int who_may_own(struct call *call, const struct agent_row *a, const char *where);
 
-/* Adds a hint that names whom to ask for an operation that needs `least` or more power. Returns
- * the fault's code. */
+/* Adds a hint for an operation that needs at least the level `least`. The hint says whom the
+ * caller can ask. Returns the fault's code. */
 int who_ask(struct call *call, enum who least);
 
 /* Returns 0 if the caller is the team's lead or the operator, else `denied`. */

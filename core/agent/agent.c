@@ -47,7 +47,8 @@ enum { TRIED_PLAIN = 4 };
  * that were already in use; each value gives another name. The name is in the call's arena. */
 static const char *agent_name_pick(struct call *call, size_t tried)
 {
-	/* The number of pairs is even, so an odd step leads to other words. */
+	/* The number of word pairs is even. So an odd step never leads back to the same pair at
+	 * once. */
 	uint64_t pairs = COUNT(adjectives) * COUNT(nouns), step = call->seed >> 32 | 1;
 	uint64_t at = (call->seed % pairs + tried * (step % pairs)) % pairs;
 	const char *adjective = adjectives[at % COUNT(adjectives)];
@@ -143,8 +144,8 @@ static int agent_check_name(struct call *call, const struct newcomer *n,
 	return 0;
 }
 
-/* Writes the row, under a name that no agent has: 1, 0 if the given name is taken, or negative.
- * If no name is given, names are picked until one is free. */
+/* Writes the row, under a name that no agent has. Returns 1 if the row was written, 0 if the
+ * given name is taken, or negative. If no name is given, names are picked until one is free. */
 static int agent_insert_row(struct call *call, struct newcomer *n,
 			    struct agent_add_row *row)
 {
@@ -306,8 +307,8 @@ static int agent_taken(struct call *call, const struct agent_row *a)
 		a->name);
 }
 
-/* Registers an agent under a new name. The operator or the lead makes a name for another agent,
- * and a session without an identity for itself. */
+/* Registers an agent under a new name. The operator or the lead registers another agent; a
+ * session without an identity registers itself. */
 static int join_new(struct call *call, const struct agent_register_in *in)
 {
 	struct newcomer n = { .name = in->name,
@@ -455,8 +456,8 @@ static int matches(struct call *call, const char *name, const char *text)
 	return rc < 0 ? rc : found;
 }
 
-/* Whether the caller asks for a line. Checks only those conditions that the SQL statement does
- * not check. 1, 0 or negative. */
+/* Whether a line of the list meets the caller's conditions: 1, 0 or negative. Checks only those
+ * conditions that the SQL statement does not check. */
 static int is_asked(struct call *call, const struct agent_list_in *in,
 		    const struct agent_line *line)
 {
@@ -752,8 +753,8 @@ int agent_daemon_moves(struct call *call, const struct assignment_row *x)
 	return set_status(call, x->team, x->agent, AGENT_STATUS_WORKING);
 }
 
-/* Sends a message to the lead. The agent with the stuck daemon is the sender: the host speaks
- * for the agent. */
+/* Sends a message to the lead. The agent with the stuck daemon is the sender, although the host
+ * writes the message. */
 static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
 {
 	struct team_lead_row lead;
@@ -819,8 +820,8 @@ static const char *quoted(struct call *call, const char *text)
 	return arena_printf(&call->arena, "%s%s'", out, text);
 }
 
-/* Refuses a token that was not made from the same secret as the rows. Such a token proves
- * nothing. */
+/* Refuses a token whose hash differs from the hash in the agent's row: the token was made from
+ * another secret. Such a token proves nothing. */
 static int check_valid(struct call *call, const struct agent_row *a, const char *token)
 {
 	uint8_t hash[TOKEN_HASH];

@@ -25,8 +25,9 @@ struct newcomer {
 int agent_add(struct call *call, struct newcomer *n, const char *where);
 
 /* Begins the next generation of each lead's place that an agent holds in a team below, itself
- * or through another place. Called when a generation of the agent begins, or when a place gets
- * another holder. So the earlier holder no longer leads that team. Returns 0 or negative. */
+ * or through another place. This function is called when a generation of the agent begins, or
+ * when a place gets another holder. So the earlier holder no longer leads that team. Returns 0
+ * or negative. */
 int agent_renew_seats(struct call *call, int64_t agent);
 
 /* Whether the caller's token was made for a client of an agent. Such a caller gets no other
@@ -49,8 +50,8 @@ int card_tell_whole(struct call *call, const struct agent_row *a, struct card *c
 const char *card_differences(struct call *call, const struct card *a,
 			     const struct card *b);
 /* The endpoints of an agent. `http` is borrowed. The context id of the agent's VM is `cid`,
- * which the host knows. If `cid` is 0, the id is read from `address`, the address of a guest
- * that runs by itself, or NULL. */
+ * which the host knows. If `cid` is 0, the id is read from `address`. `address` is the address
+ * of a guest that runs by itself, or NULL. */
 struct endpoints card_endpoints(const char *http, int64_t cid, const char *address);
 
 /* The status of an agent as answers show it. An agent that holds a task is shown as working,

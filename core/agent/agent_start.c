@@ -11,10 +11,10 @@
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
-/* The answer has a fixed limit of size: 1,000 bytes together with the notice of what waits for
- * the caller. */
+/* The answer has a fixed limit of size: 1,000 bytes, including the notice about messages that
+ * wait for the caller. */
 enum {
-	ANSWER_MOST = 940, /* bytes, without what the doors add to the answer */
+	ANSWER_MOST = 940, /* bytes, without the text that the doors add */
 	HELD_SHOWN = 5,
 	TEAMMATES_SHOWN = 8,
 	TEXT_SHOWN = 80, /* bytes of a title, or of all titles if many tasks are held */
@@ -136,7 +136,8 @@ static int agent_start_tell_teammates(struct call *call, const struct agent_row 
 	return rc < 0 ? rc : 0;
 }
 
-/* The one thing to do first: read mail, then go on with held tasks, then claim a new task. */
+/* The one thing that the agent has to do first. Mail is read before held tasks are continued,
+ * and held tasks are continued before a new task is claimed. */
 static const char *agent_start_next_of(const struct agent_start_out *out)
 {
 	if (out->unread)

@@ -52,7 +52,7 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 	return rc;
 }
 
-/* Reads the environment back into pairs from the JSON text in its column. */
+/* Reads the pairs of the environment from the JSON text in the row's column. */
 static int assignment_env(struct call *call, const char *text, struct task_payload *p)
 {
 	json_t *json, *value;
@@ -292,8 +292,8 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 
 /* --- telling ---------------------------------------------------------------------------- */
 
-/* Finds the newest assignment of a board task, or of a task name that only its sender
- * gave: 1, 0 or negative. */
+/* Finds the newest assignment of a board task, or of a task that is not on the board and has
+ * only a name from the sender. Returns 1, 0 or negative. */
 static int of_task(struct call *call, const char *name, bool ended, int64_t *message)
 {
 	struct assignment_of_task_row of_task;
@@ -762,7 +762,7 @@ int result_store(struct call *call, const struct result_store_in *in,
 		return rc;
 	if (rc == 0 || x.at != at || x.agent != in->agent)
 		return 0;
-	r.success = r.success && r.exit_code == 0; /* reports may contradict */
+	r.success = r.success && r.exit_code == 0; /* a report may contradict itself */
 	if (r.elapsed_secs < 0 || r.elapsed_secs > INT32_MAX)
 		r.elapsed_secs = 0;
 	rc = assignment_result_keep(call, &x, &r);

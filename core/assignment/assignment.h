@@ -15,9 +15,9 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p);
 
-/* Calls off the waiting commands of a task whose claim has ended. With `running` it also calls
- * off running commands: their daemons are told, and end them. `actor` is the agent who caused
- * this. */
+/* Calls off the waiting commands of a task whose claim has ended. With `running` the function
+ * also calls off running commands: the daemons get an order to end these commands. `actor` is
+ * the agent who caused the function's call. */
 int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);
 
 /* Ends each command, running or waiting, that an agent's daemon has or may have. The result of
@@ -34,12 +34,13 @@ int assignment_end_all(struct call *call, int64_t agent, const char *why);
 int assignments_end(struct call *call, const char *why);
 
 /* Finds the message of the assignment that `id` names. `id` is the id of the message or of a
- * task, or the name that the sender gave the task. For a task it is the last assignment, or
- * with `ended` the last assignment that has a result. Returns 1 with *message set, 0, or
- * negative and a fault at /id. */
+ * task, or the name that the sender gave the task. For a task, the function finds the last
+ * assignment, or with `ended` the last assignment that has a result. Returns 1 with *message
+ * set, 0, or negative and a fault at /id. */
 int assignment_named(struct call *call, const char *id, bool ended, int64_t *message);
 
-/* A request to collect results, and its receiver. inbox_name() makes the names. */
+/* A request to collect results, and the receiver of the results. inbox_name() makes the names
+ * of the request and the session. */
 struct collecting {
 	const struct agent_row *agent;
 	int64_t request; /* name of the request; 0: the request has no name */
@@ -50,9 +51,9 @@ struct collecting {
 };
 
 /* Collects results for a receiver. These are the results of the commands that the receiver
- * sent. If the lead or the operator calls for the receiver, the results of the commands that
- * the receiver ran are collected, too. `*more` is set if the answer had no room for all
- * results. The next request collects the rest. */
+ * sent. If the lead or the operator makes the call on behalf of the receiver, the results of
+ * the commands that the receiver ran are collected, too. `*more` is set if the answer had no
+ * room for all results. The next request collects the rest. */
 int result_collect(struct call *call, const struct collecting *c,
 		   struct result_line **out, size_t *n, bool *more);
 

@@ -1,8 +1,9 @@
 /*
  * alloc - memory that lives until it is freed; an allocation never fails.
  *
- * Without memory the process aborts, as with an arena. Nothing is lost: the database holds all
- * acknowledged data. For a size that a peer or a user chose, use malloc() and a fault instead.
+ * If no memory is left, the process aborts. An abort loses nothing, since the database holds
+ * all acknowledged data. For a size that a peer or a user chose, use malloc() and a fault
+ * instead.
  */
 #ifndef CORE_BASE_ALLOC_H
 #define CORE_BASE_ALLOC_H

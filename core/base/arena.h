@@ -1,8 +1,8 @@
 /*
  * arena - memory that is freed as a whole at the end of a call.
  *
- * Allocation never fails: an arena that gets no memory aborts the process. Nothing is lost
- * then, since the database holds all acknowledged data. Memory is zeroed and aligned for any
+ * Allocation never fails: an arena that gets no memory aborts the process. An abort loses
+ * nothing, since the database holds all acknowledged data. Memory is zeroed and aligned for any
  * type. `(struct arena){ 0 }` is empty. arena_reset() goes back to a mark, so that a handler
  * can run again.
  */

@@ -1,7 +1,7 @@
 /*
  * clock - the machine's clocks.
  *
- * Code of a noun in core reads no clock: it takes the time from struct call.
+ * The code of a noun (such as core/task/) reads no clock, but takes the time from struct call.
  */
 #ifndef CORE_BASE_CLOCK_H
 #define CORE_BASE_CLOCK_H
@@ -25,8 +25,8 @@ int64_t clock_raw_ns(void);
  * counts. */
 int64_t clock_boot_ms(void);
 
-/* Writes a time of the wall clock for a file's name, in UTC: 20261121-080000.  Returns its
- * length. */
+/* Writes a time of the wall clock for a file's name, in UTC: 20261121-080000. Returns the
+ * text's length. */
 enum { CLOCK_STAMP = 16 };
 size_t clock_stamp(int64_t wall_ms, char out[CLOCK_STAMP]);
 

@@ -14,8 +14,8 @@
 #define HASH_EMPTY UINT64_C(14695981039346656037) /* the hash of no bytes */
 #define HASH_PRIME UINT64_C(1099511628211)
 
-/* Continues a hash: `h` is the hash of the earlier bytes, the result that of the earlier bytes
- * and `data`. */
+/* Continues a hash. `h` is the hash of the earlier bytes. Returns the hash of the earlier bytes
+ * followed by `data`. */
 static inline uint64_t hash_more(uint64_t h, const void *data, size_t n)
 {
 	const unsigned char *p = data;

@@ -21,7 +21,7 @@ static bool link_address_read_path(const char *text, struct link_address *out)
 	return true;
 }
 
-/* Reads a number of decimal digits only, from `least` to `most`. */
+/* Reads a number between `least` and `most` that is written in decimal digits only. */
 static bool link_address_read_number(const char *text, int64_t least, int64_t most,
 				     int64_t *out)
 {

@@ -1,10 +1,10 @@
 /*
  * steps - the steps that a state machine may take.
  *
- * A machine is drawn above its struct. Its table has, for each state, the set of states that
- * may follow. One function sets the state, and first checks the step here. A step that is not
- * in the table is a bug. Builds for tests abort at such a step; other builds go on, since the
- * database holds all acknowledged data in either case.
+ * A comment above the machine's struct draws the machine. The machine's table has, for each
+ * state, the set of states that may follow. One function sets the state, and first checks the
+ * step here. A step that is not in the table is a bug. Builds for tests abort at such a step;
+ * other builds go on, since the database holds all acknowledged data in either case.
  */
 #ifndef CORE_BASE_STEPS_H
 #define CORE_BASE_STEPS_H

@@ -204,8 +204,8 @@ int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t
 
 enum { REPLAY_MS = 86400000 }; /* the time for which keys are kept */
 
-/* Finds an earlier call with the same key. If it is the same call, the answer reports the row
- * that the earlier call made. If it is a different call, the new call is refused. A key belongs
+/* Finds an earlier call with the same key. If both calls are the same, the answer reports the
+ * row that the earlier call made. If the calls differ, the new call is refused. A key belongs
  * to its caller; the operators of all teams count as a single caller. */
 static int find_replay(struct call *call)
 {
@@ -278,7 +278,8 @@ static const char *named_team(const struct call *call)
 	return NULL;
 }
 
-/* A member that made a team leads that team, and may call operations for leads there. */
+/* A member that made a team leads that team, and may call the operations that only a lead of
+ * the team may call. */
 static int take_lead(struct call *call)
 {
 	const char *team;
@@ -409,10 +410,11 @@ struct identity call_renewer(const struct call *read)
  * name and token, in the caller's own team only)? May the caller make this call? Was the same
  * call made before?
  *
- * find_replay() answers the promise of station 3. It looks up the key. If the same call was
- * done before, `made` names the row that the earlier call made, and the handler only reports
- * the state of that row. A key with other arguments is refused. keep_replay() stores the key in
- * the same transaction as the change itself. So after a crash the state has both or neither.
+ * find_replay() keeps the promise that station 3 makes. The function looks up the key. If the
+ * same call was done before, `made` names the row that the earlier call made, and the handler
+ * only reports the state of that row. A key with other arguments is refused. keep_replay()
+ * stores the key in the same transaction as the change itself. So after a crash the state has
+ * both the key and the change, or neither of the two.
  *
  * op->run is the handler. In this tour the handler is task_claim().
  *
@@ -489,8 +491,8 @@ static int begin_lax(struct call *call)
 	return rc;
 }
 
-/* Whether the call's transaction writes the caller's bucket. Without a host every call of an
- * agent does, even a read. */
+/* Whether the call's transaction writes the caller's bucket. Without a host the transaction of
+ * every agent's call writes the bucket, even for a read. */
 static bool spends(const struct call *call)
 {
 	const struct settings *s = call->settings;
@@ -532,7 +534,7 @@ int call_run(struct call *call)
 			       : call_transact(call, call->op->flags & OP_WRITE);
 }
 
-/* Adds a member at the end of the JSON object that `out` ends with. */
+/* Adds a member to the JSON object at the end of `out`, behind the object's other members. */
 static void call_add_member(struct text *out, const char *member)
 {
 	out->len--; /* the closing brace */

@@ -2,9 +2,9 @@
  * call - an operation with its caller, arguments and time.
  *
  * Clock, randomness and identity are values here, so that core/ is a function of its inputs and
- * the database. A door fills the upper part. op_perform() runs the handler inside a transaction
- * that op_perform()'s caller began. Nothing is acknowledged before that transaction is
- * committed.
+ * the database. A door fills the upper part of struct call. op_perform() runs the handler
+ * inside a transaction that op_perform()'s caller began. Nothing is acknowledged before that
+ * transaction is committed.
  *
  * A handler may run again until COMMIT. So it has no effect outside the database and the arena,
  * and the arena is reset between the runs.
@@ -23,13 +23,13 @@ struct identity {
 	const char *team; /* NULL: no team (an operator without a default team) */
 	const char *agent; /* NULL: the operator, not as an agent */
 	const char *token; /* proves `agent`; NULL if the door proved it */
-	int64_t generation; /* the agent's, if the door knows it; else 0 */
+	int64_t generation; /* generation of the agent; 0: the door does not know it */
 	const char *door; /* token of the agent at whose HTTP door the call arrived; at
 			     this door `token` proves `agent`. NULL: another door */
 	const char *bearer; /* token that a client showed over HTTP; it proves a caller,
 			       who is then filled in here */
 	bool proven; /* the door (channel, operator's --as) proved agent */
-	bool as; /* an operator acts as `agent`; events say so */
+	bool as; /* an operator acts as `agent`, and events record this */
 	bool inside; /* the call came from a workspace, which cannot choose a state */
 	bool looks; /* the token `bearer` only reads, in all teams */
 	bool nobody; /* a session of a local user without an identity: it may look and
@@ -47,13 +47,13 @@ struct caller {
 	int64_t own_team; /* the agent's own team, even if the call is in a team below */
 	int64_t self; /* the calling agent, even if it acts in a lead's place */
 	int64_t generation;
-	int64_t inbox_capacity; /* of the team */
-	int64_t team_state; /* the state last announced */
+	int64_t inbox_capacity; /* the capacity of each inbox in the team */
+	int64_t team_state; /* the team's state as last announced */
 	int64_t team_stopped; /* when team.estop stopped the team; 0: not stopped */
 	int64_t team_limits; /* number of the team's budgets with a limit */
 	int64_t active_at; /* last activity of the agent, from its row */
-	int64_t chain; /* of the calling agent: core/turn/chain.h */
-	const char *name, *team_name; /* "operator" without an agent */
+	int64_t chain; /* the calling agent's number: see core/turn/chain.h */
+	const char *name, *team_name; /* `name` is "operator" if no agent calls */
 };
 
 /* The keys that scramble row ids into public ids; see core/call/id.h. */
@@ -165,10 +165,10 @@ struct call {
 	struct identity identity;
 	uint8_t key[16]; /* idempotency key, if has_key */
 	bool has_key;
-	int64_t asked; /* hash of the arguments under the key; set with `caller` */
+	int64_t asked; /* hash of the arguments; set together with `caller` */
 	int64_t now; /* ms since the epoch */
 	uint64_t seed; /* randomness for this call */
-	struct form form; /* of the answer */
+	struct form form; /* the form of the answer */
 	bool settles; /* once the answer is sent, the door calls answer.take or
 			 answer.undo for `given` */
 	int64_t keep_events; /* oldest event that a follower has not read yet; 0: all
@@ -191,8 +191,8 @@ struct call {
 			       handler has to make the answer */
 	bool waited; /* the handler ran before, and the call has waited for something
 			new since then */
-	enum wake wait_on; /* set by a handler that wants to wait ... */
-	int64_t wait_key; /* ... until this key is woken */
+	enum wake wait_on; /* set by a handler that wants to wait */
+	int64_t wait_key; /* the call waits until this key is woken */
 	struct call_workspace workspace;
 	bool renew; /* set by a read. Its caller is an agent, or the operator in a team,
 		       who holds a lease of which less than half is left. The runner of

@@ -24,8 +24,8 @@ enum { ID_SIZE = 37, ID_SHORTEST = 4 };
  * (call->fault is filled). */
 const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t at);
 
-/* Reads the row and the time from the id `text`, in small letters or capitals. Returns 1, 0 if
- * the text is no id of this noun, or negative. */
+/* Reads the row and the time from the id `text`, in small letters or capitals. Returns 1 if the
+ * text is an id of this noun, 0 if not, or negative. */
 int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *row,
 	     int64_t *at);
 
@@ -36,13 +36,14 @@ bool id_times(const char *text, int64_t *from, int64_t *until);
 /* The rows that a shortened id may stand for. */
 struct id_among {
 	enum id_noun noun; /* ID_TEAM, ID_WORKSPACE or ID_SNAPSHOT */
-	int64_t own; /* row: only this team, or rows of this team or workspace; 0: all */
+	int64_t own; /* row of the team or workspace that limits the search; 0: all rows */
 	bool ended; /* include teams and workspaces that are destroyed */
 	const char *where; /* the argument that names the id */
 };
 
-/* Finds the only id that begins with `text`. Returns 1, 0 if no id does, or negative: `invalid`
- * if several ids do. A name has precedence, so callers ask only for a text that is no name. */
+/* Finds the only id that begins with `text`. Returns 1 if there is such an id, 0 if no id
+ * begins with `text`, or negative. The fault is `invalid` if several ids begin with `text`. A
+ * name has precedence, so callers ask only for a text that is no name. */
 int id_short(struct call *call, const struct id_among *among, const char *text,
 	     const char **id);
 

@@ -97,7 +97,8 @@ void space_range(struct call *call, const char *whole, struct space_range *r)
 		n = (size_t)r->length;
 	if (at + n < len)
 		n = text_start(whole + at, n);
-	/* A part is never empty before the end, else nobody would come to it. */
+	/* A part before the end of the text is never empty. Otherwise a caller who reads part
+	 * by part would never reach the end. */
 	if (n == 0 && at < len)
 		n = text_wide(whole + at) ? text_wide(whole + at) : 1;
 	n = space_fit(whole ? whole + at : "", n, call->space);

@@ -54,7 +54,7 @@ size_t space_size(const struct call *call, const struct record *r, const void *i
 /* Bytes of a text in JSON, its quotes included. */
 size_t text_json_size(const char *text);
 
-/* A part of a text, from a byte on.  It begins and ends at a character. */
+/* A part of a text. The part begins and ends at the border of a character. */
 struct space_range {
 	int64_t offset, length; /* the range that the caller asked for */
 	const char *text;

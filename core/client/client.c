@@ -186,8 +186,8 @@ static void make_way(struct client *c)
 	direct_close(c);
 }
 
-/* Notes when the next lease, or the next life of a message, ends. Without a host no process
- * writes that end into the state at its instant, so the waiting process looks again by itself. */
+/* Notes when the next lease ends or the next message expires. Without a host no process writes
+ * such an end into the state at once, so the waiting process looks again by itself. */
 static void note_lapse(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -212,8 +212,8 @@ static int64_t direct_next_look(const struct client *c)
 	return left < next ? left : next;
 }
 
-/* Checks whether another process committed, or a lease or a message's life has ended. If so,
- * marks the parked calls as due. */
+/* Checks whether another process committed, a lease has ended or a message has expired. After
+ * any of these, marks the parked calls as due. */
 static void direct_look(struct client *c, bool rung)
 {
 	char data[4096];
@@ -328,7 +328,7 @@ static void settle_clock(struct client *c, const struct call *call)
 		.latest = look.now + PAIR_DELAY_MOST_MS);
 	store_rollback(look.store);
 	arena_release(&look.arena);
-	if (back.so && !call_finds_host(call)) /* a stopped host notices it later */
+	if (back.so && !call_finds_host(call)) /* a stopped host checks the clock later */
 		run_as_host(c, op_clock_tick, json_pack("{sb}", "start", true));
 }
 
@@ -651,8 +651,8 @@ void client_cancel(struct client *c, int64_t number)
 		*at = t->next;
 		if (c->o.way)
 			c->o.way->cancel(c->o.way_arg, t->number);
-		/* A call that waits has a connection of its own: the host sees the end of the
-		 * connection. */
+		/* A call that waits has a connection of its own. If the call is given up, the
+		 * host sees the end of this connection. */
 		if (t->link && t->confirms && !t->wait_ms)
 			socket_settle(c, t->link, t->number, false);
 		else if (t->link)

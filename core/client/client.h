@@ -13,9 +13,9 @@
  * client_fd() and calls client_step().
  *
  * Messages and claims of an answer that did not arrive are taken back. An owner that `confirms`
- * reports for every answer whether the answer arrived at its reader. The client then reports to
- * the host; without a host the client takes them back itself. An answer that is cancelled, or
- * not yet confirmed when the client is closed, counts as lost.
+ * reports for every answer whether the answer arrived at its reader. The client passes the
+ * report on to the host; without a host the client itself takes back what a lost answer gave.
+ * An answer that is cancelled, or not yet confirmed when the client is closed, counts as lost.
  */
 #ifndef CORE_CLIENT_CLIENT_H
 #define CORE_CLIENT_CLIENT_H
@@ -46,7 +46,7 @@ struct client_options {
 	bool direct; /* never use the socket */
 	bool local_reads;
 	int64_t hurry_ms; /* wait for a silent host, only once; 0: 10 s at each call */
-	bool rests; /* the file is closed 3 s after a call: others may migrate it */
+	bool rests; /* closes the file 3 s after a call, so that others may migrate it */
 	bool confirms; /* the owner calls client_settle() or client_settle_all() */
 	const sigset_t *waiting; /* mask while client_call() waits; NULL: no change */
 	struct identity identity;

@@ -24,7 +24,7 @@ struct ticket {
 	client_done *done;
 	void *arg;
 	int64_t wait_ms; /* ms that the call may wait, beside its work */
-	int64_t until; /* clock_steady_ms() when the wait or the patience ends */
+	int64_t until; /* clock_steady_ms() at which the call times out */
 	struct client_conn *link; /* carries the call; NULL: no socket is used */
 	struct call *call; /* the call parked in this process; NULL: not run directly */
 	struct arena_mark mark;
@@ -55,8 +55,7 @@ struct client {
 	int64_t version,
 		looked_at; /* version of the data; time of its reading, 0: no call
 				       waits */
-	int64_t lapse_at; /* clock_wall_ms() when a lease or a life ends next; 0: none, or no
-			     call waits */
+	int64_t lapse_at; /* clock_wall_ms() when a lease or message ends next; 0: not watched */
 	int64_t apart; /* the wall clock minus the steady clock, at the last look */
 	int64_t rest_at; /* clock_steady_ms() at which the files are closed; 0: never */
 	bool owes_mirror;

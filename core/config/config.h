@@ -4,7 +4,7 @@
  * The keys are the fields of record `config` (schema/config.op). A value is taken from files
  * (cadre.toml), then from the environment (CADRE_SECTION_KEY), then from a flag
  * (--section.key). The last source wins; each value is checked at its source, even if another
- * value wins. An unknown key is a fault that names the nearest known one. A project's file may
+ * value wins. An unknown key is a fault that names the nearest known key. A project's file may
  * set only keys that concern the caller, since the user may not be the one who wrote the file.
  */
 #ifndef CORE_CONFIG_CONFIG_H
@@ -18,7 +18,7 @@ enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_VARIABLE, CONFIG_FLAG }
 
 struct config_origin {
 	enum config_source source;
-	const char *file; /* absolute */
+	const char *file; /* absolute path of the file */
 	struct toml_place at; /* place in the file */
 };
 
@@ -37,11 +37,10 @@ struct config_set {
 void config_defaults(struct config *c);
 
 struct config_file {
-	const char *path; /* absolute */
+	const char *path; /* absolute path of the file */
 	const char *data;
 	size_t len;
-	bool projects; /* a project's file, found upward: may set only keys that
-			  concern the caller */
+	bool projects; /* a project's file, which may set only keys that concern the caller */
 };
 
 /* Takes all values of a file: 0 or a fault, which names file and line. */
@@ -68,7 +67,7 @@ enum { CONFIG_VARIABLE_SIZE = 80 };
 /* Refuses an unknown key (unless the fault is filled), and hints at the key that was most
  * likely meant. */
 int config_unknown(const struct record *r, const char *name, struct fault *f);
-/* CADRE_SECTION_KEY */
+/* Writes the name of the key's variable: CADRE_SECTION_KEY. */
 void config_variable(const struct field *key, char out[CONFIG_VARIABLE_SIZE]);
 
 #endif

@@ -54,7 +54,7 @@ static void link_entry(const struct toml_table *t, struct toml_entry *e)
 }
 
 /* Adds an index to a table that has too many keys for a quick search from first to last. Few
- * tables have so many. */
+ * tables have so many keys. */
 static void toml_table_grow(struct arena *a, struct toml_table *t)
 {
 	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;
@@ -216,9 +216,9 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 /* --- pairs --------------------------------------------------------------------------- */
 
 /* Enters the table named by a part of a dotted key, or by the last part of a header, and makes
- * the table if it is missing. Both may enter a table that was made by the header of a table
- * below. Dotted keys may also enter tables that dotted keys made. Tables of headers and tables
- * in braces are closed to both. */
+ * the table if it is missing. Dotted keys and headers may enter a table that was made by the
+ * header of a table below it. Dotted keys may also enter tables that dotted keys made. Neither
+ * dotted keys nor headers may enter tables of headers or tables in braces. */
 static struct toml_table *enter_table(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key, enum toml_made made)
 {

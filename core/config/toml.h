@@ -1,9 +1,9 @@
 /*
  * toml - TOML 1.0 text as a tree.
  *
- * The whole of https://toml.io/en/v1.0.0: bytes in, a tree in the caller's arena out, no I/O.
- * Every key and value has its place, so that a user of the tree can name file, line and column
- * of a mistake.
+ * Reads all of https://toml.io/en/v1.0.0. Takes bytes and gives a tree in the caller's arena,
+ * without I/O. Every key and value has its place, so that a user of the tree can name file,
+ * line and column of a mistake.
  *
  * The parts: toml.c (lines, headers, keys, and their lines in the
  * text), toml_value.c (arrays, inline tables,
@@ -72,7 +72,7 @@ struct toml_entry {
 	struct toml_entry *chain; /* next entry in the same bucket */
 };
 
-/* How a table was made. This decides what may still be added to the table. */
+/* How a table was made, which decides what may still be added to the table. */
 enum toml_made {
 	TOML_MADE_ABOVE, /* by the header of a table below it */
 	TOML_MADE_HEADER,
@@ -98,7 +98,7 @@ enum { TOML_DEPTH = 100 };
 int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 	      struct toml_table **root, struct fault *f);
 
-/* The entry of a table; NULL if there is none. */
+/* The entry with this key in a table; NULL if the table has no such key. */
 struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len);
 
 /* The value as JSON, for op_decode() to check. No field of an operation can be a time, infinite

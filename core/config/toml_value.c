@@ -106,7 +106,8 @@ static int read_escape(struct toml_reader *r, bool lines, char **out)
 
 /* --- texts --------------------------------------------------------------------------- */
 
-/* An upper bound of the text's bytes: up to the first place where the text may end. */
+/* An upper bound of the text's size: the number of bytes up to the first place where the text
+ * may end. */
 static size_t room_for(const char *s, char quote, bool lines)
 {
 	const char *p = s;
@@ -192,8 +193,8 @@ static bool is_digit(char c, int base)
 	return d < base;
 }
 
-/* Copies digits, and leaves out underscores between two digits. False if there is no digit, or
- * an underscore in another place. */
+/* Copies digits, and leaves out underscores between two digits. Returns false if there is no
+ * digit, or if an underscore is in another place. */
 static bool toml_number_take_digits(struct toml_reader *r, int base, char **out)
 {
 	if (!is_digit(*r->s, base))
@@ -243,7 +244,8 @@ static int read_special(struct toml_reader *r, struct toml_value *v, const char 
 	return 0;
 }
 
-/* Reads a fraction and an exponent, if the number has them. Either makes the number a real. */
+/* Reads a fraction and an exponent, if the number has them. A fraction or an exponent makes the
+ * number a real. */
 static int read_fraction(struct toml_reader *r, char **out, bool *real)
 {
 	if (*r->s == '.') {

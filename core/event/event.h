@@ -29,7 +29,7 @@ int event_record(struct call *call, const struct new_event *d);
 int event_emit(struct call *call, int kind, int64_t subject, int64_t target,
 	       const char *detail);
 
-/* The caller as an actor. */
+/* The number by which events name the caller as their actor. */
 int64_t event_actor(const struct call *call);
 
 /* An actor's name. `agent` is the name in the agent's row. */

@@ -51,9 +51,8 @@ struct wanted {
 	struct names kinds;
 	const char *by; /* the actor's name; NULL: any actor */
 	int64_t actor; /* the actor `by`, if it is no agent; else NOBODY */
-	int64_t since, upto; /* the first and the last number */
-	int64_t looked_from; /* a search for the newest events begins at this number; 0:
-				at the first */
+	int64_t since, upto; /* the first and the last event number */
+	int64_t looked_from; /* number at which a search for the newest events begins; 0: first */
 };
 
 static int find_actor(struct call *call, const char *by, struct wanted *w)

@@ -23,7 +23,7 @@ enum {
 	GIT_STAT_SIZE = 40, /* bytes of an entry before the name of its object */
 	GIT_MODE_AT = 24, /* offset of the mode in an entry */
 	EXTENDED = 0x4000, /* flag: two more bytes of flags follow */
-	NAME_BITS = 0x0fff, /* flags: the name's length, or all ones */
+	NAME_BITS = 0x0fff, /* flags: the length of the name; all ones if longer */
 	LINK = 0x6c696e6b, /* the extension of a split index */
 };
 
@@ -178,7 +178,7 @@ static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 
 /* --- the entries of a folder ------------------------------------------------------- */
 
-/* Entries in no order. Each holds the name, a NUL, the mode (4 bytes) and the object. */
+/* Entries in no order. Each entry holds the name, a NUL, the mode (4 bytes) and the object. */
 struct git_row {
 	size_t len;
 	unsigned char bytes[];

@@ -181,7 +181,7 @@ static const char *here_private(int fd, char text[HERE_ROOM])
 }
 
 /* Reads the agent of a place from a file of the folder. Returns NULL, or why the file cannot be
- * trusted. `*there`: the file exists. */
+ * trusted. `*there` says whether the file exists. */
 static const char *here_file(int dir, const char *name, struct here *k,
 			     char birth[PATHS_BIRTH], bool *there)
 {
@@ -294,7 +294,7 @@ static void here_follow(int dir, const char *place, const char *birth, struct he
 		unlinkat(dir, name, 0);
 }
 
-/* Does here_read() in the open folder `dir`. */
+/* Like here_read(), but reads in the open folder `dir`. */
 static int here_read_in(int dir, const char *state, const char *place, struct here *out,
 			struct fault *f)
 {
@@ -476,8 +476,8 @@ static void name_call(const char *place, int number, struct here_call *c)
 	snprintf(c->file, sizeof(c->file), "%s.%d.key", file, number);
 }
 
-/* Computes the sum that is stored with a key. It covers the place's present birth and the words
- * of the call. */
+/* Computes the sum that is stored with a key. The sum covers the place's present birth and the
+ * words of the call. */
 static void here_call_sum_of(const char *place, const char *words, char out[HERE_SUM])
 {
 	char birth[PATHS_BIRTH] = "";

@@ -7,9 +7,9 @@
  * itself. The file is named after the place's inode and time of birth, so a moved directory
  * keeps its agent. A new directory at an old path has no agent, and a copy has no agent. If the
  * file system keeps no times of birth, the file is named after the path, and a moved directory
- * is not recognized. The inode alone would not do, since a file system reuses inodes. A token
- * is not kept in the worktree, or in git's folder for the worktree, since copies and archives
- * would contain the token.
+ * is not recognized. The inode alone would not be enough, since a file system reuses inodes. A
+ * token is not kept in the worktree, or in git's folder for the worktree, since copies and
+ * archives would contain the token.
  *
  *     HASH              the agent of a place; HASH is made from the birth or the path
  *     HASH.THREAD       the file HASH, while it is written
@@ -70,7 +70,7 @@ struct here_call {
  * a fault. */
 int here_begin(const char *state, const char *place, const char *words,
 	       struct here_call *c, struct fault *f);
-/* Forgets a call that was answered: removes its file. */
+/* Removes the file of a call that was answered. */
 void here_settle(const char *state, struct here_call *c);
 
 /* The sessions of clients in a place. A client starts its server of MCP, its hooks and its
@@ -89,8 +89,8 @@ void here_sessions(const char *state, const struct here *place,
 /* Removes the agent that is kept for this session in a place. */
 void here_session_forget(const char *state, const char *place);
 
-/* Removes the agent that is kept for `place`, even if its file cannot be trusted. Returns 1; 0:
- * no agent was kept; or a fault. */
+/* Removes the agent that is kept for `place`, even if the agent's file cannot be trusted.
+ * Returns 1, or 0 if no agent was kept, or a fault. */
 int here_forget(const char *state, const char *place, struct fault *f);
 
 #endif

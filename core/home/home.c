@@ -52,8 +52,8 @@ static int home_too_long(const char *path, struct fault *f)
 /* --- the file .gitignore ----------------------------------------------------------- */
 
 /* Without the state's .gitignore `git add -A` would add the secret and the messages. A branch,
- * a stash or an archive can replace or remove the file. So each command that finds a state in a
- * project checks the file. */
+ * a stash or an archive can replace or remove this .gitignore. So each command that finds a
+ * state in a project checks the state's .gitignore. */
 static const char ignore_name[] = ".gitignore", ignore_content[] = "*\n";
 
 enum { LENGTH = sizeof(ignore_content) - 1 };
@@ -99,8 +99,8 @@ static bool ignore_keep(int dir)
 
 /* --- the folder -------------------------------------------------------------------- */
 
-/* How a state folder was chosen: it was named, was found upward, or is the user's own; or
- * `init` makes it, either in a project or at a named path. */
+/* How a state folder was chosen: it was named, it was found upward, it is the user's own
+ * folder, or `init` makes it (in a project, or at a named path). */
 enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED };
 
 /* The state must not be committed, so its .gitignore makes git ignore the whole folder. */
@@ -280,8 +280,8 @@ static int find_dir(struct home *h, const char *dir, enum home_use use, struct f
 
 /* --- a new state ------------------------------------------------------------------- */
 
-/* Notes the state as known, so that it counts at this path. A restored state is not noted by
- * itself. Only folders called .cadre are found upward, so others are not noted. */
+/* Notes the state as known, so that it counts at this path. A restore alone does not note the
+ * state. Only folders called .cadre are found upward, so others are not noted. */
 static int note_known(const struct home *h, struct fault *f)
 {
 	const char *name = strrchr(h->dir, '/');
@@ -369,8 +369,8 @@ static int load_identity(struct home *h, struct fault *f)
 	return 0;
 }
 
-/* Sets h->run and h->socket below `base`. `own`: the folder `base` is the user's own; else all
- * users share it. False if a name does not fit into a socket's address. */
+/* Sets h->run and h->socket below `base`. `own`: only the user uses the folder `base`;
+ * otherwise all users share it. Returns false if a name does not fit into a socket's address. */
 static bool place_run(struct home *h, const char *base, bool own, const struct stat *st)
 {
 	char user[16] = "";
@@ -430,7 +430,7 @@ static void settings_keep_texts(struct home *h, struct fault *f)
 	}
 }
 
-/* Checks the address range fully; the pattern of the key does not. */
+/* Checks the address range fully. The pattern of the key refuses only some wrong ranges. */
 static int settings_check_range(struct config_set *set, const struct config *c,
 				struct fault *f)
 {
@@ -444,7 +444,7 @@ static int settings_check_range(struct config_set *set, const struct config *c,
 	return fault_hint(f, "%s", why.hint);
 }
 
-/* The vault is in the state folder unless the configuration names another. */
+/* The vault is in the state folder unless the configuration names another folder. */
 static int load_config(struct home *h, const char *const *flags, struct fault *f)
 {
 	struct config *c = &h->settings.config;
@@ -512,9 +512,9 @@ static int make_secret(const char *path, struct fault *f)
 	return rc;
 }
 
-/* Loads the secret; no other function does. Hosts that share a state must share its secret. The
- * secret is not a row of the state: a reader of a copy of state.db would have the tokens of all
- * agents. */
+/* Loads the secret. No other function loads the secret. Hosts that share a state must share its
+ * secret. The secret is not a row of the state: a reader of a copy of state.db would have the
+ * tokens of all agents. */
 static int load_secret(struct home *h, bool create, struct fault *f)
 {
 	char path[4200], secret[33];
@@ -543,8 +543,8 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 			     "`secret` as well");
 }
 
-/* Fills h->settings and h->vault for the state in h->dir. Returns 0 or a fault. `flags` as for
- * config_load(); `create`: a missing secret is made. */
+/* Fills h->settings and h->vault for the state in h->dir. `flags` are the flags of
+ * config_load(). With `create`, a missing secret is made. Returns 0 or a fault. */
 static int settings_load(struct home *h, const char *const *flags, bool create,
 			 struct fault *f)
 {
@@ -556,8 +556,8 @@ static int settings_load(struct home *h, const char *const *flags, bool create,
 
 /* --- the whole home ---------------------------------------------------------------- */
 
-/* Checks whether the state was lost, and writes the name of its database into its id. With
- * HOME_MAKE the id names no database before a new database is made. */
+/* Checks whether the state was lost, and writes the name of the state's database into the
+ * state's id. With HOME_MAKE the id names no database before a new database is made. */
 static int home_look_at(struct home *h, enum home_use use, struct fault *f)
 {
 	int dir = home_open(h->dir);

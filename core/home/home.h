@@ -3,8 +3,8 @@
  *
  * The state folder is $CADRE_HOME, else `.cadre/` of the project, else the user's state folder.
  * The project's folder is found upward through git's common directory, so that all worktrees
- * share it. The folder counts only if this user has made it in the project or trusts it:
- * core/home/home_trust.h. Inside a workspace there is no search upward: `dir` is empty and
+ * share it. The folder counts only if this user has made it in the project or trusts it
+ * (core/home/home_trust.h). Inside a workspace there is no search upward: `dir` is empty and
  * $CADRE_SOCKET is the only door, unless $CADRE_HOME is set too.
  *
  * Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a folder of this user (mode 0700) below
@@ -35,14 +35,14 @@ struct home {
 	char dir[4096]; /* the state folder, absolute */
 	char run[108]; /* folder of the sockets */
 	char socket[108]; /* the host's socket */
-	char lock[4200]; /* held by the host while it runs; names its pid */
+	char lock[4200]; /* lock file that a running host holds; names the host's pid */
 	char vault[4200]; /* the vault's root */
 	bool found; /* whether the folder was found upward, in a project */
 	bool gone; /* state.db or secret is missing: only a restore may continue */
 	char note[512]; /* a message for the user about the search, or "" */
 	struct fault refused; /* why `dir` is empty, or no fault */
 	struct notes_disk notes; /* the notes in the folder `vault` */
-	struct team_folders folders; /* of the teams: see mirror_attend() */
+	struct team_folders folders; /* folders of the teams: see mirror_attend() */
 	const char *const *flags; /* configuration flags, borrowed; NULL: no flags */
 	struct settings settings;
 	struct identity identity; /* from the environment or home_recall() */
@@ -117,8 +117,8 @@ int home_make_run(const struct home *h, struct fault *f);
  * there. The caller holds the lock, so no host is about to use the folder. */
 void home_leave_run(const struct home *h);
 
-/* Removes the folder of the sockets with the sockets that guests left in it. To be called when
- * the last guest has ended. Keeps the folder if a host has started meanwhile. */
+/* Removes the folder of the sockets with the sockets that guests left in it. Call this function
+ * when the last guest has ended. Keeps the folder if a host has started meanwhile. */
 void home_clear_run(struct home *h);
 
 /* Removes the socket folders of other states beside this state's folder. A folder is removed if
@@ -126,13 +126,15 @@ void home_clear_run(struct home *h);
  * is left when its host or guests were killed and never restarted. */
 void home_sweep_runs(const struct home *h);
 
-/* Sets the folder and name of the socket to those of the host that had the lock last, while
- * that folder exists. The guests of that host have their sockets in that folder. */
+/* Sets the folder and name of the socket to the folder and name that the last holder of the
+ * lock used, if that folder still exists. The guests of that host have their sockets in that
+ * folder. */
 void home_keep_place(struct home *h, int lock);
 
 /* Takes the host's lock and writes this process and its socket into the lock file. The socket
  * stays in the folder of the previous host if that folder exists, since guests look for the
- * socket there. Returns a descriptor; closing it releases the lock. A fault names the holder. */
+ * socket there. Returns a descriptor; closing the descriptor releases the lock. A fault names
+ * the holder. */
 int home_hold(struct home *h, struct fault *f);
 
 /* Makes the folder of the sockets anew for the running host that holds `lock`. The folder gets
@@ -148,8 +150,8 @@ int home_lock(const struct home *h);
  * names this user's socket at the found path. */
 bool home_follow(struct home *h);
 
-/* The number of the process that holds the host's lock and wrote its number into it; 0: there
- * is no host. */
+/* The number of the process that holds the host's lock and wrote this number into the lock
+ * file; 0: there is no host. */
 pid_t home_holder(const struct home *h);
 /* Like home_holder(), for the state folder `dir`; used as settings.find_host. `*deaf`: the
  * host's socket is missing. */

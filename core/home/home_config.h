@@ -1,9 +1,10 @@
 /*
  * home_config - finds the files, variables and flags that configure this process.
  *
- * Files are read first. They are the user's file ($XDG_CONFIG_HOME/cadre/cadre.toml, else
- * ~/.config/cadre/cadre.toml), the state folder's file, and the nearest file from the working
- * directory upward in the state's project. For each key the last file with that key wins.
+ * Files are read first, in this order: the user's file, the state folder's file, and the
+ * project's file. The user's file is $XDG_CONFIG_HOME/cadre/cadre.toml, else
+ * ~/.config/cadre/cadre.toml. The project's file is the nearest file from the working directory
+ * upward in the state's project. For each key the last file with that key wins.
  *
  * A project's file may have come with a clone. So it may set only keys that concern the caller,
  * and it must not be a link. The file of another project is ignored. A file that belongs

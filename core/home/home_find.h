@@ -1,10 +1,10 @@
 /*
  * home_find - finds the state that a process uses.
  *
- * The state is that of the project around the working directory: a trusted `.cadre` in this
- * directory or above it (core/home/home_trust.h). A state that does not count is skipped, so
- * that it hides no state further up. If there is no state further up, the skipped state is
- * refused. If no `.cadre` is found at all, the user's own state is used.
+ * The state is a trusted `.cadre` (core/home/home_trust.h) in the working directory or above
+ * it, in the same project. A state that does not count is skipped, so that it hides no state
+ * further up. If there is no state further up, the skipped state is refused. If no `.cadre` is
+ * found at all, the user's own state is used.
  *
  * A project's own state may have been moved or removed (`git clean -fdx`). Or git's folder of a
  * linked worktree is missing, so that no path leads to the state. The user's own state must not

@@ -100,8 +100,8 @@ bool state_id_is_ours(int dir)
 }
 
 /* Waits until no other process changes the file, and locks the folder. The lock belongs to the
- * returned descriptor: closing it releases the lock. If the file system has no such locks, the
- * function succeeds without a lock. */
+ * returned descriptor: closing the descriptor releases the lock. If the file system has no such
+ * locks, the function succeeds without a lock. */
 static int state_id_hold(int dir, struct fault *f)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -165,7 +165,7 @@ static enum state_id_db state_id_look(int dir)
 
 	state_id_read_lines(dir, &x);
 	found = state_id_look_at(dir, &x);
-	if (found == STATE_ID_OTHER) { /* both may have changed meanwhile: check again */
+	if (found == STATE_ID_OTHER) { /* database and id may have changed: check again */
 		state_id_read_lines(dir, &x);
 		found = state_id_look_at(dir, &x);
 	}
@@ -221,7 +221,7 @@ static bool unbind(int dir, struct lines *x, const char *file)
 	return was;
 }
 
-/* Names the present database in the id, even if the id names another one. */
+/* Names the present database in the id, even if the id names another database. */
 static bool state_id_adopt_lines(int dir, struct lines *x, const char *file)
 {
 	unbind(dir, x, file);
@@ -689,14 +689,15 @@ enum known_how trust_look(int dir, const char *path)
 	if (here.how && known_is_changed(&noted, path))
 		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
 	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path)))
-		/* If this fails, the next call of trust_look() tries again. */
+		/* If the note cannot be written, the next call of trust_look() tries again. */
 		known_locked(0, note_locked, dir, path, here.how, &f);
 	return here.how;
 }
 
 /* Adds a note, and keeps the notes that another process has made meanwhile. The folder's id
- * stays too, since other users and environments may have noted it. But an id that came with the
- * folder is replaced: the sender of the folder could send another state with the same id. */
+ * stays too, since other users and environments may have noted this id. But an id that came
+ * with the folder is replaced: the sender of the folder could send another state with the same
+ * id. */
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -783,9 +784,9 @@ bool home_has_state(int dir)
 	return found_has(dir, "state.db");
 }
 
-/* Judges a state that was made here: it does not count if git tracks files in it. Git may have
- * changed the files that it tracked. So the user must trust the state again, even if git tracks
- * no file later. */
+/* Judges a state that was made here. The state does not count if git tracks files in it. Git
+ * may have changed the tracked files. So the user must trust the state again, even if git
+ * tracks no file later. */
 static enum found_why judge_tracked(int dir, const char *path)
 {
 	enum tracked is = tracked_look(path);
@@ -794,7 +795,7 @@ static enum found_why judge_tracked(int dir, const char *path)
 	if (is != TRACKED_SOME)
 		return is == TRACKED_NOTHING ? FOUND_COUNTS : FOUND_NO_INDEX;
 	if (trust_taint(dir, path, &f) < 0)
-		return FOUND_UNNOTED; /* the next call tries to note it again */
+		return FOUND_UNNOTED; /* the next call tries to note the state again */
 	return FOUND_TRACKED;
 }
 

@@ -1,11 +1,11 @@
 /*
  * home_trust - whether the state in a folder is trusted.
  *
- * A `.cadre` found upward is not trusted until it is known: it may have come with a clone. It
- * counts only if this user made or trusted the folder here, and the folder's database is still
- * the same. Besides, git must have tracked no file in the folder, or the same files as when the
- * user trusted the folder. A `.cadre` without `state.db` is no state unless it is known, or
- * holds a restore that was interrupted.
+ * A `.cadre` found upward is not trusted until it is known: it may have come with a clone. A
+ * `.cadre` counts only if this user made or trusted the folder here, and the folder's database
+ * is still the same. Besides, git must have tracked no file in the folder, or the same files as
+ * when the user trusted the folder. A `.cadre` without `state.db` is no state unless it is
+ * known, or holds a restore that was interrupted.
  *
  * The folder's id is random and in its own file `id`. The file's first line is the id, followed
  * by the inode and time of birth of the folder for which the id was made. Nobody can choose a
@@ -26,7 +26,7 @@
  *
  * After the path follows the sum of the state's `cadre.toml`. For a trusted state the sum also
  * covers the files that git tracked in the state (core/home/git_index.h). Files that git adds
- * later are not the user's. Git may also write files there that no index lists.
+ * later are not the user's. Git may also write files into the state that no index lists.
  *
  * A noted state is recognized if id and inode are as noted, and also the device or the path. So
  * a folder that was moved is known. A copy is not known, nor is a new folder that got the inode
@@ -50,9 +50,9 @@ enum found_why {
 	FOUND_LINK,
 	FOUND_FOREIGN, /* the folder belongs to another user */
 	FOUND_TRACKED, /* git tracks a file in the folder */
-	FOUND_UNNOTED, /* as FOUND_TRACKED, but this cannot be noted */
+	FOUND_UNNOTED, /* git tracks a file in the folder; writing this note failed */
 	FOUND_WAS_TRACKED, /* git tracked a file in the folder earlier */
-	FOUND_CHANGED, /* tracked files or settings differ from those the user trusted */
+	FOUND_CHANGED, /* tracked files or settings have changed since the user trusted them */
 	FOUND_EDITED, /* the settings have changed since the folder was made */
 	FOUND_OTHER, /* the database was replaced by another */
 	FOUND_NO_INDEX, /* the files that git tracks cannot be read */
@@ -61,8 +61,8 @@ enum found_why {
 
 /* Judges whether the folder `path` counts as a state. May also record facts: that git tracks a
  * file in the folder, the present database if the folder's id names no database, and the notes
- * of trust_look(). The first record is permanent. FOUND_UNNOTED means that this record could
- * not be written. */
+ * of trust_look(). The record that git tracks a file is permanent. FOUND_UNNOTED means that the
+ * permanent record could not be written. */
 enum found_why trust_judge(const char *path);
 
 /* Fills the fault that a state folder does not count, with the reason and what the user can do. */
@@ -114,9 +114,9 @@ int trust_taint(int dir, const char *path, struct fault *f);
 int trust_prepare(struct fault *f);
 
 /* trust_add() notes a state. trust_add() keeps the folder's id if cadre made the id for this
- * very folder and git tracks no files in the folder. Otherwise it makes a new id.
- * trust_remove() removes the note of `path`. Both return 1; 0 if nothing is noted; or a fault.
- * They do not change a file of notes that cannot be read. */
+ * very folder and git tracks no files in the folder. Otherwise trust_add() makes a new id.
+ * trust_remove() removes the note of `path`. Both functions return 1, or 0 if nothing is noted,
+ * or a fault. A file of notes that cannot be read is not changed. */
 int trust_add(int dir, const char *path, enum known_how how, struct fault *f);
 int trust_remove(const char *path, struct fault *f);
 
@@ -127,8 +127,8 @@ int trust_each(int (*each)(void *with, const struct known *k), void *with,
 
 /* --- the id of a state folder ----------------------------------------------------------- */
 
-/* Whether the id was made for this very folder. False if the file system keeps no times of
- * birth. */
+/* Whether the id was made for this very folder. Returns false if the file system keeps no times
+ * of birth. */
 bool state_id_is_ours(int dir);
 
 /* These functions change which database a folder's id names. They give no id to a folder
@@ -139,9 +139,9 @@ bool state_id_is_ours(int dir);
  * database of the near future. settle: if the `next` database is in place, names it as `db`; on
  * an overlay, also copies the file up and takes its new time of birth.
  *
- * While another process changes the id, they wait for two seconds and then fail with
- * `unavailable`. settle may open and close the database, which ends this process's locks on it.
- * So this process must not have the database open. */
+ * While another process changes the id, these functions wait for two seconds and then fail with
+ * `unavailable`. settle may open and close the database, which ends this process's locks on the
+ * database. So this process must not have the database open. */
 int state_id_bind(int dir, struct fault *f);
 int state_id_unbind(int dir, struct fault *f);
 int state_id_expect(int dir, const char *file, struct fault *f);

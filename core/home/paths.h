@@ -44,7 +44,7 @@ bool paths_line(const char *path, char *line, size_t room);
  * file is called `temp` until it is complete and on the disk. Returns 0, or -1 with errno. */
 int paths_write(int dir, const char *temp, const char *name, const char *bytes, size_t n);
 
-/* Opens a folder again to list its names. NULL: this failed. */
+/* Opens a folder again to list its names. Returns NULL if the folder cannot be opened. */
 DIR *paths_list(int dir);
 
 enum { PATHS_BIRTH = 64 };

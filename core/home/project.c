@@ -22,8 +22,8 @@ static bool same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* Reads the path in one of git's files, relative to the file's folder. False if the file names
- * no path. */
+/* Reads the path in one of git's files, relative to the file's folder. Returns false if the
+ * file names no path. */
 static bool tree_follow(const char *dir, const char *name, const char *word,
 			char out[4096])
 {
@@ -50,7 +50,7 @@ static bool follow_git(const char *dir, char out[4096])
 	return project_git(dir, path) && realpath(path, out);
 }
 
-/* Finds the git folder that all worktrees share, from git's folder for one of them. */
+/* Finds the git folder that all worktrees share, from git's folder for one of the worktrees. */
 static bool follow_common(const char *own, char out[4096])
 {
 	char path[4096];
@@ -163,7 +163,7 @@ static enum top linked_top(const char *git, const char *own, char root[4096],
 /* Judges a main worktree whose `.git` is a file. The repository may not name the worktree, so
  * the worktree normally has its own state. If the repository lies inside the worktree and has a
  * state, that state is used. If the repository lies elsewhere and has a state, nothing proves
- * that it belongs to this worktree. */
+ * that the repository belongs to this worktree. */
 static enum top claiming_top(const char *dir, const char *own, char root[4096])
 {
 	memcpy(root, own, 4096);

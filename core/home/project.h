@@ -1,5 +1,6 @@
 /*
- * project - the worktrees of git: which of them share a state, and how file paths are written.
+ * project - the worktrees of git: which worktrees share a state, and how file paths are
+ * written.
  *
  * All worktrees of a repository share the folder that `commondir` names. Their state is in the
  * main worktree. The main worktree is one of three folders:
@@ -42,9 +43,9 @@ struct project {
 
 /* Finds the project around the working directory; false if the working directory is unknown. */
 bool project_here(struct project *p, const struct home *h);
-/* Like project_here(), for paths that are relative to the folder `at`. The top is that of the
- * worktree around `at` if that worktree is of the same repository; else the top around the
- * working directory. */
+/* Like project_here(), for paths that are relative to the folder `at`. If the worktree around
+ * `at` is of the same repository, the top of that worktree is used; otherwise the top around
+ * the working directory is used. */
 bool project_at(struct project *p, const struct home *h, const char *at);
 
 /* Writes a path, or a glob, relative to the top and without `.` and `..`; false if the path is

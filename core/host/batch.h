@@ -27,10 +27,10 @@ struct batch_source {
 };
 
 /* Runs the first of n > 0 calls: BATCH_CALLS at most, and as many as fit the time. Returns how
- * many calls were run. Each of these calls has its answer or its fault then, and the successful
- * calls are committed. If COMMIT fails, all these calls get the fault `unavailable`. `source`
- * may be NULL. With a source, `calls` has room for BATCH_CALLS, and the source's calls are
- * stored behind the n. */
+ * many calls were run. After the return each of these calls has its answer or its fault, and
+ * the successful calls are committed. If COMMIT fails, all these calls get the fault
+ * `unavailable`. `source` may be NULL. With a source, `calls` has room for BATCH_CALLS, and the
+ * source's calls are stored behind the n calls. */
 size_t batch_run(struct store *store, struct call **calls, size_t n,
 		 const struct batch_source *source);
 

@@ -19,7 +19,7 @@
  * Such calls work on the vault's files, or read the output of turns. Each worker has a
  * connection of its own to the state, and waits for its turn to write as any process does.
  * There are only a few workers, so that they do not use up the machine. A call that waits for
- * another call's lock keeps its thread, and the jobs queued behind it wait.
+ * another call's lock keeps its thread, and the jobs that are queued behind this call wait.
  */
 
 enum { WORKERS = 4 };

@@ -67,8 +67,8 @@ static void crowd_make_room(struct host *host)
 	conn_close(oldest);
 }
 
-/* Gives a new client a place. False: all places are taken and the client was sent that fault;
- * the caller closes the client. */
+/* Gives a new client a place. Returns false if all places are taken. In that case a fault was
+ * sent to the client, and the caller closes the client. */
 static bool crowd_enter(struct conn *c)
 {
 	struct crowd *crowd = &c->host->clients->crowd;
@@ -299,8 +299,8 @@ static void start_job(struct conn *c, struct job *job)
  * The client may be broken or hostile. So the host bounds the length of a frame, the number of
  * calls under way (held_up), and the bytes of unread answers. The host stops reading from a
  * client beyond a bound. The kernel then stops this client from writing, and other clients do
- * not notice. docs/limits.md lists what a client can cost by each bound, and the test of the
- * bound.
+ * not notice. For each bound, docs/limits.md lists what a client within the bound can cost, and
+ * the test of the bound.
  *
  * start_job() gives writes to the one thread that writes. Reads go to other threads, but only
  * after the earlier writes of the same client are done: a client sees its own writes.
@@ -408,8 +408,8 @@ static void conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	size_t used = 0;
 
 	if (n == UV_EOF) {
-		/* The client may have closed only its sending side, but the host cannot tell:
-		 * it ends the client's waiting calls. */
+		/* The client may have closed only its sending side, but the host cannot see the
+		 * difference. So the host ends the client's waiting calls. */
 		c->ended = true;
 		uv_read_stop(stream);
 		conn_abandon(c);
@@ -458,7 +458,7 @@ static void read_on(struct conn *c)
 /* --- answers ------------------------------------------------------------------ */
 
 /* Runs a read when the earlier writes are done and few bytes of answers are unread. After a
- * large answer, the next answer may be large too, so then reads run one at a time. */
+ * large answer, the next answer may be large too, so reads then run one after another. */
 static void release_held(struct conn *c)
 {
 	struct unread_all *all = &c->host->clients->unread;
@@ -477,8 +477,8 @@ static void release_held(struct conn *c)
 	}
 }
 
-/* A large read of the connection `served` (NULL: the connection closes) is over. Connections
- * behind `served` in the list may read first, so that no connection waits for ever. */
+/* Handles the end of a large read of the connection `served` (NULL: the connection closes).
+ * Connections behind `served` in the list may read first, so that no connection waits for ever. */
 static void large_read_over(struct host *host, struct conn *served)
 {
 	host->clients->unread.large_reads--;
@@ -489,7 +489,7 @@ static void large_read_over(struct host *host, struct conn *served)
 		release_held(c);
 }
 
-/* The first run of a write is over; the call may still wait for a change. */
+/* Handles the end of the first run of a write; the call may still wait for a change. */
 static void conn_written(struct conn *c, struct job *job)
 {
 	if (job->counted)

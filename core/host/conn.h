@@ -4,9 +4,9 @@
  * A frame is a Hello (first, optional), a Call, or one of the older messages that a guest's
  * agent may send. Calls with an id are answered in any order; a call without an id delays the
  * next frames until its answer. A read waits until the writes that were sent before it are
- * done. The host stops reading from a client that does not read its answers. The host closes
- * the client when it does not read for too long, or when its answers take too much memory: see
- * below.
+ * done. The host stops reading from a client that does not read its answers. The host closes a
+ * client that does not read for too long, or whose unread answers take too much memory: see
+ * struct unread.
  */
 #ifndef CORE_HOST_CONN_H
 #define CORE_HOST_CONN_H
@@ -67,8 +67,8 @@ enum {
 /* The unread answers of one client. */
 struct unread {
 	size_t memory; /* bytes of its buffers, as counted in unread_all.memory */
-	int seconds; /* above UNREAD_SOFT without a break, while the host ran */
-	bool small; /* the last read's answer was small; false before the first */
+	int seconds; /* seconds above UNREAD_SOFT without a break, while the host ran */
+	bool small; /* the last read's answer was small; false before the first read */
 };
 
 /* The unread answers of all clients. */
@@ -108,8 +108,8 @@ struct conn {
 	uint64_t since; /* loop time at which the client got its place */
 	bool pinned; /* the channel sets the identity; the client cannot */
 
-	/* Set for a single call over HTTP, which has no connection: gets the answer, and the
-	 * conn ends. NULL: there is a connection. */
+	/* The function that gets the answer of a single call over HTTP, which has no
+	 * connection. After the answer the conn ends. NULL: there is a connection. */
 	void (*told)(struct conn *c, struct job *job);
 	void *owner; /* belongs to `told`; NULL: nobody waits for the answer any more */
 };
@@ -118,7 +118,7 @@ struct conn {
 struct clients {
 	struct conn *first, *dirty;
 	size_t n_jobs; /* calls of all connections that are not answered yet */
-	bool crowded; /* n_jobs has reached JOBS_ALL, and is not yet 3/4 of it */
+	bool crowded; /* n_jobs reached JOBS_ALL and is still above 3/4 of JOBS_ALL */
 	struct unread_all unread;
 	struct crowd crowd;
 	struct log_pause failed; /* pauses the log of failed calls */

@@ -1,8 +1,8 @@
 /*
  * conn_flow - bytes on their way out of a stream.
  *
- * New bytes are gathered in `out`. The kernel gets as many of them at once as it takes; the
- * loop sends the rest later, while further bytes are gathered.
+ * New bytes are gathered in `out`. The kernel gets at once as many bytes as it takes. The loop
+ * sends the rest later, while further bytes are gathered.
  */
 #ifndef CORE_HOST_CONN_FLOW_H
 #define CORE_HOST_CONN_FLOW_H

@@ -23,7 +23,8 @@
  * part arrived later, in any number of frames.
  */
 
-/* Errors get room first: they are usually short. Output is cut. */
+/* Errors get room first, since they are usually short. The output is cut to the rest of the
+ * room. */
 static void fit_exec(struct job *job)
 {
 	struct workspace_exec_out *out = job->call.out;
@@ -46,7 +47,7 @@ static void fit_exec(struct job *job)
 	out->has_job_id = out->job_id != 0;
 }
 
-/* Cuts output to the caller's bound, which an older guest may not have kept. */
+/* Cuts output to the caller's bound, since an older guest may send more bytes than the bound. */
 static void fit_poll(struct job *job)
 {
 	struct workspace_exec_poll_out *out = job->call.out;
@@ -441,7 +442,7 @@ static struct form form_of(json_t *json)
  * op_find() looks the operation up by its name, and call_decode() turns the JSON into the C
  * struct that its table describes: call_decode() checks types, sizes, patterns and the lengths
  * of lists, once for all doors. A handler therefore never sees a text that is too long or a
- * number out of range, and has no code for it.
+ * number out of range, and has no code for such values.
  *
  * The identity is taken from the connection and not from the call. A connection that a guest
  * has made is `pinned`: it uses a channel that only this VM can use. So a program in the VM
@@ -451,8 +452,8 @@ static struct form form_of(json_t *json)
  * the agent exists and whether the token is valid. So core/call/call.c checks both inside the
  * transaction.
  *
- * The other functions of this file speak the older dialect of the wire, with one message
- * for each thing, and translate it into the same operations.
+ * The other functions of this file speak the older dialect of the wire, which has a message for
+ * each action, and translate these messages into the same operations.
  *
  * Next: core/host/writer.c
  */
@@ -517,8 +518,8 @@ static enum heard hear_arrived(struct conn *c, struct job *job, struct fault *f)
 	return HEARD_ANSWERED;
 }
 
-/* Makes the arguments for the operation that an older message means. They are freed with the
- * message. */
+/* Makes the arguments for the operation that an older message means. The arguments are freed
+ * with the message. */
 static json_t *speech_args(struct job *job)
 {
 	json_t *args = json_object();

@@ -157,7 +157,7 @@ enum {
 struct asked {
 	struct asked *next;
 	int64_t id, at, until;
-	enum fault_code why; /* fault with which the next tick ends it; 0: sent */
+	enum fault_code why; /* fault with which the next tick ends the request; 0: sent */
 	const struct wire *type; /* message type of the request */
 	struct text held; /* older dialect: the frame, until it can be sent */
 	guest_conn_done *done;
@@ -271,7 +271,8 @@ void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 		guest_conn_send(conn);
 }
 
-/* Whether the request was sent before the halt that still lasts: then its time does not run. */
+/* Whether the request was sent before a halt that still lasts. The time of such a request does
+ * not run. */
 static bool guest_conn_asked_stands_still(const struct guest_conn *conn,
 					  const struct asked *a)
 {

@@ -21,7 +21,7 @@ struct hosted_guest;
 typedef void guest_conn_done(void *arg, struct packet *answer, struct fault *f);
 
 enum {
-	CHATTER_FRAME = 1 << 10, /* bytes counted for a frame beside its own */
+	CHATTER_FRAME = 1 << 10, /* bytes counted for a frame in addition to its size */
 	/* Bytes by which the count falls each second; also the bound of the count. */
 	CHATTER_SECOND = 1000 << 10,
 };
@@ -85,8 +85,8 @@ void guest_conn_dial(struct guest_conn *conn);
 void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 		    int64_t timeout_ms, guest_conn_done *done, void *arg);
 
-/* Sends a whole frame, or an Error: both answer the guest's own requests. False: the guest
- * should read before more is sent. */
+/* Sends a whole frame, or an Error, as the answer to the guest's own request. Returns false if
+ * the guest should read before more is sent. */
 bool guest_conn_pass(struct guest_conn *conn, const char *body, size_t size);
 void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 			   const json_t *id);

@@ -9,13 +9,13 @@
 
 #include "core/wire/wire.h"
 
-/* Bounds of any one request to a guest. An honest guest fills each frame, so the largest answer
- * has some 20 parts. */
+/* Bounds of each single request to a guest. An honest guest fills each frame, so the largest
+ * answer has some 20 parts. */
 enum {
 	ANSWER_MS = 60000, /* time for one part */
 	ANSWER_REST_MS = 120000, /* time for all parts behind the first part */
 	ANSWER_PARTS_MOST = 64,
-	ANSWER_ROOM = (4 << 20) - (4 << 10), /* JSON of the caller's answer */
+	ANSWER_ROOM = (4 << 20) - (4 << 10), /* bytes of JSON in the caller's answer */
 	RESULT_MOST = 4 << 20, /* bytes of a stored result */
 	STREAM_MOST = 4 << 20, /* bytes of one stream of output; a guest keeps 2 MiB */
 	BEAT_RUNNING_MOST = 1000, /* assignments named in one heartbeat */

@@ -222,7 +222,7 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->stderr_size = size[1];
 	out->has_replaced = out->replaced = g->replaced;
 	out->has_job_id = g->job_id && (out->running || cut[0] || cut[1]);
-	out->job_id = g->job_id; /* fit_exec() sends it if it has to cut the output */
+	out->job_id = g->job_id; /* fit_exec() sends the id if it has to cut the output */
 }
 
 /* Asks for the rest of the output. False: this failed, and the call has its fault. */
@@ -742,8 +742,8 @@ static const struct ask_kind *ask_kind_of(const struct job *job)
 }
 
 /* Whether the call's fault proves that the guest did nothing. After any other fault the guest
- * may have acted. After a first part of an answer it has acted. In both cases the key stays
- * used. */
+ * may have acted. Once the first part of an answer has arrived, the guest has acted. In both
+ * cases the key stays used. */
 static bool did_nothing(const struct job *job)
 {
 	const enum fault_code code = job->call.fault.code;

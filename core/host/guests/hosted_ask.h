@@ -10,8 +10,9 @@
 
 #include "core/host/job.h"
 
-/* Takes the job. conn_answer() is called with it when the guest has answered, or when the guest
- * could not be reached for some seconds. The outcome of a call with a key is stored first. */
+/* Takes the job. conn_answer() is called with the job when the guest has answered, or when the
+ * guest could not be reached for some seconds. The outcome of a call with a key is stored
+ * first. */
 void ask_start(struct host *host, struct job *job);
 
 /* Looks at the calls that wait for a link to their guest. Asks each guest that has a link now.

@@ -174,7 +174,7 @@ static void collect_free(struct collect *c)
 
 /* Sets the time of the next request. After a page of which a result was stored, the host asks
  * again at once. Otherwise the host pauses if the guest reported or sent results or failed,
- * since it may lie. */
+ * since the guest may lie. */
 static void weigh(struct collect *c)
 {
 	struct daemon *d = &c->guest->daemon;
@@ -338,7 +338,8 @@ static bool collect_take_part(struct collect *c, const struct wire_daemon_result
 	return r->more && now < RESULT_MOST;
 }
 
-/* Whether a fault only means that the guest cannot answer now, and nothing about the result. */
+/* Whether a fault only means that the guest cannot answer now. Such a fault says nothing about
+ * the result. */
 static bool is_away(enum fault_code code)
 {
 	return code == FAULT_UNAVAILABLE || code == FAULT_TIMEOUT ||

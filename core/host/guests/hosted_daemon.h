@@ -2,8 +2,8 @@
  * hosted_daemon - reports of a guest's daemon: heartbeats and results.
  *
  * A heartbeat is stored only when something changed or a lease has under half of its time left.
- * The host asks for results and stores them. After the commit it acknowledges them to the
- * guest, which then drops them.
+ * The host asks for results and stores them. After the commit the host acknowledges the results
+ * to the guest, and the guest drops them.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_DAEMON_H
 #define CORE_HOST_GUESTS_HOSTED_DAEMON_H

@@ -38,8 +38,8 @@ struct uplink {
 
 /* --- identity ------------------------------------------------------------------- */
 
-/* The identity of the workspace's agent. The token finds the agent even if it or its team was
- * renamed. It never finds another agent that has its name now. */
+/* The identity of the workspace's agent. The token finds the agent even if the agent or its
+ * team was renamed. The token never finds another agent that has the agent's old name now. */
 static struct identity identity_of(const struct hosted_guest *t)
 {
 	return (struct identity){
@@ -243,8 +243,8 @@ static void on_vmm(void *arg, int fd, const struct link_caller *who)
 		close(fd);
 }
 
-/* Listens for the guest's machine, if its kind of link can dial the host. Another host of this
- * machine may have the port; then guests use the connection that their host dialled. */
+/* Listens for the guest's machine, if its kind of link can dial the host. If another host of
+ * this machine has the port, guests use the connection that their host dialled. */
 static void uplink_listen(struct hosted_guest *t)
 {
 	const struct link_address any = { .kind = LINK_VSOCK, .number = LINK_CID_ANY };
@@ -568,8 +568,8 @@ static void guests_check_secret(struct host *host, struct store *store)
 			LOG_NUMBER("of", fit.tokens));
 }
 
-/* Pushes deliveries to the event's agent. An event without a target is for several agents; then
- * the host looks at each guest of the team. */
+/* Pushes deliveries to the event's agent. An event without a target is for several agents. For
+ * such an event, the host looks at each guest of the team. */
 static void guests_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_MESSAGE_REQUEUED &&

@@ -1,10 +1,10 @@
 /*
  * hosted_guest - a guest as its host knows it: its control and relay connections.
  *
- * It dials both connections, with growing pauses, until the guest answers with the workspace's
- * id. It dials again when they are lost, until it is closed. The messages of the relay
- * connection are handled in hosted_push.c, those of the control connection in hosted_daemon.c
- * and hosted_ask.c.
+ * A hosted guest dials both connections, with growing pauses, until the guest answers with the
+ * workspace's id. It dials lost connections again, until it is closed. hosted_push.c handles
+ * the messages of the relay connection. hosted_daemon.c and hosted_ask.c handle the messages of
+ * the control connection.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_GUEST_H
 #define CORE_HOST_GUESTS_HOSTED_GUEST_H
@@ -31,7 +31,7 @@ struct pushing {
 	bool stale; /* the page was read for a guest that is gone */
 	bool anew; /* a new guest: send all deliveries again, from `after` */
 	bool no_texts; /* the guest has no room for messages, until `retry_at` */
-	bool no_work; /* no room for assignments, until `retry_at` */
+	bool no_work; /* the guest has no room for assignments, until `retry_at` */
 	bool tight; /* the next page has one message, to test for room */
 	int64_t after;
 	struct job *page; /* the page that is being sent */
@@ -72,7 +72,7 @@ struct hosted_guest {
 	/* Id of the guest's spool: from the row, or from the guest once it answers. "": there
 	 * is no spool. */
 	char spool[72];
-	int64_t spool_seq; /* last reported by the guest; -1: not reported */
+	int64_t spool_seq; /* the sequence number that the guest reported last; -1: not reported */
 	bool respooled; /* the spool changed: store it in the row before any push */
 	struct guest_conn control, relay;
 	int64_t dial_at, pause_ms;
@@ -119,21 +119,22 @@ void hosted_guest_close(struct hosted_guest *t); /* frees `t` later; `t` may be 
  * Ping. trouble: the guest was not reached, for this reason. down: the guest's connections have
  * to be closed. */
 void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id);
-/* Takes the spool of the guest's Hello. NULL and -1: the guest does not report them. */
+/* Takes the id and the sequence number of the spool from the guest's Hello. NULL and -1: the
+ * guest reports neither. */
 void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t seq);
 void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f);
 void hosted_guest_down(struct hosted_guest *t);
 /* Closes the connections of a guest that breaks the rules; dials it again after the longest
  * pause. */
 void hosted_guest_punish(struct hosted_guest *t);
-/* A pending callback keeps its hosted guest in memory. Each keep needs one let_go; the last
- * let_go of a closed guest frees it. */
+/* A pending callback keeps its hosted guest in memory. Each hosted_guest_keep() needs one
+ * hosted_guest_let_go(). The last hosted_guest_let_go() of a closed guest frees the guest. */
 void hosted_guest_keep(struct hosted_guest *t);
 void hosted_guest_let_go(struct hosted_guest *t);
 struct hosted_guest *hosted_guest_of(struct host *host, int64_t workspace); /* or NULL */
 
-/* Called by the host's tick. Dials guests, and ends requests that took too long, also calls
- * that wait for a link. */
+/* Called by the host's tick. Dials guests. Ends requests that took too long, and calls that
+ * waited too long for a link. */
 void hosted_guests_tick(struct host *host);
 /* The host or the machine stood still for `ms`: moves the deadlines. */
 void hosted_guests_leap(struct host *host, int64_t ms);
@@ -145,9 +146,9 @@ void hosted_guest_hurry(struct hosted_guest *t);
 /* Takes the current names of the guest's team and agent. */
 void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent);
 
-/* Takes two facts of a workspace's row. `stopped`: the team is stopped; the guest is told if
- * its commands do otherwise. `written`: the row says that the guest's commands stand still; the
- * row is corrected if that is wrong. */
+/* Takes two facts of a workspace's row. `stopped`: the team is stopped. If the guest's commands
+ * do not match `stopped`, the host tells the guest. `written`: the row says that the guest's
+ * commands stand still. If the row is wrong, the host corrects the row. */
 void halt_want(struct hosted_guest *t, bool stopped, bool written);
 
 /* A try failed: begins a pause. The pause is short if the last pause ended long ago. */
