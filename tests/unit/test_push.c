@@ -15,7 +15,7 @@
 #include "tests/lib/bench.h"
 #include "tests/lib/place.h"
 
-enum { PATIENCE_MS = 10000, STEPS = 40 };
+enum { PATIENCE_MS = 10000, STEPS = 40, PAGE = 100 };
 
 struct pusher {
 	struct bench bench;
@@ -25,12 +25,15 @@ struct pusher {
 	int heard; /* messages that the guest got */
 	int offered_before; /* messages recorded as offered when the first arrived */
 	bool leaves; /* the guest disconnects instead of answering */
+	bool endless; /* a whole page waits behind each message */
 };
 
 static void on_message(struct pusher *b, struct rig_peer *peer, json_t *request)
 {
 	if (b->heard++ == 0)
 		b->offered_before = b->bench.rig.offered;
+	if (b->endless)
+		b->bench.rig.pushes = PAGE;
 	if (b->leaves)
 		rig_unlink(&b->bench.rig);
 	else if (b->code && b->heard > b->refuses)
@@ -317,6 +320,28 @@ static void a_refused_page_is_followed_by_a_pause(void **state)
 	assert_int_equal(b->bench.rig.told, 150);
 }
 
+/* A guest has no room for messages, and a full disk refuses its assignments. The host pauses
+ * after one page of refusals. */
+static void a_full_guest_with_a_full_disk_is_left_in_peace(void **state)
+{
+	struct pusher *b = *state;
+
+	link_up(b);
+	b->code = "Exhausted";
+	push(b, 2, false);
+	assert_true(b->bench.rig.guest->push.no_texts);
+	b->code = "Internal";
+	b->endless = true;
+	b->heard = 0;
+	b->bench.rig.pushes = PAGE;
+	b->bench.rig.unoffered = true;
+	push_poke(b->bench.rig.guest);
+	for (int i = 0; i < 10 * STEPS; i++)
+		rig_step(&b->bench.rig, false);
+	assert_int_equal(b->heard, PAGE);
+	assert_true(b->bench.rig.guest->push.retry_at);
+}
+
 #define BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, bench_close)
 
 int main(void)
@@ -333,6 +358,7 @@ int main(void)
 		BENCH(a_new_guest_that_is_full_stays_new),
 		BENCH(a_failed_page_of_a_former_link_delays_nothing),
 		BENCH(a_refused_page_is_followed_by_a_pause),
+		BENCH(a_full_guest_with_a_full_disk_is_left_in_peace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
