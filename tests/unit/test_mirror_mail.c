@@ -224,6 +224,50 @@ static void test_has_pages(void **state)
 	mirrored_close(w);
 }
 
+static const char *page_path(int number)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "teams/demo/messages/1970-01-01-%d.md", number);
+	return path;
+}
+
+/* A person removes or empties more pages than a turn of the mirror writes. Each page comes back
+ * with all of its messages. */
+static void test_brings_whole_pages_back(void **state)
+{
+	enum { MESSAGES = 3600, LEAST = 35, MOST = 60 };
+	struct mirrored *w = logged_open();
+	char *texts[MOST] = { 0 };
+	int pages = 1;
+
+	(void)state;
+	run(w, "BEGIN");
+	for (int i = 1; i <= MESSAGES; i++)
+		say(w, i, 5000 + i, "something");
+	run(w, "UPDATE message SET content = hex(randomblob(1400))");
+	run(w, "COMMIT");
+	settle(w);
+	while (there(w, page_path(pages + 1)))
+		pages++;
+	assert_in_range(pages, LEAST, MOST - 1);
+	close_mirror(w);
+	for (int i = 2; i < pages; i += 2) {
+		texts[i] = slurp(at(w, page_path(i)));
+		assert_int_equal(i % 4 ? unlink(at(w, page_path(i)))
+				       : truncate(at(w, page_path(i)), 0),
+				 0);
+	}
+	unlink(at(w, ".cadre-cursor"));
+	settle(w);
+	for (int i = 2; i < pages; i += 2) {
+		holds(w, page_path(i), strstr(texts[i], "\n---\n\n# Messages"));
+		free(texts[i]);
+	}
+	equal(w);
+	mirrored_close(w);
+}
+
 /* The text of a redacted message is in no file: not in a page, what a person made of that, nor in
  * the stage. */
 static void test_forgets_redacted_texts(void **state)
@@ -447,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_keeps_words),
 		cmocka_unit_test(test_keeps_cleaned_messages),
 		cmocka_unit_test(test_has_pages),
+		cmocka_unit_test(test_brings_whole_pages_back),
 		cmocka_unit_test(test_forgets_redacted_texts),
 		cmocka_unit_test(test_redacts_what_is_being_written),
 		cmocka_unit_test(test_is_not_misled),
