@@ -214,6 +214,19 @@ struct tour {
 
 static int tour_folder(struct tour *t, int fd, size_t len);
 
+/* Opens a folder of which the process may list and reach the entries. */
+static int open_entries(int dir, const char *name)
+{
+	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY), error;
+
+	if (fd < 0 || faccessat(fd, ".", F_OK, 0) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 /* Visits the entry at t->path, whose name begins at the offset `at`. An entry that was removed
  * meanwhile is skipped. */
 static int tour_path(struct tour *t, int dir, size_t at)
@@ -231,7 +244,7 @@ static int tour_path(struct tour *t, int dir, size_t at)
 	take_stamp(&st, &entry.stamp);
 	rc = t->each(t->with, &entry, t->fault);
 	if (rc == NOTES_ENTER && entry.folder && t->depth < NOTE_DEPTH) {
-		fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
+		fd = open_entries(dir, name);
 		if (fd >= 0)
 			return tour_folder(t, fd, at + strlen(name));
 		entry.closed = errno == ENOENT ? 0 : errno;
@@ -289,7 +302,7 @@ static int open_start(const struct notes_disk *d, const char *folder)
 	int root = notes_root(d, false), fd = -1;
 
 	if (root >= 0) {
-		fd = notes_open(root, *folder ? folder : ".", O_RDONLY | O_DIRECTORY);
+		fd = open_entries(root, *folder ? folder : ".");
 		close(root);
 	}
 	return fd;

@@ -146,7 +146,7 @@ is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
 is 0 '"complete":true' as_others vault search closed --json
 folders=$(as_others vault stats --json | grep -o '"folders":[0-9]*')
-for mode in 300 200 100 0; do
+for mode in 600 400 300 200 100 0; do
 	chmod $mode "$vault/teams/closed/shut"
 	is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge
 done
