@@ -12,7 +12,6 @@
  *
  * - a file was written after `since` (ms since 1970; 0: every file counts), or
  * - anything was changed or removed after the folder was complete. The folder was complete at
- * - anything was changed or removed after the folder was complete. The folder was complete at
  *   `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the stamp
  *   is missing, the time at which the folder was complete is unknown, and only files that were
  *   written after `since` count.
