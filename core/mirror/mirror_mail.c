@@ -240,7 +240,8 @@ static int mail_go_on(struct mail_sheet *sh)
 	return mail_fill(sh, INT64_MAX - 1);
 }
 
-/* Writes a page that is missing between two others. */
+/* Writes a page that is missing before another page. If pages before it are missing too, the page
+ * gets their messages. */
 static int mail_bring_back(struct mail_sheet *sh, int number)
 {
 	struct mirror_show *s = sh->show;
@@ -254,8 +255,10 @@ static int mail_bring_back(struct mail_sheet *sh, int number)
 	if (s->files.n_staged >= sh->most)
 		return 1;
 	upto = sh->first - 1;
-	sh->last = 0;
-	if ((rc = mail_read_page(sh, number - 1)) < 0)
+	sh->last = rc = 0;
+	for (int before = number - 1; rc == 0 && before > 0; before--)
+		rc = mail_read_page(sh, before);
+	if (rc < 0)
 		return rc;
 	mail_begin_page(sh, number);
 	sh->bounded = true;

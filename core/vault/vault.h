@@ -6,9 +6,9 @@
  *
  *	1. plan     the handler, in a read transaction: access and paths
  *	2. work     with the paths' locks held and no transaction open: the new content is
- *	             staged, whole and synced
+ *	            staged, whole and synced
  *	3. decide   the handler again, in a write transaction: the event, the idempotency
- *	             key, and a row of vault_move that says which staged file goes where
+ *	            key, and a row of vault_move that says which staged file goes where
  *	4. make     the file is moved into place, synced; the locks are released
  *
  * From step 2 on the folder of the team is locked too. So the mirror does not move the folder,

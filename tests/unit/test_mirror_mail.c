@@ -268,6 +268,46 @@ static void test_brings_whole_pages_back(void **state)
 	mirrored_close(w);
 }
 
+/* A person removes two pages that follow one another. Each message is in one page again. */
+static void test_brings_neighbours_back(void **state)
+{
+	enum { MESSAGES = 400, MOST = 9 };
+	struct mirrored *w = logged_open();
+	char *texts[MOST] = { 0 }, heading[32];
+	int pages = 1;
+
+	(void)state;
+	run(w, "BEGIN");
+	for (int i = 1; i <= MESSAGES; i++)
+		say(w, i, 5000 + i, "something");
+	run(w, "UPDATE message SET content = hex(randomblob(1400))");
+	run(w, "COMMIT");
+	settle(w);
+	while (there(w, page_path(pages + 1)))
+		pages++;
+	assert_in_range(pages, 4, MOST);
+	close_mirror(w);
+	unlink(at(w, page_path(2)));
+	unlink(at(w, page_path(3)));
+	unlink(at(w, ".cadre-cursor"));
+	settle(w);
+	texts[0] = slurp(at(w, today));
+	for (int i = 2; i <= pages; i++)
+		if (there(w, page_path(i)))
+			texts[i - 1] = slurp(at(w, page_path(i)));
+	for (int i = 1; i <= MESSAGES; i++) {
+		int found = 0;
+
+		snprintf(heading, sizeof(heading), "<!-- %d -->", i);
+		for (int k = 0; k < pages; k++)
+			found += texts[k] && strstr(texts[k], heading) != NULL;
+		assert_int_equal(found, 1);
+	}
+	for (int k = 0; k < pages; k++)
+		free(texts[k]);
+	mirrored_close(w);
+}
+
 /* The text of a redacted message is in no file: not in a page, what a person made of that, nor in
  * the stage. */
 static void test_forgets_redacted_texts(void **state)
@@ -492,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_keeps_cleaned_messages),
 		cmocka_unit_test(test_has_pages),
 		cmocka_unit_test(test_brings_whole_pages_back),
+		cmocka_unit_test(test_brings_neighbours_back),
 		cmocka_unit_test(test_forgets_redacted_texts),
 		cmocka_unit_test(test_redacts_what_is_being_written),
 		cmocka_unit_test(test_is_not_misled),

@@ -579,8 +579,7 @@ static void on_missed(struct conn *c, struct job *job)
 	snprintf(feed->incarnation, sizeof(feed->incarnation), "%.*s",
 		 (int)strcspn(out->cursor, "."), out->cursor);
 	if (f->state && strcmp(f->state, feed->incarnation) != 0) {
-		/* The number of an event of another state means nothing here, so that event
-		 * counts as gone. */
+		/* An event of another state counts as gone: its number means nothing here. */
 		f->sent = -1;
 		f->state = NULL;
 		web_events_read(f);
