@@ -311,4 +311,12 @@ CADRE_HOME=$other cadre down >/dev/null
 CADRE_HTTP_ADDRESS=0.0.0.0 CADRE_HOME=$other cadre up >/dev/null || bad "up at 0.0.0.0"
 [ ! -e "$other/endpoint" ] || bad "it listens for everybody without a token"
 CADRE_HOME=$other cadre logs | grep -q 'before a client has a token' || bad "nobody is told why"
+
+# A report is repeated after its team has ended. The refusal says that the report counted.
+lead=$(cadre token create --agent shop/lead)
+is 0 . cadre --team shop --as lead team create fleet
+report='{"team":"fleet","tokens_in":3,"idempotency_key":"fleet-1"}'
+post 200 '"tokens":3' /api/team/usage "$lead" "$report"
+is 0 . cadre team destroy fleet --yes
+post 403 'The first call with this key was done' /api/team/usage "$lead" "$report"
 exit $failed
