@@ -118,11 +118,7 @@ static void check_add(struct text *out, const char *between, const char *fmt, ..
 }
 
 #define wrong(s, ...) check_add(&(s)->wrong, "; ", __VA_ARGS__)
-
-static void to_mend(struct seen *s, const char *file)
-{
-	check_add(&s->mend, ", ", "%s", file);
-}
+#define to_mend(s, file) check_add(&(s)->mend, ", ", "%s", file)
 
 static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 			  enum setup_part part, struct seen *s)

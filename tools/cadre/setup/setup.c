@@ -206,9 +206,8 @@ static int setup_change_files(struct setup *s, struct fault *f)
 
 static int setup_change(struct setup *s, struct fault *f)
 {
-	int lock, status;
+	int lock = s->dry_run ? -1 : setup_lock(!s->remove, f), status;
 
-	lock = s->dry_run ? -1 : setup_lock(!s->remove, f);
 	if (f->code)
 		return f->code;
 	if (!s->dry_run)

@@ -107,12 +107,15 @@ int setup_target_read(struct setup_target *t, struct fault *f)
 	return f->code;
 }
 
+static bool setup_target_equal(const struct text *a, const struct text *b)
+{
+	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
+}
+
 bool setup_target_changed(const struct setup_target *t)
 {
 	return t->was != t->draft.there ||
-	       (t->was && (t->before.len != t->draft.text.len ||
-			   (t->before.len && memcmp(t->before.data, t->draft.text.data,
-						    t->before.len) != 0)));
+	       !setup_target_equal(&t->before, &t->draft.text);
 }
 
 void setup_target_undo(struct setup_target *t)
@@ -323,8 +326,7 @@ static bool has_bytes(const char *path, const struct text *want)
 
 	snprintf(now.path, sizeof(now.path), "%s", path);
 	has = setup_target_read(&now, &unread) == 0 && now.was &&
-	      now.before.len == want->len &&
-	      (!want->len || !memcmp(now.before.data, want->data, want->len));
+	      setup_target_equal(&now.before, want);
 	setup_target_release(&now);
 	return has;
 }
@@ -391,14 +393,13 @@ static bool setup_target_is_unknown(void)
 
 /* Does the same as renameat2(). If the flags of renameat2() are not supported, this is done
  * step by step. During an exchange, the file exists at every moment. So a rename by a client
- * between link() and rename() is not noticed. If links are not supported, no file `from` is
- * left. */
+ * between link() and rename() is not noticed. If links are not supported either, a plain rename
+ * must do: a file that a client makes at that moment is replaced. */
 static int setup_target_rename(const struct setup_target *t, const char *from,
 			       const char *to, unsigned flag)
 {
 	char third[4200];
 	bool linked;
-	int fd;
 
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, flag))
 		return 0;
@@ -415,11 +416,7 @@ static int setup_target_rename(const struct setup_target *t, const char *from,
 	}
 	if (!link(from, to))
 		return unlink(from);
-	if (!setup_target_is_unknown() ||
-	    (fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
-		return -1;
-	close(fd);
-	return rename(from, to) ? unlink(to), -1 : 0;
+	return setup_target_is_unknown() ? rename(from, to) : -1;
 }
 
 /* Puts the new text in place, or takes the file away. The old bytes are then in `beside`. If a
