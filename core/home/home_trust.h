@@ -28,6 +28,26 @@
  * covers the files that git tracked in the state (core/home/git_index.h). Files that git adds
  * later are not the user's. Git may also write files into the state that no index lists.
  *
+ * How a state becomes known; the words in CAPITALS are results of trust_judge():
+ *
+ *	          cadre init            git tracks a file in it: TRACKED
+ *	UNKNOWN -------------> `made` -----------------------------------> `tracked`
+ *	   |                     |                                             |
+ *	   |                     +--> the settings changed: EDITED ---+        |
+ *	   |                     +--> another database: OTHER --------+        |
+ *	   |  cadre trust                                cadre trust  |        |  cadre trust
+ *	   +----------------> `trusted` <-----------------------------+--------+
+ *	                       |    ^
+ *	                       |    |  cadre trust
+ *	                       |    +---- tracked files or settings changed: CHANGED
+ *	                       |    +---- another database: OTHER
+ *	                       |
+ *	                       +--> UNKNOWN: cadre trust --remove, from any state
+ *
+ * A `tracked` state is WAS_TRACKED when git tracks no file in it any more.
+ * Only `made` and `trusted` without a change count. EDITED, OTHER and CHANGED are found anew at
+ * each look, so they end as soon as the change is undone.
+ *
  * A noted state is recognized if id and inode are as noted, and also the device or the path. So
  * a folder that was moved is known. A copy is not known, nor is a new folder that got the inode
  * of a removed folder.

@@ -81,6 +81,41 @@ struct unread_all {
 /* Called each second: closes connections that have not read for too long. */
 void unread_tick(struct host *host);
 
+/*
+ * States of a client's connection, with the members that hold them:
+ *
+ *	          too many calls, or too many unread answers
+ *	READING --------------------------------------------> HELD UP
+ *	  |    ^                                                |  |  more bytes than REST_MOST
+ *	  |    |  calls end, and the client reads: read_on()    |  +----------> `stopped`
+ *	  |    +------------------------------------------------+                   |
+ *	  |    ^                                                |                   |
+ *	  |    +----------------- `rest` is empty: read_on() ------------------------+
+ *	  |                                                     |
+ *	  |  the client closed its side                         |
+ *	  +---------------------> `ended` <---------------------+
+ *	                             |  every call is answered, and the answers are sent
+ *	                             v
+ *	                         `closing`: conn_close(), from any state
+ *	                             |  the handle is closed
+ *	                             v
+ *	                         `closed`, freed with the last call: conn_unref()
+ *
+ * held_up() decides between READING and HELD UP. In HELD UP, bytes gather in `rest`; in
+ * `stopped`, none are read. In `ended`, a call that only waits is dropped, and all others run to
+ * their end.
+ *
+ * The way of a call:
+ *
+ *	on_frame() --> start_job() --> a write: host_write() ---------------> on_job()
+ *	                    |                                                  ^  |
+ *	                    +--> a read: `held` --> release_held()             |  |
+ *	                                                 +--> host_read() -----+  |
+ *	                                                                          v
+ *	conn_answer() <---------------------------------------------------- conn_go_on()
+ *	     ^                                                                    |
+ *	     +-- a guest has answered, or an awaited change has come <------------+
+ */
 struct conn {
 	struct host *host;
 	struct conn *next, **at; /* links of the list host->clients->first */
