@@ -2,7 +2,7 @@
  * sim - a hundred agents make random calls on a virtual clock, and the answers and rows are
  * checked.
  *
- * 	sim STEPS [SEED]
+ *	sim STEPS [SEED]
  *
  * Calls run in batches, like the calls of a host. Each call has a savepoint, and each batch has
  * one COMMIT. Only committed calls are acknowledged. Now and then a step of the store fails,

@@ -2,7 +2,7 @@
  * soak - under a steady mixed load, calls must not get slower, and memory and WALs must not
  * grow.
  *
- * 	soak [SECONDS [counts]]
+ *	soak [SECONDS [counts]]
  *
  * Each of eight agents of one team makes at most fifty calls a second to a running host. The
  * agents send, receive, claim, complete, create, write notes, list and search. The first part

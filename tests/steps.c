@@ -2,11 +2,11 @@
  * steps - checks that reads, alone or in write operations, cost no more in a large state than
  * in a small state.
  *
- * 	steps           compares the costs in both states, and the steps in the large state with
- * 	                tests/steps/kept
- * 	steps WORD      shows the costs of the operations whose names contain the word, and
- * 	                the statements that cost more in the large state
- * 	steps --renew   writes the steps in the large state to tests/steps/kept
+ *	steps           compares the costs in both states, and the steps in the large state with
+ *	                tests/steps/kept
+ *	steps WORD      shows the costs of the operations whose names contain the word, and
+ *	                the statements that cost more in the large state
+ *	steps --renew   writes the steps in the large state to tests/steps/kept
  *
  * SQLite counts the steps of its virtual machine, its steps along whole tables, and its sorts.
  * The test uses no clock, so the numbers are the same on every machine. Each number in the

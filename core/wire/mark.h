@@ -7,11 +7,11 @@
  * mark at any place in the stream, and drops an unfinished frame before the mark. The marks
  * are:
  *
- * 	FF FF FF FF, kind, 16 hexadecimal digits of a nonce
+ *	FF FF FF FF, kind, 16 hexadecimal digits of a nonce
  *
- * 	'?' host to guest: begin anew, and answer with this nonce '!' guest to host: the
- * 	frames after this mark follow the '?' with this nonce '*' guest to host: the guest
- * 	has dropped all earlier bytes; send '?' again
+ *	'?'   host to guest: begin anew, and answer with this nonce
+ *	'!'   guest to host: the frames after this mark follow the '?' with this nonce
+ *	'*'   guest to host: the guest has dropped all earlier bytes; send '?' again
  *
  * This file uses no sockets.
  */
