@@ -8,13 +8,13 @@ ON CONFLICT DO NOTHING;
 
 -- name: session_drop_old
 -- scan ok: along the index, newest first, at most :most sessions
--- Deletes sessions that nobody has used for a month.  If there are too many sessions, the most
--- recently used sessions are kept.
+-- Deletes sessions that nobody has used since :before. Also deletes the sessions that were used
+-- least recently, if there are more than :most sessions.
 DELETE FROM session WHERE used_at < :before OR used_at < (SELECT used_at FROM session
 	ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 
 -- name: session_drop_more
--- The number of sessions of one token is limited.  The most recently used sessions are kept.
+-- If a token has more than :most sessions, deletes the sessions that were used least recently.
 DELETE FROM session WHERE proof = :proof AND used_at < (SELECT used_at FROM session
 	WHERE proof = :proof ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 

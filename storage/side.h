@@ -1,9 +1,11 @@
 /*
- * side - a database beside the state: the guest's spool, or the search index.
+ * side - the connection to a database beside the state, which is the guest's spool or the
+ * search index.
  *
- * A side_db is a connection with its statements, which are prepared on first use.  Each
- * database has its own .sql files, from which sqlgen makes the structs of parameters and rows.
- * All results are SQLite's: SQLITE_OK, SQLITE_ROW or SQLITE_DONE on success.
+ * A side_db is a connection with prepared statements; each statement is prepared on first use.
+ * Each database has its own .sql files, from which sqlgen generates the structs of parameters
+ * and rows. All functions return SQLite's results, which are SQLITE_OK, SQLITE_ROW or
+ * SQLITE_DONE on success.
  */
 #ifndef STORAGE_SIDE_H
 #define STORAGE_SIDE_H
@@ -15,15 +17,15 @@
 struct side_db {
 	sqlite3 *db;
 	const struct statement *table;
-	sqlite3_stmt **prepared; /* one place for each statement of the table */
+	sqlite3_stmt **prepared; /* one pointer for each statement of `table` */
 	int n;
-	long fail_after; /* tests: steps until a step fails; -1: a step has failed */
+	long fail_after; /* for tests: steps until a step fails, or -1 after the failure */
 	int fail_with;
 };
 
-/* Binds the parameters and returns SQLITE_OK.  After this, each side_next() returns SQLITE_ROW
- * with `row` filled in the arena, until it returns another result.  A caller that stops earlier
- * calls side_end(). */
+/* Binds the parameters and returns SQLITE_OK. After side_start(), each call of side_next()
+ * fills `row` and returns SQLITE_ROW, until a call returns another result. A caller that does
+ * not read all rows calls side_end(). */
 int side_start(struct side_db *d, int id, const void *in);
 int side_next(struct side_db *d, int id, void *row, size_t size, struct arena *a);
 void side_end(struct side_db *d, int id);
@@ -33,7 +35,7 @@ int side_run(struct side_db *d, int id, const void *in);
 int side_row(struct side_db *d, int id, const void *in, void *row, size_t size,
 	     struct arena *a);
 int side_exec(struct side_db *d, const char *script);
-/* Reads user_version.  Returns SQLITE_OK on success. */
+/* Reads SQLite's user_version of the database. Returns SQLITE_OK on success. */
 int side_version(struct side_db *d, int *version);
 void side_close(struct side_db *d);
 

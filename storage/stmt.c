@@ -1,4 +1,4 @@
-/* stmt - the statements of the state: prepared on first use, run, reset. */
+/* stmt - prepares, runs and resets the statements of the state. */
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct kept_row {
 	enum sql id;
 	size_t n_key;
 	char key[KEPT_KEY];
-	char row[]; /* the struct, then the bytes of its texts */
+	char row[]; /* the row's struct, then the bytes of the struct's texts */
 };
 
 struct key {
@@ -54,7 +54,8 @@ static bool key_put_slot(struct key *k, const struct slot *slot, const char *at)
 	return false;
 }
 
-/* Writes the parameters as bytes.  Returns false if the parameters are too long for a kept row. */
+/* Fills the key of a row with the statement's parameters as bytes. Returns false if the
+ * parameters are too long for a key. */
 static bool kept_key_of(struct key *k, enum sql id, const void *in)
 {
 	const struct statement *t = &statement_table[id];
@@ -67,7 +68,7 @@ static bool kept_key_of(struct key *k, enum sql id, const void *in)
 	return true;
 }
 
-/* The first of the two places in which a row with this key may be. */
+/* Returns the first of the two neighbouring places for a row with this key. */
 static struct kept_row **kept_place_of(struct kept *k, const struct key *key)
 {
 	return &k->places[(key->hash ^ key->hash >> 32) % (KEPT_PLACES / 2) * 2];
@@ -96,8 +97,8 @@ static const struct kept_row *kept_row_of(struct kept *k, enum sql id,
 	return NULL;
 }
 
-/* Puts a row into a place of its key.  A forgotten row is replaced first.  If no row is
- * forgotten, the older row is replaced. */
+/* Puts a row into one of the two places for its key. The row replaces a forgotten row in the
+ * first place, or otherwise the older of the two rows. */
 static void kept_put_row(struct kept *k, const struct key *key, struct kept_row *r)
 {
 	struct kept_row **place = kept_place_of(k, key);
@@ -113,8 +114,8 @@ static void kept_put_row(struct kept *k, const struct key *key, struct kept_row 
 
 /* --- rows --------------------------------------------------------------------- */
 
-/* The size of a text with its NUL, or of a blob, in bytes.  `*where` is set to the pointer in
- * the row. */
+/* The size of a text with its NUL, or of a blob, in bytes. Sets `*where` to the address of the
+ * row's pointer to the text or blob. */
 static size_t kept_bytes_of(const struct slot *slot, char *row, const void ***where)
 {
 	struct blob *b = (struct blob *)(row + slot->at);
@@ -125,7 +126,8 @@ static size_t kept_bytes_of(const struct slot *slot, char *row, const void ***wh
 	return slot->kind == SLOT_TEXT && **where ? strlen(**where) + 1 : 0;
 }
 
-/* Fills `row` and copies its texts into the arena.  Returns false if the row is not kept. */
+/* Fills `row` from a kept row, and copies the row's texts into the arena. Returns false if no
+ * such row is kept. */
 static bool kept_find(struct kept *k, enum sql id, const void *in, void *row,
 		      struct arena *a)
 {
@@ -186,7 +188,7 @@ static uint64_t kept_age(const struct kept *k)
 	return k->age[0];
 }
 
-/* Forgets the rows of the kept statements in the bit set `statements`. */
+/* Forgets the rows of each statement whose bit is set in `statements`. */
 static void kept_invalidate(struct kept *k, unsigned statements)
 {
 	for (; statements; statements &= statements - 1)
@@ -207,7 +209,7 @@ void kept_release(struct kept *k)
 	*k = (struct kept){ 0 };
 }
 
-/* The failure that a test asked for at this step, or SQLITE_OK. */
+/* Returns the failure that a test wants at this step, or SQLITE_OK. */
 static int store_injected(struct store *s)
 {
 	int rc = s->fail_with;
@@ -219,8 +221,8 @@ static int store_injected(struct store *s)
 	case SQLITE_IOERR:
 	case SQLITE_NOMEM:
 	case SQLITE_INTERRUPT:
-		/* After some failures SQLite drops the whole transaction, and so does this test
-		 * hook. */
+		/* After these failures, SQLite may roll the whole transaction back, so the
+		 * test's failure rolls it back, too. */
 		if (s->db && !sqlite3_get_autocommit(s->db))
 			sqlite3_exec(s->db, SQL_ROLLBACK, NULL, NULL, NULL);
 		break;
@@ -333,8 +335,8 @@ static int ready(struct store *s, enum sql id, const void *in)
 	assert(!p->busy);
 	if (!statement_table[id].readonly) {
 		assert(s->writing);
-		/* If a failure has dropped the transaction, the statement would run and be
-		 * committed alone. */
+		/* After a failure that rolled the transaction back, the statement would run and
+		 * be committed alone. */
 		if (!store_intact(s))
 			return SQLITE_ABORT;
 		kept_invalidate(&s->kept, statement_table[id].invalidates);
@@ -346,19 +348,19 @@ static int ready(struct store *s, enum sql id, const void *in)
 
 /*~ A statement and its parameters.  Station 10 of 12.
  *
- * Statements are not written in C.  Each statement has a name in a .sql file of storage/.  A
+ * Statements are not written in C. Each statement has a name in a .sql file of storage/. A
  * program of the build (tools/build/sqlgen.c) asks SQLite itself, with the real schema, for the
- * parameters and columns of each statement.  sqlgen writes a struct for the parameters and a
- * struct for the columns.  So sql_run(call, task_claim, .agent = ...) with a misspelled field
- * does not compile.  A renamed column breaks the build, and not a running program.  sqlgen also
- * refuses a statement that reads a whole table, unless the comment above the statement gives a
- * reason.
+ * parameters and columns of each statement. sqlgen writes a struct for the parameters and a
+ * struct for the columns. For this reason sql_run(call, task_claim, .agent = ...) with a
+ * misspelled field does not compile. A renamed column breaks the build, and not a running
+ * program. sqlgen also refuses a statement that reads a whole table, unless the comment above
+ * the statement gives a reason.
  *
- * A statement is prepared when it is first used, and is kept as long as the connection lives.
- * To run a prepared statement, the program binds some integers and makes a step.  This is the
- * main reason why a call costs tens of microseconds and not milliseconds.
+ * A statement is prepared on first use, and stays prepared until the connection is closed. To
+ * run a prepared statement, the program binds some integers and calls sqlite3_step(). Prepared
+ * statements are the main reason why a call costs tens of microseconds and not milliseconds.
  *
- * The statement of a claim is worth reading slowly.
+ * The next station is the statement task_claim, which is worth reading slowly.
  *
  * Next: storage/task.sql
  */
@@ -377,8 +379,8 @@ int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
 		sqlite3_reset(st);
 		return f->code;
 	}
-	/* The first step has changed all rows, whether or not it has returned them.  A foreign
-	 * key can still refuse the changes at the end. */
+	/* The first step has changed all rows, even the rows that were not returned. At the end
+	 * of the statement, a foreign key can still refuse the changes. */
 	end = sqlite3_reset(st);
 	if (end != SQLITE_OK)
 		return store_fault(s, end, statement_table[id].name, f);

@@ -1,5 +1,5 @@
 /*
- * stmt - the tables that sqlgen writes: statements and migrations.
+ * stmt - declares the tables of statements and migrations that sqlgen writes.
  *
  * build/sql.gen.c defines the tables for the state.  spool_sql.gen.c and search_sql.gen.c
  * define the tables for the databases beside the state.  Only storage/ reads these tables.
@@ -17,44 +17,45 @@ struct record;
 
 enum slot_kind { SLOT_INT, SLOT_TEXT, SLOT_BLOB, SLOT_BOOL };
 
-/* A parameter or column, and its place in the caller's struct. */
+/* The place of a parameter or column in the caller's struct. */
 struct slot {
 	enum slot_kind kind;
 	uint16_t at;
-	uint16_t has; /* place of a bool that says "not NULL"; 0: there is no bool */
+	uint16_t has; /* offset of a bool that is false for NULL, or 0 */
 };
 
-enum { KEPT_STATEMENTS = 8 }; /* kept statements have smaller numbers */
+enum { KEPT_STATEMENTS = 8 }; /* kept statements have the numbers 1 to 7 */
 
 struct statement {
 	const char *name, *text;
 	bool readonly;
-	bool late; /* no caller needs the number of changed rows, and store_run() returns 0 */
-	bool always; /* store_row() finds a row, or reports that the state is damaged */
-	int kept; /* number of the statement in struct kept; 0: its rows are not kept */
-	unsigned invalidates; /* bit set of kept statements whose rows this statement may change */
+	bool late; /* store_run() returns 0 instead of the number of changed rows */
+	bool always; /* if there is no row, store_row() fails, as the state is damaged */
+	int kept; /* index of a kept statement in kept.age, or 0 */
+	unsigned invalidates; /* bit set of kept statements that read the changed columns */
 	const struct slot *params; /* in the order of their indexes, from 1 */
 	int n_params;
 	int n_columns;
-	const struct slot *columns; /* NULL if the row is a record */
+	const struct slot *columns; /* NULL if `record` is set */
 	size_t row_size;
-	const struct record *record; /* a record whose fields are found by name, or NULL */
+	const struct record *record; /* record with the columns' names, or NULL */
 };
 
-/* Files of migrations/, in order.  Each text ends by setting user_version. */
+/* The files of migrations/ in order. The last statement of each text sets user_version. */
 struct migration {
 	int version;
 	const char *name, *text;
 };
 
-/* An object that the file must hold after all migrations.  Objects are sorted by type and name. */
+/* A table, index or trigger that the file must contain after all migrations. The objects in
+ * schema_table[] are sorted by type and name. */
 struct schema_object {
-	const char *type, *name, *table, *sql; /* sql "": made by SQLite itself */
+	const char *type, *name, *table, *sql; /* `sql` is "" for SQLite's own objects */
 };
 
 extern const struct schema_object schema_table[];
 extern const int schema_count;
-/* Statements that fill the tables of a new file as all migrations would, and that set
+/* Statements that add the rows of all migrations to the tables of a new file, and that set
  * user_version. */
 extern const char schema_rows[];
 

@@ -1,4 +1,5 @@
-/* store - the connection of a store and its transactions; start reading at store_open(). */
+/* store - opens the connection of a store, and runs transactions. Begin to read the code at
+ * store_open(). */
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "storage/defend.h"
@@ -20,8 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_HOST = 1 }; /* a state in a file has one host, whose row a migration adds */
-/* Patience with a person's `sqlite3`.  Our own writers take turns. */
+enum { FILE_HOST = 1 }; /* row number of the only host of a state */
+/* The longest time to wait for the lock of a person's `sqlite3`. The writers of cadre take
+ * turns, and need no such wait. */
 enum { BUSY_MS = 10000 };
 
 /* --- faults ------------------------------------------------------------------- */
@@ -48,7 +50,7 @@ static const struct {
 
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f)
 {
-	/* After a failure that a test asked for, the connection itself reports no error. */
+	/* If a test made the step fail, the connection itself reports no error. */
 	const char *said = s->db && sqlite3_extended_errcode(s->db) == rc
 				   ? sqlite3_errmsg(s->db)
 				   : sqlite3_errstr(rc);
@@ -93,7 +95,7 @@ static int own_run(struct store *s, enum own id)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The number that a pragma returns, or -1. */
+/* Returns the number that a pragma returns, or -1 after a failure. */
 static int64_t own_number(struct store *s, enum own id)
 {
 	int64_t n = -1;
@@ -136,21 +138,22 @@ int64_t store_number(struct store *s, const char *sql, struct fault *f)
 
 static void configure(void)
 {
-	/* Sub-journals of savepoints stay in memory, and cost 3 us each instead of 10.  Without
-	 * memory statistics, malloc takes no lock of SQLite. */
+	/* The first setting keeps the journals of savepoints in memory; a savepoint then costs
+	 * 3 us instead of 10. The second setting ends SQLite's memory statistics, so SQLite
+	 * takes no lock around malloc(). */
 	sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	sqlite3_initialize();
 }
 
-/* SQLite calls this function after COMMIT if the host does the checkpoints. */
+/* SQLite calls this function after COMMIT if the connection has STORE_NO_CHECKPOINT. */
 static int store_count_frames(void *store, sqlite3 *db, const char *schema, int frames)
 {
 	struct store *s = store;
 
 	(void)db;
 	(void)schema;
-	s->copied = generation_copied(s); /* 0 after the WAL has begun anew */
+	s->copied = generation_copied(s); /* 0 after a new start of the WAL */
 	s->frames = frames;
 	return SQLITE_OK;
 }
@@ -174,21 +177,23 @@ static int connect_file(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* Sets up a connection.  Called after the migrations, which need other settings. */
+/* Sets up a connection. The function is called after the migrations, since migrations need
+ * other settings. */
 static int tune(struct store *s, struct fault *f)
 {
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
-	/* Triggers may run now, since they are known to be our own. */
+	/* Triggers may run from here on, since all triggers of the file have been checked. */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
-	/* SQLite's own checkpoint runs inside COMMIT, while we have the turn.  SQLite's limit
-	 * is twice the host's limit.  So while a host runs, the host copies the WAL. */
+	/* SQLite's automatic checkpoint runs inside COMMIT, while this process has the writer's
+	 * turn. The limit of 4000 frames is twice the host's limit. For this reason the host
+	 * copies the WAL as long as a host runs. */
 	if (s->flags & STORE_NO_CHECKPOINT)
 		sqlite3_wal_hook(s->db, store_count_frames, s);
 	else
 		sqlite3_wal_autocheckpoint(s->db, 4000);
-	/* The host's writer needs pages from all over a large state.  In the 2 MB that SQLite
-	 * keeps, all these pages would be read again and again.  Without SQL_DELETE_FAST,
-	 * Debian's SQLite would write pages only to blank them. */
+	/* The host's writer needs pages from all parts of a large state. With SQLite's usual
+	 * cache of 2 MB, the writer would read these pages again and again. Without
+	 * SQL_DELETE_FAST, Debian's SQLite would write pages only to overwrite deleted data. */
 	if (((s->flags & STORE_LARGE_CACHE) && store_exec(s, SQL_CACHE, f) < 0) ||
 	    store_exec(s, SQL_NO_MMAP, f) < 0 || store_exec(s, SQL_DELETE_FAST, f) < 0 ||
 	    store_exec(s, s->flags & STORE_NORMAL ? SQL_SYNC_NORMAL : SQL_SYNC_FULL, f) <
@@ -197,10 +202,10 @@ static int tune(struct store *s, struct fault *f)
 	return s->flags & STORE_READ ? store_exec(s, SQL_QUERY_ONLY, f) : 0;
 }
 
-/* The last connection that has the state open copies the WAL into the file.  So the next
- * connection has nothing to read, and the WAL does not grow.  SQLite itself would copy the WAL
- * while it closes the file, at a time when no `sqlite3` may read.  SQLite would also remove
- * -wal and -shm. */
+/* Copies the WAL into the file, if this is the last connection that has the state open. After
+ * the copy, the next connection finds an empty WAL, so the WAL does not grow. SQLite itself
+ * would copy the WAL in sqlite3_close(), during which a person's `sqlite3` cannot read. SQLite
+ * would also remove -wal and -shm. */
 static void copy_wal(struct store *s)
 {
 	if (!ground_owes(s) || !writer_queue_last(&s->queue))
@@ -224,7 +229,8 @@ static void store_disconnect(struct store *s)
 	s->frames = s->copied = 0;
 }
 
-/* Replaces a connection that has failed, since a failed connection is not trusted again. */
+/* Replaces a connection by a new connection, after a failure that makes the old connection
+ * unreliable. */
 static int reconnect(struct store *s, struct fault *f)
 {
 	store_disconnect(s);
@@ -302,7 +308,7 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
 	       struct fault *f)
 {
-	/* SQLite is configured once in a process.  This variable is the store's only global. */
+	/* A process configures SQLite once. `once` is the only global variable of the store. */
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct store *s;
 
@@ -370,8 +376,8 @@ int64_t store_changes(const struct store *s)
 	return s->db ? sqlite3_total_changes64(s->db) : 0;
 }
 
-/* The version of the data.  Every commit of any connection changes this version.  Inside a
- * transaction, it is the version of the data that the transaction sees. */
+/* The version of the data. Every commit of any connection changes this version. Inside a
+ * transaction, returns the version of the data that the transaction reads. */
 static uint32_t file_version(struct store *s)
 {
 	uint32_t version = 0;
@@ -381,7 +387,7 @@ static uint32_t file_version(struct store *s)
 }
 
 /* Refuses a state if somebody has added a trigger or changed the version since this connection
- * opened the file.  A write would run such a trigger. */
+ * opened the file. A write would run the added trigger. */
 int store_look(struct store *s, struct fault *f)
 {
 	int64_t version, tables;
@@ -407,8 +413,8 @@ int store_look(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* Called inside a transaction that writes.  Checks everything that another connection may have
- * changed since this connection last committed. */
+/* Checks everything that another connection may have changed since the last commit of this
+ * connection. The function is called inside a transaction that writes. */
 static int notice_others(struct store *s, struct fault *f)
 {
 	uint32_t version = file_version(s);
@@ -421,21 +427,22 @@ static int notice_others(struct store *s, struct fault *f)
 
 /*~ A transaction.  Station 7 of 12.
  *
- * This code runs in the host, or in one of perhaps ten commands that opened the file
- * themselves.  SQLite alone would let all these processes poll for the lock, and an unlucky
- * process would wait for seconds.  Instead, writer_queue_take() puts writers into a queue of
- * the kernel (storage/writer_queue.c).  No process polls, no process is overtaken, and a
- * process that is killed gives its place back.
+ * This code runs in the host, or in one of perhaps ten commands that opened the file without a
+ * host. With SQLite alone, all these processes would poll for the lock, and a process could
+ * wait for seconds. Instead, writer_queue_take() puts writers into a queue of the kernel
+ * (storage/writer_queue.c). In the queue no process polls, no process is overtaken, and a
+ * killed process loses its place.
  *
- * After that, ground_check() checks that the files are still the files that we opened.
- * Programs that lose data mostly lose it here.  Somebody removes or replaces state.db, and the
- * process goes on writing into a file that no longer has a name.  The process acknowledges data
- * that nobody will ever find.  ground_check() prevents this loss at the price of some `statx`
- * calls per write.
+ * In the next step, ground_check() checks that the files are still the files that this process
+ * opened. Without ground_check(), data could be lost. If somebody removes or replaces state.db,
+ * a process could continue to write into a file that no longer has a name. The process would
+ * acknowledge data that nobody finds again. ground_check() prevents this loss at the price of
+ * some `statx` calls per write.
  *
- * BEGIN IMMEDIATE takes SQLite's lock. Until store_commit() below, no other connection changes
- * the state, so a claim is decided once and for all. After the COMMIT the bell is rung: a byte
- * is written to a file beside the state. The bell wakes every process that waits for news.
+ * BEGIN IMMEDIATE takes SQLite's lock. From BEGIN IMMEDIATE until store_commit() below, no
+ * other connection changes the state, so the transaction's decision on a claim is final. After
+ * the COMMIT, the process rings the bell, which is a file beside the state. A byte is written
+ * to this file, and the write wakes every process that waits for changes.
  *
  * Next: core/call/call.c
  */
@@ -478,7 +485,7 @@ int store_begin_lax(struct store *s, struct fault *f)
 	}
 	rc = store_begin(s, true, f);
 	if (rc < 0)
-		store_leave(s); /* as before the call */
+		store_leave(s); /* sets synchronous=FULL again */
 	return rc;
 }
 
@@ -487,8 +494,9 @@ int64_t store_now(const struct store *s)
 	return s->began;
 }
 
-/* The last page that a transaction writes to the log carries the commit.  So a transaction that
- * had no room for all its pages has no commit in the log. */
+/* Whether a failed COMMIT has changed nothing. Only the last page that a transaction writes to
+ * the log marks the transaction as committed. If the disk had no room for all pages, the log
+ * has no such mark. */
 static bool store_is_undone(int rc)
 {
 	return (rc & 0xff) == SQLITE_FULL;
@@ -499,11 +507,10 @@ static int commit_failed(struct store *s, int rc, struct fault *f)
 	struct fault cause = { 0 }, again = { 0 };
 
 	store_fault(s, rc, "commit", &cause);
-	if (s->flags & STORE_MEMORY) /* a state in memory would be lost with its
-					connection */
+	if (s->flags & STORE_MEMORY) /* a new connection would lose a state in memory */
 		store_rollback(s);
 	else
-		reconnect(s, &again); /* after a failure, store_begin() tries again */
+		reconnect(s, &again); /* if this fails, store_begin() tries again */
 	store_leave(s);
 	return fault_set(f, FAULT_UNAVAILABLE, "", "%s: %s",
 			 store_is_undone(rc) ? "nothing was changed"
@@ -525,7 +532,8 @@ int store_commit(struct store *s, struct fault *f)
 	store_leave(s);
 	if (wrote)
 		writer_queue_ring(&s->queue);
-	/* If the files were removed during the COMMIT, the written data would be lost. */
+	/* ground_kept() fails if the files were removed during the COMMIT, since the written
+	 * data is then lost. */
 	return wrote ? ground_kept(s, f) : 0;
 }
 
@@ -555,8 +563,8 @@ void store_rollback(struct store *s)
 	store_leave(s);
 }
 
-/* Runs a statement inside the transaction.  Outside a transaction, SAVEPOINT would begin a new
- * transaction. */
+/* Runs a statement inside the transaction. Fails if there is no transaction, since SAVEPOINT
+ * would begin a new transaction. */
 static int own_inside(struct store *s, enum own id, struct fault *f)
 {
 	int rc = store_intact(s) ? own_run(s, id) : SQLITE_ABORT;

@@ -1,4 +1,4 @@
-/* store_backup - verified copies of a state, and checks of the state itself. */
+/* store_backup - makes verified copies of a state, and checks the state. */
 #include "core/base/alloc.h"
 #include "storage/durable.h"
 #include "storage/store_inside.h"
@@ -102,8 +102,8 @@ int store_db_copy(sqlite3 *db, const char *path)
 	return rc;
 }
 
-/* Gives the copy its own mark, since the copy is another file than the state: see ground.h.
- * Checks the copy through a separate connection, as a later reader would. */
+/* Gives the copy its own mark, since no two files of a state have the same mark (ground.h).
+ * Checks the copy through a new connection. */
 static int store_backup_settle_copy(struct store *s, const char *path, struct fault *f)
 {
 	sqlite3 *db = NULL;
@@ -165,8 +165,8 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	return f->code;
 }
 
-/* Checks the state before the copy.  A copy of a damaged file has only the rows that the file's
- * trees show, and is itself sound. */
+/* Checks the state before the copy. A copy of a damaged file may lack rows, but the copy itself
+ * passes all checks. */
 int store_backup(struct store *s, const char *path, struct fault *f)
 {
 	struct fault found = { 0 };

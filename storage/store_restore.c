@@ -17,8 +17,8 @@
 #include "storage/words.h"
 
 enum {
-	WAIT_MS = 3000, /* patience with processes that have the state open */
-	KEPT = 3, /* number of former states that are kept */
+	WAIT_MS = 3000, /* longest wait for processes that have the state open */
+	KEPT = 3, /* number of former states that stay in replaced/ */
 };
 
 static const char staging[] = "restore.tmp", ready[] = "restore.ready",
@@ -228,7 +228,8 @@ static bool store_restore_is_there(int dir, const char *name)
 	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Moves a file.  A missing file is no error: an earlier try has moved it, or it never existed. */
+/* Moves a file. A missing file is no error, since an earlier run may have moved the file, or
+ * the file never existed. */
 static int store_restore_move(int from, int to, const char *name, struct fault *f)
 {
 	if (renameat(from, name, to, name) == 0 || errno == ENOENT)
@@ -252,7 +253,8 @@ static int read_aside(int new, char *name, size_t room, struct fault *f)
 	return f->code;
 }
 
-/* Makes or opens a folder, and syncs the folder's entry.  Returns a descriptor, or a fault. */
+/* Makes or opens the folder `name`, and syncs the folder above. Returns a descriptor, or a
+ * fault. */
 static int store_restore_make_folder(int above, const char *name, struct fault *f)
 {
 	int fd = -1;
@@ -278,7 +280,7 @@ static int make_aside(int dir, const char *name, struct fault *f)
 	return aside;
 }
 
-/* Opens the folder for the former files.  The folder's name is stored with the new files, so
+/* Opens the folder for the former files. The name of this folder is in restore.ready/aside, so
  * that a repeated step moves the remaining files to the same folder. */
 static int open_aside(int dir, int new, struct fault *f)
 {
@@ -289,8 +291,9 @@ static int open_aside(int dir, int new, struct fault *f)
 	return make_aside(dir, name, f);
 }
 
-/* The log is moved before state.db.  A state.db that is left without its log is refused, and
- * not misread. */
+/* Moves the former files aside and the new files into the state folder. The former log is moved
+ * before the former state.db. After a crash between the two moves, a process would refuse a
+ * state.db that has lost its log. */
 static int store_restore_change_files(int dir, int new, int aside, struct fault *f)
 {
 	static const char *const old[] = { "state.db-shm", "state.db-wal", "state.db" };
@@ -328,8 +331,8 @@ static int finish_alone(int dir, struct fault *f)
 
 	if (new < 0)
 		return store_restore_failed(f, "open restore.ready");
-	/* If both files are gone, all files have been moved, and only the folder must still be
-	 * removed. */
+	/* If neither file is in restore.ready/, an earlier run has moved all files, and only
+	 * the folder must be removed. */
 	if (store_restore_is_there(new, "secret") ||
 	    store_restore_is_there(new, "state.db"))
 		aside = open_aside(dir, new, f);
@@ -345,8 +348,8 @@ static int finish_alone(int dir, struct fault *f)
 	return f->code;
 }
 
-/* Takes the state for this process alone.  No other process has the state open, and no other
- * process can open the state until the turn ends. */
+/* Waits until no other process has the state open. After success, no other process can open the
+ * state until the caller closes the queue `t`. */
 static int take_state(struct writer_queue *t, int dir, const char *why, struct fault *f)
 {
 	if (writer_queue_open(t, dir, f) < 0 ||
@@ -381,8 +384,9 @@ static int is_former(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* Removes all but the newest few former states.  The name of a former state is its time.  The
- * state `own` is kept, whatever the clock said. */
+/* Removes all former states but the newest few. The names of former states are times, so
+ * alphasort() sorts by time. The state `own` is never removed, even if its time is old because
+ * the clock was set. */
 static void prune(int dir, const char *own)
 {
 	int fd = openat(dir, former, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -401,8 +405,8 @@ static void prune(int dir, const char *own)
 		close(fd);
 }
 
-/* Names a former state by the time in milliseconds.  No two states are set aside in the same
- * millisecond. */
+/* Names a former state by the present time in milliseconds, since no two states are set aside
+ * in the same millisecond. */
 static void name_aside(char name[32])
 {
 	const int64_t now = clock_wall_ms();
@@ -411,8 +415,8 @@ static void name_aside(char name[32])
 	snprintf(name + n, 32 - n, "-%03d", (int)(now % 1000));
 }
 
-/* Checks that the log of the staged state is empty.  When the state was closed, the log should
- * have been copied into the state's file. */
+/* Checks that the log of the staged state is empty. The last connection that closed the staged
+ * state should have copied the log into state.db. */
 static int store_restore_check_log(int stage, struct fault *f)
 {
 	struct stat st;
@@ -427,7 +431,7 @@ static int store_restore_check_log(int stage, struct fault *f)
 }
 
 /* Makes the staged folder complete and durable before the folder is renamed to restore.ready.
- * Files that an open state has beside its database are removed. */
+ * Removes the files that only an open state needs beside state.db. */
 static int store_restore_complete(int dir, const char *secret, const char *name,
 				  struct fault *f)
 {
@@ -449,8 +453,8 @@ static int store_restore_complete(int dir, const char *secret, const char *name,
 }
 
 /* Every program that has a database with a WAL open through SQLite holds a lock on this byte of
- * the database's -shm.  This process has no connection to the state that is replaced.  So this
- * process loses no lock when it closes the file. */
+ * the file -shm. This process has no connection to the state that is replaced, so close() on
+ * -shm drops no lock of this process. */
 enum { SHM_OPEN_BYTE = 128 };
 static const char shm_file[] = "state.db-shm";
 
@@ -504,8 +508,9 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 	return f->code;
 }
 
-/* Moves the former files aside, and leaves an empty state.db and an empty state.lock.  These
- * two files say that a new state is meant, whatever other files are in the folder. */
+/* Moves the former files aside, and leaves an empty state.db and an empty state.lock. If a
+ * folder has these two empty files, the next process makes a new state in the folder, whatever
+ * other files the folder contains. */
 static int set_files_aside(int dir, int aside, const struct writer_queue *turn,
 			   struct fault *f)
 {

@@ -1,4 +1,4 @@
-/* store_transfer - runs the statements of transfer_table[], whose columns are not known in C. */
+/* store_transfer - runs the statements of transfer_table[], which have no structs in C. */
 #include "storage/store_transfer.h"
 
 #include "core/base/alloc.h"
@@ -18,7 +18,7 @@ int transfer_find(const char *name)
 
 /* --- exported rows ------------------------------------------------------------- */
 
-/* Prepares a statement that has no parameter, or a number as its only parameter. */
+/* Prepares a statement, and binds `number` if the statement has a parameter. */
 static int store_transfer_ask(struct store *s, const char *sql, int64_t number,
 			      sqlite3_stmt **st)
 {
@@ -29,7 +29,8 @@ static int store_transfer_ask(struct store *s, const char *sql, int64_t number,
 	return rc;
 }
 
-/* Reads the first number that a statement finds.  Returns 1, 0 if there is no row, or a fault. */
+/* Reads the number in the first row of a statement. Returns 1 if there is a row, 0 if there is
+ * no row, or a fault. */
 static int store_transfer_ask_number(struct store *s, const char *sql, int64_t number,
 				     int64_t *out, struct fault *f)
 {

@@ -1,9 +1,9 @@
 /*
  * store_transfer - reads rows of the state for an export, and adds rows in an import.
  *
- * storage/exports lists the columns of each table that are exported.  From this list and from
- * the schema, sqlgen makes the statements for the functions here.  A row is an array of values,
- * in the order of its table's columns.
+ * storage/exports lists the exported columns of each table. From this list and from the schema,
+ * sqlgen generates the statements of transfer_table[]. A row is an array of values in the order
+ * of transfer_table.columns.
  */
 #ifndef STORAGE_STORE_TRANSFER_H
 #define STORAGE_STORE_TRANSFER_H
@@ -11,31 +11,31 @@
 #include "storage/store.h"
 
 enum transfer_kind {
-	TRANSFER_KEY, /* the number of the row itself */
-	TRANSFER_ROW, /* the number of a row of `table` */
-	TRANSFER_AS, /* a row number of `table`, even if the row is missing */
-	TRANSFER_SUBJECT, /* the number of a row; the kind of the event tells which table */
-	TRANSFER_EVENT, /* the kind of an event */
-	TRANSFER_INT, /* a count, not below zero */
+	TRANSFER_KEY, /* number of the row itself */
+	TRANSFER_ROW, /* number of an existing row of `table` */
+	TRANSFER_AS, /* number of a row of `table` that may be missing */
+	TRANSFER_SUBJECT, /* number of a row of the table that the event's kind names */
+	TRANSFER_EVENT, /* kind of an event */
+	TRANSFER_INT, /* count of zero or more */
 	TRANSFER_SIGNED,
 	TRANSFER_TIME,
 	TRANSFER_FLAG,
 	TRANSFER_TEXT,
 	TRANSFER_SLUG,
-	TRANSFER_IS, /* always the value `is` */
-	TRANSFER_TYPE, /* a value of the type that `type` names in schema/ */
+	TRANSFER_IS, /* always the value of the member `is` */
+	TRANSFER_TYPE, /* value of the type `type` of schema/ */
 };
 
 struct transfer_column {
 	const char *name;
 	enum transfer_kind kind;
-	bool text; /* the column is a text, else an integer */
-	bool null; /* the value may be missing */
-	bool none; /* a row number of zero or less means no row */
-	int table; /* place in transfer_table[]; -1: no table */
+	bool text; /* true for a text, false for an integer */
+	bool null; /* the value may be NULL */
+	bool none; /* zero or a negative number stands for no row */
+	int table; /* index in transfer_table[], or -1 without a table */
 	int64_t is;
 	const char *type;
-	const char *loose; /* statement that finds a number for which there is no row */
+	const char *loose; /* statement that finds a number without a row */
 };
 
 enum { TRANSFER_COLUMNS = 32 };
@@ -44,9 +44,10 @@ struct transfer_table {
 	const char *name;
 	const struct transfer_column *columns;
 	int n_columns;
-	/* Statements.  `all`: all rows.  `of_team`: the rows of a team and of the teams below.
-	 * `count` and `count_of_team`: how many rows there are.  `last`: the highest key, or
-	 * NULL for a table without a key.  `add`: a new row. */
+	/* The texts of the table's statements. `all` reads all rows, and `of_team` reads the
+	 * rows of a team and of all teams below. `count` and `count_of_team` count these rows.
+	 * `last` reads the highest key, and is NULL for a table without a key. `add` inserts a
+	 * row. */
 	const char *all, *of_team, *count, *count_of_team, *last, *add;
 };
 
@@ -56,16 +57,18 @@ extern const int transfer_count;
 struct transfer_value {
 	bool null;
 	int64_t n;
-	const char *text; /* ends with NUL */
+	const char *text; /* NUL-terminated text, or NULL for an integer */
 	size_t size;
 };
 
-/* The place of a table in transfer_table[], or -1 if the table is not there. */
+/* The index of the table `name` in transfer_table[], or -1 if transfer_table[] does not contain
+ * the table. */
 int transfer_find(const char *name);
 
-/* Calls `each` for every row of a table that belongs to the team `team` or to a team below.  A
- * `team` of 0 means every row of the table.  The rows are in the order of the primary key.
- * Stops when `each` returns a fault.  Must be called in a transaction. */
+/* Calls `each` for every row of a table that belongs to the team `team` or to a team below. If
+ * `team` is 0, calls `each` for every row of the table. The rows are in the order of the
+ * primary key. The function stops when `each` returns a fault. The caller has begun a
+ * transaction. */
 typedef int transfer_each(void *with, const struct transfer_value *values,
 			  struct fault *f);
 int transfer_rows(struct store *s, int table, int64_t team, transfer_each *each,
@@ -79,13 +82,14 @@ int transfer_number(struct store *s, int table, int64_t team, int64_t *n,
 struct transfer;
 struct transfer *transfer_begin(struct store *s);
 void transfer_end(struct transfer *t); /* `t` may be NULL */
-/* The highest key of a table; 0 if there is no key. */
+/* Sets `*key` to the highest key of a table, or to 0 if the table is empty or has no key.
+ * Returns 0 or a fault. */
 int transfer_last(struct transfer *t, int table, int64_t *key, struct fault *f);
 /* Adds a row.  The fault FAULT_INVALID says which rule of the table the row breaks. */
 int transfer_add(struct transfer *t, int table, const struct transfer_value *values,
 		 struct fault *f);
-/* Finds a number above `from` in the column for which there is no row.  Returns 1, 0 if there
- * is no such number, or negative. */
+/* Finds a number above `from` in a column of row numbers, if the row of this number is missing.
+ * Returns 1 if a number is found, 0 if not, or a negative fault code. */
 int transfer_loose(struct transfer *t, int table, int column, int64_t from,
 		   int64_t *number, struct fault *f);
 

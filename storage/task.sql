@@ -1,8 +1,9 @@
--- The board.  A lease ends at its exact time: every statement itself compares lease_until with
--- :now.  task_lapsed and task_lapse only write down an end that has already come.
+-- The statements of the board. A lease ends at its exact time, since every statement itself
+-- compares lease_until with :now. task_lapsed finds leases that have already ended, and
+-- task_lapse stores the end of such a lease.
 
 -- name: task_number
--- Task numbers count up in each team and are never reused.
+-- Task numbers increase in each team and are never reused.
 UPDATE team SET next_task = next_task + 1 WHERE id = :team
 RETURNING next_task - 1 AS number;
 
@@ -11,14 +12,14 @@ RETURNING next_task - 1 AS number;
 SELECT coalesce(max(id), 0) + 1 AS id FROM task;
 
 -- name: task_add
--- The first claim of a new task has an epoch above counts_from: see state_renew.
+-- The first claim of a new task gets an epoch above counts_from, which state_renew raises.
 INSERT INTO task (id, team, number, slug, title, description, priority, assignee, epoch,
 	created_by, created_at, updated_at)
 VALUES (:id, :team, :number, :slug, :title, :description, :priority, nullif(:assignee, 0),
 	(SELECT counts_from FROM state WHERE one = 1), :created_by, :now, :now);
 
 -- columns: state_now
--- The state of a task `k`, even if the end of its lease is not written down yet.
+-- The state of a task `k`, even if the end of the task's lease is not stored yet.
 CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now
 
 -- columns: task
@@ -39,15 +40,15 @@ FROM task k WHERE k.team = :team AND k.number = :number;
 
 -- name: task_held
 -- row: task
--- The tasks that an agent holds now, latest change first.  A caller asks for two rows to learn
--- whether the agent holds only one task.
+-- The tasks that an agent holds now, the latest change first. A caller sets :limit to 2 to
+-- learn whether the agent holds exactly one task.
 SELECT {columns.task}, k.state AS state_now
 FROM task k WHERE k.owner = :agent AND +k.team = :team
 	AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC, k.number LIMIT :limit;
 
 -- name: task_held_count
--- How many tasks an agent holds now.
+-- The number of tasks that an agent holds now.
 SELECT count(*) AS n FROM task WHERE owner = :agent AND +team = :team
 	AND (lease_until IS NULL OR lease_until > :now);
 
@@ -58,8 +59,8 @@ FROM task k WHERE k.id = :id;
 
 -- name: task_whole
 -- text: holder_name assignee_name creator_name
--- A task with the names of its agents.  `parts` tells which other tables hold parts of the
--- task.
+-- A task with the names of its agents. Each bit of `parts` means that another table contains
+-- rows of the task.
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
 	{columns.state_now}, k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at,
 	k.ended_at, k.result, k.parts, k.notes, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
@@ -69,13 +70,14 @@ LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.id = :id;
 
 -- name: task_has
--- Records in `parts` that other tables hold these parts of the task from now on.
+-- Sets the bits of `parts` for the other tables that contain rows of the task.
 UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :parts;
 
 -- name: task_lines
 -- row: task_line
 -- text: holder_name assignee_name
--- The board, along the index of its order.  The caller stops reading when a page is full.
+-- All tasks of a board, along the index of priority and number. The caller stops when a page is
+-- full.
 SELECT {columns.board_line}, {columns.state_now}
 FROM board_line k
 WHERE k.team = :team AND (k.priority, k.number) > (:priority, :number)
@@ -84,8 +86,8 @@ ORDER BY k.priority, k.number;
 -- name: task_lines_open
 -- row: task_line
 -- text: holder_name assignee_name
--- A page of the tasks that have not ended, each state along the index of the board's order.  A
--- task whose lease has ended is listed only if it is pending again.
+-- A page of the tasks that have not ended; each part of the UNION reads along an index. A task
+-- whose lease has ended is listed only if the task is pending again.
 SELECT {columns.board_line}, {columns.state_now}
 FROM board_line k
 WHERE k.team = :team AND k.state = {task_state.claimed}
@@ -109,8 +111,9 @@ ORDER BY priority, number LIMIT :limit;
 -- name: task_lines_in
 -- row: task_line
 -- text: holder_name assignee_name
--- A page of the tasks in the wanted states.  Each state is read along the index of the board's
--- order.  Tasks that an ended lease brings into a wanted state are included.
+-- A page of the tasks in the wanted states. Each part of the UNION reads tasks of one state
+-- along an index. The last part of the UNION finds tasks that are in a wanted state because
+-- their lease has ended.
 SELECT {columns.task_line}, k.lease_until, k.ended_at,
 	o.name AS holder_name, s.name AS assignee_name, {columns.state_now}
 FROM (SELECT id, priority, number FROM task
@@ -146,8 +149,7 @@ ORDER BY x.priority, x.number;
 -- name: task_lines_of
 -- row: task_line
 -- text: holder_name assignee_name
--- The tasks that an agent holds and that have the tag :tag.  If :tag is NULL, tags do not
--- matter.
+-- The tasks that an agent holds and that have the tag :tag. If :tag is NULL, tasks need no tag.
 SELECT {columns.task_line}, k.lease_until, k.ended_at,
 	o.name AS holder_name, s.name AS assignee_name, {columns.state_now}
 FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
@@ -161,7 +163,7 @@ ORDER BY k.priority, k.number;
 -- name: task_lines_tagged
 -- row: task_line
 -- text: holder_name assignee_name
--- The tasks with a tag, along the index of the board's order.
+-- The tasks with the tag :tag, along the index of priority and number.
 SELECT {columns.board_line}, {columns.state_now}
 FROM task_tag g JOIN board_line k ON k.id = g.task
 WHERE g.team = :team AND g.tag = :tag AND (g.priority, g.number) > (:priority, :number)
@@ -175,8 +177,9 @@ ORDER BY g.priority, g.number;
 -- name: task_ready_lines
 -- row: task_line
 -- text: holder_name assignee_name
--- Tasks that can be claimed now, best first: pending tasks without open dependencies.  Tasks
--- that are pending only because their lease has ended are included.
+-- The tasks that can be claimed now, the best task first. A claim needs a pending task without
+-- open dependencies. The last part of the UNION finds tasks that are pending because their
+-- lease has ended.
 SELECT {columns.ready_line}
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
@@ -200,21 +203,22 @@ SELECT {columns.board_line}, {columns.state_now}
 FROM board_line k WHERE k.team = :team ORDER BY k.priority, k.number;
 
 -- name: task_edges
--- All dependencies of a board.
+-- All dependencies between the tasks of a board.
 SELECT d.task, d.dep FROM task k JOIN task_dep d ON d.task = k.id
 WHERE k.team = :team;
 
 -- name: task_lapsed
--- Claims whose lease has ended but whose row does not show the end yet.  An :id of 0 means the
--- claims of all tasks.
+-- Tasks whose lease has ended, but whose row does not show the end yet. If :id is 0, the
+-- statement finds the tasks of all teams.
 SELECT id, team, owner, attempts, number, state FROM task
 WHERE lease_until <= :now AND (:id = 0 OR id = :id)
 ORDER BY lease_until NULLS FIRST LIMIT :limit;
 
 -- name: task_lapse
--- Ends a lapsed claim.  The task is pending again under a new epoch, or failed if its claims
--- have lapsed too often.  The claim has already computed after_lapse.  So callers who read
--- before this statement runs see the same state.
+-- Ends a lapsed claim. The task becomes pending again under a new epoch, or failed if the
+-- task's claims have lapsed too often. The statement of the claim has already stored the new
+-- state in after_lapse. For this reason, callers who read before this statement runs see the
+-- same state.
 UPDATE task SET state = after_lapse,
 	owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
@@ -227,26 +231,26 @@ WHERE id = :id AND lease_until <= :now RETURNING state, epoch;
 
 --~ The decision.  Station 11 of 12.
 --~
---~ This statement is the heart of cadre.  One UPDATE finds the row of a task and changes it, and
---~ its WHERE clause is the rule: the task is pending, has no open dependency and is meant for
---~ nobody else.  Two claims cannot both find this row pending, because SQLite runs one writing
---~ transaction at a time.  No lock of ours, no order of events and no clever code decides between
---~ two claims, and any reader can check the rule here.
+--~ This statement is the heart of cadre. One UPDATE finds and changes the row of a task. The
+--~ WHERE clause is the rule for a claim. By this rule, the task is pending, has no open
+--~ dependency and is not assigned to another agent. Two claims cannot both find the row pending,
+--~ because SQLite runs one writing transaction at a time. No lock or event of cadre decides
+--~ between two claims, so any reader can check the whole rule here.
 --~
---~ `epoch` grows with each claim of a task and with each end of a claim.  An agent that was cut
---~ off for an hour still has the epoch of its old claim.  Statements that complete a task ask for
---~ the epoch.  So this agent cannot end work that belongs to another agent by now.
---~ `lease_until` is the time at which the claim ends by itself.  Statements compare this time with
---~ the time of the call, so no process has to be alive to write the end down.  `after_lapse` is
---~ the state of the task after this end.
+--~ `epoch` grows with each claim of a task and with each end of a claim. An agent that had no
+--~ connection for an hour still has the epoch of an old claim. Statements that complete a task
+--~ compare the epoch. For this reason an agent with an old epoch cannot complete a task that
+--~ another agent has claimed since. `lease_until` is the time at which the claim ends by itself.
+--~ Statements compare lease_until with the time of the call, so the claim ends in time even if
+--~ no process runs. `after_lapse` is the state of the task after the claim has ended by itself.
 --~
---~ The answer now takes the way back: COMMIT (storage/store.c), the answer to the connection
---~ (conn_answer() in core/host/conn.c), the socket, and the shell.
+--~ The answer now returns to the caller through COMMIT (storage/store.c), conn_answer() in
+--~ core/host/conn.c, the socket, and the shell.
 --~
 --~ Next: tools/cadre/screen/print.c
 -- name: task_claim
--- Exactly one claimer wins.  The task must be pending, without open dependencies, and assigned
--- to nobody or to this agent.
+-- Of several claims of a task, exactly one succeeds. The task must be pending, without open
+-- dependencies, and assigned to nobody or to this agent.
 UPDATE task SET state = {task_state.claimed}, owner = :agent, owner_generation = :generation,
 	epoch = epoch + 1, lease_ms = :lease_ms, lease_until = :now + :lease_ms,
 	after_lapse = CASE WHEN attempts + 1 >= :max_attempts THEN {task_state.failed} ELSE {task_state.pending} END,
@@ -255,7 +259,7 @@ WHERE id = :id AND state = {task_state.pending} AND open_deps = 0
 	AND (assignee IS NULL OR assignee = :agent);
 
 -- name: task_best
--- The best ready task that is assigned to nobody, by priority, then by age.
+-- The best ready task that is assigned to nobody, by priority and then by number.
 SELECT id, epoch, priority, number FROM task
 WHERE team = :team AND state = {task_state.pending} AND open_deps = 0 AND (assignee IS NOT NULL) = FALSE
 ORDER BY priority, number LIMIT 1;
@@ -273,8 +277,8 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch) AND state = {task_state.claimed} AND lease_until > :now;
 
 -- name: task_renew
--- An owner renews his running lease.  A blocked task needs no lease, so its lease_until is
--- NULL.
+-- Renews the running lease of a task for the task's owner. A blocked task needs no lease, so
+-- lease_until stays NULL.
 UPDATE task SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END,
 	lease_until = CASE WHEN state = {task_state.blocked} THEN NULL ELSE :now
 		+ CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END END
@@ -306,7 +310,7 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now));
 
 -- name: task_release
--- The owner gives the task back.  The next claim has another epoch.
+-- The owner gives the task back. The epoch grows, so the next claim has another epoch.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
@@ -314,8 +318,8 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (state = {task_state.blocked} OR (state IN {task_state.claimed in_progress} AND lease_until > :now));
 
 -- name: task_unclaim
--- The answer that granted the claim was lost.  So the claim ends, unless its owner has begun
--- the task.
+-- Ends a claim after the answer to the claim was lost. The claim does not end if the owner has
+-- already begun the task.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = {task_state.claimed};
@@ -327,8 +331,8 @@ UPDATE task SET state = {task_state.pending}, attempts = 0, updated_at = :now,
 WHERE id = :id AND state = {task_state.failed};
 
 -- name: task_cancel
--- Cancels any open task, under a new epoch.  So calls of the task's owner are refused from now
--- on.
+-- Cancels any open task, under a new epoch. Because of the new epoch, later calls of the task's
+-- owner are refused.
 UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
 	updated_at = :now, ended_at = :now, ended_by = :agent, stuck = 0
@@ -343,9 +347,9 @@ WHERE id = :id AND state = {task_state.pending};
 UPDATE task SET updated_at = :now WHERE id = :id;
 
 -- name: task_set_text
--- :seen is the time at which the caller saw the task.  If :seen is not 0, the task is updated
--- only if nobody has changed the task since.  No process can change the task between the check
--- and the update.
+-- :seen is the time at which the caller saw the task. If :seen is not 0, the task is updated
+-- only if nobody has changed the task after :seen. No process can change the task between the
+-- check and the update.
 UPDATE task SET title = coalesce(:title, title),
 	description = coalesce(:description, description),
 	priority = CASE WHEN :priority > 0 THEN :priority ELSE priority END,
@@ -356,7 +360,8 @@ WHERE id = :id AND (:seen = 0 OR updated_at = :seen);
 SELECT EXISTS (SELECT 1 FROM task_dep WHERE dep = :dep) AS any;
 
 -- name: task_unblocks
--- A completed task no longer blocks other tasks.
+-- After a task is completed, counts one open dependency less in each task that waits for the
+-- completed task.
 UPDATE task SET open_deps = open_deps - 1
 WHERE id IN (SELECT task FROM task_dep WHERE dep = :dep)
 RETURNING id, number, open_deps, state;
@@ -381,17 +386,17 @@ SELECT o.number, CASE WHEN o.lease_until <= :now THEN o.after_lapse ELSE o.state
 FROM task_dep d JOIN task o ON o.id = d.dep WHERE d.task = :task ORDER BY o.number;
 
 -- name: task_blockers
--- The dependencies for which a task waits.  The WHERE clause need not look at leases, since a
--- completed task holds no lease.
+-- The dependencies of a task that are not completed. The WHERE clause need not compare leases,
+-- since a completed task has no lease.
 SELECT o.number, CASE WHEN o.lease_until <= :now THEN o.after_lapse ELSE o.state END AS state_now
 FROM task_dep d JOIN task o ON o.id = d.dep
 WHERE d.task = :task AND o.state <> {task_state.completed} ORDER BY o.number LIMIT :limit;
 
 -- name: task_way
 -- scan ok: the rows of the recursion
--- A step on the way from task `from` back to `task` along dependencies, if there is a way.  The
--- step is a dependency of `from` that is `task` itself or that waits for `task`.  The statement
--- visits every task that waits for `task` only once, however many ways there are.
+-- Finds a dependency of the task :from that is the task :task itself or that waits for :task.
+-- The caller follows these dependencies to show a cycle. The statement visits each task that
+-- waits for :task only once.
 WITH RECURSIVE waits(id) AS (
 	SELECT :task UNION SELECT d.task FROM waits JOIN task_dep d ON d.dep = waits.id)
 SELECT o.id, o.number FROM task_dep d JOIN task o ON o.id = d.dep
@@ -409,9 +414,10 @@ WHERE k.state = {task_state.pending} ORDER BY k.number LIMIT :limit;
 -- name: task_hindrance
 -- scan ok: the rows of the recursion
 -- text: why
--- Finds the task that keeps :task from being completed.  If :task itself failed or was called
--- off, :task is found.  Otherwise the first failed or cancelled task before :task is found.
--- `why` tells why the found task failed or was called off.
+-- Finds the task because of which :task cannot be completed. If :task itself failed or was
+-- cancelled, the statement finds :task. Otherwise the statement finds the failed or cancelled
+-- task with the lowest number for which :task waits. `why` is the reason why the found task
+-- failed or was cancelled.
 WITH RECURSIVE before(id) AS (
 	SELECT k.id FROM task k WHERE k.id = :task
 		AND (k.stuck = 1 OR k.state IN {task_state.failed cancelled})
@@ -426,9 +432,9 @@ ORDER BY k.id <> :task, k.number LIMIT 1;
 
 -- name: task_restick
 -- scan ok: the rows of the recursions
--- A task has failed, was called off, is on the board again or waits for other tasks.  So
--- `stuck` is set anew for this task and for every task that waits for this task.  `stuck` says
--- whether a failed or cancelled task is in the way.
+-- Computes `stuck` again for :task, and for every task that waits for :task. `stuck` is 1 if
+-- the task waits for a failed or cancelled task. The statement runs after :task has failed, was
+-- cancelled, became pending again or got other dependencies.
 UPDATE task SET stuck = CASE WHEN id IN (
 	WITH RECURSIVE behind(id) AS (SELECT :task
 		UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id),
@@ -456,7 +462,8 @@ INSERT INTO task_tag (task, n, tag, team, priority, number)
 SELECT k.id, :n, :tag, k.team, k.priority, k.number FROM task k WHERE k.id = :task;
 
 -- name: task_tag_rank
--- Tags are sorted in the order of the board, so each tag repeats the priority of its task.
+-- Stores a task's new priority in the rows of the task's tags, since an index sorts these rows
+-- by priority.
 UPDATE task_tag SET priority = :priority WHERE task = :task;
 
 -- name: task_criteria
@@ -481,17 +488,17 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM task_note;
 INSERT INTO task_note (id, task, agent, at, text) VALUES (:id, :task, :agent, :now, :text);
 
 -- name: task_notes
--- The newest notes, newest first.
+-- The newest :limit notes of a task, the newest note first.
 SELECT a.name, n.at, n.text FROM task_note n JOIN agent a ON a.id = n.agent
 WHERE n.task = :task ORDER BY n.id DESC LIMIT :limit;
 
 -- name: task_notes_from
--- Notes, oldest first.
+-- The notes of a task, the oldest note first.
 SELECT a.name, n.at, n.text FROM task_note n JOIN agent a ON a.id = n.agent
 WHERE n.task = :task ORDER BY n.id LIMIT :limit OFFSET :offset;
 
 -- name: task_count_note
--- Counts a note.  A note also changes the task.
+-- Counts a new note of a task. A note also counts as a change of the task.
 UPDATE task SET parts = parts | :parts, notes = notes + 1, updated_at = :now WHERE id = :id;
 
 -- name: task_history
@@ -501,10 +508,10 @@ WHERE e.subject = :task AND e.kind BETWEEN {events.task} AND e.seq > :after
 ORDER BY e.seq LIMIT :limit;
 
 -- name: task_gap
--- During a gap no lease could be renewed.  So leases that were granted before the gap become
--- longer by the gap.  The beginning of the gap is exact only to 5 s.  A lease that was granted
--- within these 5 s counts as granted before the gap.  If the clock was set back (gap_ms < 0),
--- ended leases are moved as well: an ended lease stays ended.
+-- During a gap of the clock, no owner could renew a lease. For this reason, leases from before
+-- the gap are extended by the length of the gap. The beginning of the gap is exact only to 5 s.
+-- A lease that was granted within these 5 s counts as a lease from before the gap. If the clock
+-- was set back (gap_ms < 0), ended leases are moved, too, so that an ended lease stays ended.
 UPDATE task SET lease_until = lease_until + :gap_ms
 WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since + 5000
 	AND (lease_until > :gap_since OR :gap_ms < 0);
@@ -519,17 +526,17 @@ WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {deliver
 
 -- name: task_from_future
 -- scan ok: claims that are held, along their index
--- A lease was granted at a time that is now in the future, since the clock was put back.  The
--- whole lease is left, counted from now.
+-- If the clock was set back, a lease may have been granted at a time that is in the future now.
+-- The statement lets each of these leases begin again now.
 UPDATE task SET lease_until = :now + lease_ms
 WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms
 	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = task.team AND t.stopped_at IS NOT NULL);
 
 -- name: delivery_from_future
 -- scan ok: messages that are leased or have an end, along their index
--- A message was handed out at a time that is now in the future.  The lease of this message is
--- moved back to begin now.  A message that is held longer than the longest lease is now held
--- for the longest lease, counted from now.
+-- If the clock was set back, a message may have been fetched at a time that is in the future
+-- now. The statement moves the lease of such a message, so that the lease begins now. A lease
+-- that would end later than the longest lease from now is cut to the longest lease.
 UPDATE delivery SET fetched_at = CASE WHEN fetched_at > :now THEN :now ELSE fetched_at END,
 	due_at = CASE WHEN fetched_at > :now AND due_at - fetched_at < {most.lease_seconds} * 1000
 		THEN due_at - (fetched_at - :now) ELSE :now + {most.lease_seconds} * 1000 END
@@ -540,33 +547,33 @@ WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {deliver
 
 -- name: delayed_leap
 -- scan ok: delayed messages, few
--- A gap does not change the time at which a delayed message is due.  But when the clock is set,
--- this time moves with the clock.
+-- A gap does not change the time at which a delayed message is due. If the clock is set, the
+-- due time moves with the clock.
 UPDATE delayed SET due_at = due_at + :leap_ms;
 
 -- name: delayed_from_future
--- A message that is due after `:latest`, the longest delay, was sent by a clock that was put
--- back since.  Such a message is due now.
+-- :latest is the longest delay from now. A delayed message can be due after :latest only if the
+-- clock was set back. The statement makes these messages due now.
 UPDATE delayed SET due_at = :now WHERE due_at > :latest;
 
 -- name: task_bidden
--- Whether a person or a plan made a task.  A task of a plan was made by an agent of another
--- team, or by the operator.
+-- Whether a person or a plan made a task. A plan's tasks are made by an agent of another team,
+-- or by the operator.
 SELECT EXISTS (SELECT 1 FROM task k JOIN agent c ON c.id = k.created_by
 	WHERE k.id = :id AND (c.kind = {agent_kind.operator} OR c.team <> k.team)) AS so;
 
 -- name: life_leap
 -- scan ok: delayed messages, few
--- The life of a message has a fixed length, and a gap does not make it longer.  But when the
--- clock is set, the end of the life moves with the clock.  A message that had expired before
--- :since, when the clock was set ahead, stays expired.
+-- A gap does not change the time at which a message expires. If the clock is set, expires_at
+-- moves with the clock. If the clock was set ahead at :since, a message that had expired before
+-- :since stays expired.
 UPDATE message SET expires_at = expires_at + :leap_ms
 WHERE expires_at IS NOT NULL AND (expires_at > :since OR :leap_ms < 0)
 	AND id IN (SELECT message FROM delivery WHERE due_at IS NOT NULL AND state IN {delivery_state.open}
 		UNION ALL SELECT message FROM delayed);
 
 -- name: life_leap_waiting
--- As life_leap, for the copies that wait in inboxes.
+-- Like life_leap, for the copies of messages that wait in inboxes.
 UPDATE delivery SET due_at = due_at + :leap_ms
 WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state IN {delivery_state.waiting}
 	AND (due_at > :since OR :leap_ms < 0);
@@ -577,14 +584,14 @@ UPDATE delivery SET ack_due_at = ack_due_at + :leap_ms
 WHERE ack_due_at IS NOT NULL AND state IN {delivery_state.open};
 
 -- name: task_give_back
--- The generation of the owner has ended.  The task is pending again under a new epoch.
+-- Makes the task pending again under a new epoch, after the generation of the owner has ended.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
 WHERE id = :id AND owner IS NOT NULL;
 
 -- name: task_renew_epochs
 -- scan ok: once, after a restore
--- After a restore, the next claim of a task gets an epoch that nobody can have had since the
--- backup.  A claim that is held continues under its own epoch.  The end of that claim raises
--- the epoch in the same way.
+-- Raises the epochs after a restore. The next claim of a task then has an epoch that no claim
+-- can have had after the backup. A running claim keeps its epoch. At the end of a running
+-- claim, the epoch is raised in the same way.
 UPDATE task SET epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) WHERE owner IS NULL;

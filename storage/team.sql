@@ -6,9 +6,9 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM team;
 
 -- name: team_add
 -- int: above max_depth
--- A team below another team takes all its workspaces from the remainder of the team above.  Its
--- policy is no wider than the policy of the team above.  If two teams want the last workspace,
--- the first team gets it.
+-- A team below another team takes all workspaces from the remainder of the team above.  The
+-- policy of the new team is no wider than the policy of the team above.  If two teams want the
+-- last workspace, the first team gets it.
 INSERT INTO team (id, name, parent, depth, created_by, created_at, inbox_capacity, max_vms,
 	allow_internet, allow_inter_vm, first_event, first_message)
 SELECT :id, :name, nullif(:above, 0), coalesce(p.depth + 1, 0), :created_by, :now,
@@ -83,8 +83,9 @@ UPDATE team SET name = :name WHERE id = :team AND NOT EXISTS (SELECT 1 FROM team
 	WHERE o.name = :name AND o.destroyed_at IS NULL AND o.id <> team.id);
 
 -- name: team_set_max_vms
--- The limit must not be below the living workspaces plus the limits of the teams below.  If the
--- team is below another team, a raise is taken from the remainder of the team above.
+-- The limit must not be below the number of living workspaces plus the limits of the teams
+-- below. If the team is below another team, a raise of the limit is taken from the remainder of
+-- the team above.
 UPDATE team SET max_vms = :max_vms WHERE id = :team
 	AND (SELECT count(*) FROM workspace w
 			WHERE w.team = :team AND w.state IN {workspace_state.living})
@@ -115,14 +116,13 @@ WHERE f.name = :name AND t.destroyed_at IS NULL
 ORDER BY f.at DESC, f.team DESC LIMIT 1;
 
 -- name: team_was_called
--- Whether a team had the name :name before, and no living team has this name now.
+-- Whether the team :team had the name :name before, and no living team has this name now.
 SELECT 1 AS so FROM former_name f WHERE f.name = :name AND f.team = :team
 	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL);
 
 -- name: team_hands
 -- scan ok: the tasks that are held, and the operator's inbox
--- Counts the tasks of a team that are held now, and the messages that wait in this team for the
--- operator.
+-- Counts the held tasks of a team, and the messages that wait in this team for the operator.
 SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
 		AND (k.lease_until IS NULL OR k.lease_until > :now)) AS held,
 	(SELECT count(*) FROM agent a JOIN delivery d ON d.agent = a.id
@@ -131,14 +131,15 @@ SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
 
 -- name: team_lead
 -- kept: every call of a lead asks
--- The lead: the first member whose role or name is `lead`.
+-- The lead is the first member whose role or name is `lead`.
 SELECT id, name FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND (role = 'lead' OR name = 'lead')
 ORDER BY id LIMIT 1;
 
 -- name: team_state
--- The state of a team, computed from its rows.  A task whose lease has ended does not count as
--- claimed.  A command that waits, for its daemon or at its daemon, does not count as work.
+-- Computes the state of a team from the team's rows. A task whose lease has ended does not
+-- count as claimed. Only a command that a daemon runs counts as work. A waiting command does
+-- not count as work.
 SELECT CASE
 	WHEN t.destroyed_at IS NOT NULL THEN {team_state.destroyed}
 	WHEN EXISTS (SELECT 1 FROM workspace w
@@ -168,7 +169,7 @@ SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks F
 -- row: team_line
 -- text: parent_name
 -- scan ok: along indexes of names, to the end of the page
--- Teams by name.  With :all, destroyed teams are listed too.
+-- Teams, sorted by name. With :all, destroyed teams are listed too.
 SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
 FROM team_line WHERE destroyed_at IS NULL
 UNION ALL
@@ -179,8 +180,8 @@ ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
 -- name: team_below_next
 -- row: team_line
 -- text: parent_name
--- The next team, by name, of the teams directly below :parent.  A :parent of 0 means the teams
--- that are below no team.
+-- The next team in the order of names, of the teams directly below :parent. A :parent of 0
+-- means the teams that are below no team.
 SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
 FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroyed_at IS NULL
 	AND (name, id) > (:name, :id)
@@ -191,8 +192,8 @@ FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroye
 ORDER BY name, id LIMIT 1;
 
 -- name: team_members
--- Members in the order in which they joined.  With :gone the former members are listed, else
--- the living members.
+-- Members in the order in which they joined. With :gone, lists the former members. Without
+-- :gone, lists the living members.
 SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
 	w.created_at AS workspace_at,
 	(SELECT k.id FROM task k WHERE k.owner = a.id
@@ -209,16 +210,16 @@ ORDER BY 1;
 
 -- name: team_seat
 -- int: agent
--- A living team and the operator's place in this team.
+-- A living team, and the operator's agent in this team.
 SELECT t.id, t.name, o.id AS agent
 FROM team t JOIN agent o ON o.team = t.id AND o.gone = 0 AND o.name = 'operator'
 WHERE t.destroyed_at IS NULL AND t.id = :team;
 
 -- name: team_in_need
 -- int: id
--- The next living team after :after in which something may need a decision or help; mail is not
--- considered.  0: there is no such team.  Each kind of need is searched along its own index.  A
--- count (:counts) leaves out stops, budgets and results.
+-- The next living team after :after in which something may need a decision or help. Mail is not
+-- considered. The id 0 means that there is no further team. Each kind of need is searched along
+-- its own index. With :counts, a team that has only stops, budgets or results is left out.
 SELECT coalesce(min(n.team), 0) AS id FROM (
 	SELECT min(team) AS team FROM task WHERE state IN {task_state.blocked failed} AND awaited <> -1
 		AND state = {task_state.blocked} AND team > :after
@@ -240,7 +241,7 @@ SELECT coalesce(min(n.team), 0) AS id FROM (
 
 -- name: teams_with_mail
 -- The first teams in which messages wait for the operator, or in which delayed messages for the
--- operator are due by now.
+-- operator are due now.
 -- scan ok: inboxes of the operator that hold a message
 SELECT a.team FROM agent_inbox i JOIN agent a ON a.id = i.agent
 WHERE i.operator <> 0 AND i.queued + i.leased > 0 AND +a.gone = 0
@@ -275,7 +276,7 @@ SELECT (SELECT count(*) FROM (SELECT id FROM task WHERE team = :team AND state =
 		AND after_lapse = {task_state.pending} AND (assignee IS NULL OR assignee = :agent)) AS n;
 
 -- name: results_waiting
--- Counts the results that an agent has not collected, at most :most.
+-- Counts at most :most results that an agent has not collected.
 SELECT count(*) AS n FROM (SELECT message FROM result
 	WHERE sender = :agent AND collected_at IS NULL LIMIT :most) r;
 
@@ -286,8 +287,8 @@ SELECT EXISTS (SELECT 1 FROM task k WHERE k.team = :team
 
 -- name: results_unread
 -- text: sender_name
--- Counts the first :most uncollected results of a team, for each sender of the commands.  The
--- results of the sender `reader` are left out, since they are mail.
+-- Counts the first :most uncollected results of a team, for each sender of the commands. The
+-- results of the sender `reader` are left out, since these results are mail for the reader.
 SELECT s.name AS sender_name, count(*) AS n, min(r.stored_at) AS since
 FROM (SELECT sender, stored_at FROM result
 	WHERE team = :team AND collected_at IS NULL AND sender <> :reader LIMIT :most) r
@@ -297,10 +298,10 @@ GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 -- name: tasks_troubled
 -- text: note
 -- int: since
--- Tasks about which somebody has to decide.  A blocked task is listed, since its owner waits.
--- A failed task is listed if it failed after `recent`.  A failed or cancelled task is also
--- listed if other tasks wait for it.  `note`: the event of a blocked task gives the reason.  If
--- this event has been removed, the newest note is taken.
+-- Tasks that need somebody's decision. A blocked task is listed, since the task's owner waits.
+-- A failed task is listed if it failed after `recent`. A failed or cancelled task is also
+-- listed if other tasks wait for this task. The column `note` gives the reason from the event
+-- that blocked the task. If this event has been removed, `note` is the newest note of the task.
 SELECT x.id, x.number, x.title, x.state, x.since,
 	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
 		WHERE e.subject = x.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
@@ -340,8 +341,8 @@ FROM (
 ORDER BY x.since DESC, x.number;
 
 -- name: agents_troubled
--- Members that cannot go on, and members that are offline while they hold a task.  A failed
--- workspace is reported by another statement.
+-- Members that are stuck or failed, and offline members that hold a task. A failed workspace is
+-- reported by another statement.
 -- int: failures
 SELECT a.name, a.status, a.active_at, coalesce(r.failures, 0) AS failures
 FROM agent a LEFT JOIN runner r ON r.agent = a.id
@@ -357,9 +358,10 @@ ORDER BY a.id LIMIT :limit;
 
 -- name: agents_parked
 -- scan ok: members of a team that have runners and mail, few
--- Members whose mail starts no turn now.  Either no host runs (:hosted = 0), or the client is
--- at the limit of its plan.  Otherwise all of the mail is at the end of its chain, or waits
--- because the turns of an hour are used up.
+-- Members whose mail starts no turn now. A member is listed if no host runs (:hosted = 0), or
+-- if the member's client is at the limit of its plan. A member is also listed if all mail is at
+-- the end of its chain (core/turn/chain.h). A member whose turns of the hour are used up is
+-- listed as well.
 SELECT a.name, a.active_at, CASE WHEN r.limited > 0 AND r.retry_at > :now THEN r.retry_at ELSE 0 END AS until,
 	CASE WHEN r.hour_turns >= :per_hour AND abs(:now - r.hour_at) < 3600000 THEN 1 ELSE 0 END AS hour
 FROM agent a JOIN runner r ON r.agent = a.id JOIN agent_inbox i ON i.agent = a.id
@@ -379,9 +381,9 @@ ORDER BY changed_at DESC LIMIT :limit;
 
 -- name: team_board
 -- into: board_counts
--- Only claims are counted here whose lease has ended but whose row does not show the end yet.
--- Numbers are never reused and tasks are never removed.  So every task that is in no other
--- count is pending.
+-- The table `board` may still count a claim whose lease has ended. This statement reads the
+-- tasks of ended claims, and corrects the counts. The numbers of tasks are never reused, and
+-- tasks are never removed. Therefore every task that is in no other count is pending.
 SELECT c.pending + h.claimed + h.in_progress - h.failed AS pending,
 	c.pending + h.claimed + h.in_progress - h.failed - c.waiting AS ready,
 	c.claimed - h.claimed AS claimed, c.in_progress - h.in_progress AS in_progress,
@@ -399,7 +401,7 @@ FROM (SELECT t.next_task - 1 - b.claimed - b.in_progress - b.blocked - b.complet
 INSERT INTO board (team) VALUES (:team);
 
 -- name: board_change
--- Changes the counts of a team's tasks.  Called at each change of a task.
+-- Changes the counts of a team's tasks. Runs at each change of a task.
 UPDATE board SET waiting = waiting + :waiting, claimed = claimed + :claimed,
 	in_progress = in_progress + :in_progress, blocked = blocked + :blocked,
 	completed = completed + :completed, failed = failed + :failed,
@@ -407,7 +409,8 @@ UPDATE board SET waiting = waiting + :waiting, claimed = claimed + :claimed,
 WHERE team = :team;
 
 -- name: board_claim
--- As board_change, for a claim.  Binding one count and not seven saves 1.6 % of a claim.
+-- Counts one more claimed task, as board_change would. To bind one parameter instead of seven
+-- saves 1.6 % of a claim's time.
 UPDATE board SET claimed = claimed + 1 WHERE team = :team;
 
 -- name: board_add_members
@@ -443,8 +446,8 @@ SELECT members, assignments, vms AS used, reserved FROM board WHERE team = :team
 SELECT count(*) AS n FROM workspace WHERE host = :host AND state IN {workspace_state.living};
 
 -- name: team_below
--- A living team directly below :team that the caller may end.  The lead (`leads`) may end every
--- such team.  A member may end a team that the member made.
+-- A living team directly below :team that the caller may end. The lead (:leads) may end every
+-- team directly below. Another member may end only the teams that this member made.
 SELECT id FROM team
 WHERE parent = :team AND destroyed_at IS NULL AND name = :name
 	AND (:leads <> 0 OR created_by = :agent);
@@ -472,7 +475,8 @@ UPDATE agent SET gone = 1, token = NULL, status = {agent_status.offline}
 WHERE team = :team AND gone = 0;
 
 -- name: team_dead_deliveries
--- Writes an event for each message copy that dies with the team.
+-- Writes an event for each open delivery of a destroyed team, since these deliveries become
+-- dead.
 INSERT INTO event (seq, at, kind, team, actor, via, subject, target, detail)
 SELECT (SELECT coalesce(max(seq), 0) FROM event) + row_number() OVER (), :now, :kind, a.team, :actor, :via, d.message, d.agent, :detail
 FROM agent a JOIN delivery d ON d.agent = a.id
@@ -491,7 +495,7 @@ UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation =
 WHERE team = :team AND state IN {task_state.open} RETURNING id;
 
 -- name: team_end_failed
--- Tasks of a destroyed team that failed or were called off need nobody any more.
+-- The failed and cancelled tasks of a destroyed team need no decision any more.
 UPDATE task SET awaited = -1 WHERE team = :team AND state IN {task_state.failed cancelled};
 
 -- name: team_end_assignments
@@ -505,9 +509,9 @@ UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NUL
 SELECT id FROM team WHERE name = :name AND destroyed_at IS NOT NULL ORDER BY id DESC LIMIT 1;
 
 -- name: team_places
--- `failed`: workspaces of a team that could not be made.  `guests`: guests of a destroyed team
--- that still run.  `here`: the team waits for this host, which must make a workspace, or end a
--- guest of a destroyed team.
+-- `failed` counts the workspaces of a team that could not be made. `guests` counts the guests
+-- of a destroyed team that still run. `here` says whether this host must still make a workspace
+-- of the team, or must still end a guest of a destroyed team.
 SELECT (SELECT count(*) FROM workspace w WHERE w.team = t.id
 		AND w.state IN {workspace_state.creating failed} AND w.was_up = 0
 		AND +w.state = {workspace_state.failed}) AS failed,

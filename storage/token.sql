@@ -1,22 +1,22 @@
 -- Tokens of clients over HTTP.
 
 -- name: token_add
--- After a token is revoked, its name is free again.
+-- The name of a revoked token is free for another token.
 INSERT INTO token (id, name, kind, agent, generation, hash, created_at, expires_at, once)
 VALUES (:id, :name, :kind, nullif(:agent, 0), :generation, :hash, :now, nullif(:expires_at, 0),
 	:once)
 ON CONFLICT DO NOTHING;
 
 -- name: token_drop_ended
--- A code that has ended is useless, and so is a token that ended long ago.  A code that was
--- exchanged for a token stays until its end.  This token has another number, from which the
--- token's text is made.
+-- Deletes codes that have ended, and tokens that ended before :before. A code that was
+-- exchanged for a token is kept until the code ends. The new token has a number of its own, and
+-- the token's text is made from this number.
 -- scan ok: an operator's tokens are few
 DELETE FROM token WHERE (once = 1 AND expires_at <= :now) OR expires_at <= :before;
 
 -- name: token_give
--- A code gives only one token.  If two clients show a code at once, the first client gets the
--- token.
+-- A code gives only one token. If two clients present the same code, only the first client gets
+-- a token.
 UPDATE token SET revoked_at = :now WHERE id = :id AND once = 1 AND revoked_at IS NULL;
 
 -- name: token_new_id
@@ -32,8 +32,8 @@ FROM token WHERE id = :id;
 SELECT id FROM token WHERE name = :name AND revoked_at IS NULL AND once = 0;
 
 -- name: token_was
--- Counts the tokens that have or had this name.  Used when a caller revokes a revoked token
--- once more.
+-- Counts the tokens that have or had the name :name. A caller who revokes a token a second time
+-- needs this count.
 -- scan ok: an operator's tokens are few
 SELECT count(*) AS n FROM token WHERE name = :name AND once = 0;
 
@@ -67,7 +67,8 @@ WHERE a.id = :agent AND a.gone = 0 AND t.destroyed_at IS NULL;
 -- name: caller_by_hash
 -- row: caller
 -- text: team_name
--- An agent by its own token, if the caller gives neither the agent's name nor the team.
+-- Finds an agent by the agent's own token, if the caller gives neither the agent's name nor the
+-- team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,

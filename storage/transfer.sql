@@ -1,5 +1,5 @@
--- Counts and tokens that an import makes from the imported rows (numbers above :from), and the
--- header of an export: see core/transfer/transfer.h.
+-- Statements of exports and imports: see core/transfer/transfer.h. Imported rows have numbers
+-- above :from. An import makes counts and tokens for imported rows.
 
 -- name: transfer_state
 -- always
@@ -12,12 +12,12 @@ SELECT EXISTS (SELECT 1 FROM team) OR EXISTS (SELECT 1 FROM agent)
 	OR EXISTS (SELECT 1 FROM event) AS so;
 
 -- name: transfer_renew
--- Event numbers that are stored elsewhere become invalid, since nobody has seen the events of
--- the imported rows.
+-- Makes all event numbers invalid that are stored outside of the state, since nobody has seen
+-- the events of the imported rows.
 UPDATE state SET incarnation = :incarnation WHERE one = 1;
 
 -- name: transfer_adopt
--- An empty state continues the exported state, so public ids stay the same.
+-- An import makes an empty state continue the exported state, so that public ids stay the same.
 UPDATE state SET created_at = :created_at, id_a = :id_a, id_b = :id_b, id_c = :id_c,
 	counts_from = :counts_from
 WHERE one = 1;
@@ -38,15 +38,16 @@ UPDATE team SET next_task = 1 + (SELECT count(*) FROM task k WHERE k.team = team
 WHERE id > :from;
 
 -- name: transfer_turns_end
--- A turn that ran in the exported state does not run in this state.
+-- Marks the turns that ran in the exported state as interrupted, since no turn runs on in this
+-- state.
 UPDATE turn SET state = {turn_state.interrupted}, ended_at = :now, reason = 'its state was exported'
 WHERE id > :from AND state IN {turn_state.open};
 
 -- name: transfer_gap
 -- scan ok: teams, few
 -- int: number
--- A team whose tasks are not numbered from 1 without gaps, and the first number that is too
--- high.
+-- A team with a gap in the numbers of its tasks, and the first number above the count of the
+-- team's tasks.
 SELECT t.id, (SELECT min(k.number) FROM task k
 	WHERE k.team = t.id AND k.number >= t.next_task) AS number
 FROM team t WHERE t.id > :from
@@ -55,8 +56,8 @@ LIMIT 1;
 
 -- name: transfer_clocks
 -- scan ok: teams, few
--- The clock of a budget runs if the operations would let it run.  The beginning of the clock is
--- not in the future.
+-- The clock of a budget of seconds runs if the budget has a limit, and if the budget's team
+-- lives and is not stopped. No clock begins in the future.
 UPDATE budget SET since = CASE WHEN kind = {budget_kind.seconds} AND most > 0
 	AND EXISTS (SELECT 1 FROM team t
 		WHERE t.id = budget.team AND t.destroyed_at IS NULL AND t.stopped_at IS NULL)
@@ -152,15 +153,15 @@ WHERE agent > :from;
 
 -- name: transfer_generations
 -- scan ok: once in an import
--- An imported member gets a generation above all generations that were given before a backup
--- was restored.  Otherwise its token would be the token of an agent that was lost in the
--- restore.
+-- An imported member gets a generation above counts_from, the highest generation that a lost
+-- agent can have. Agents are lost when a backup is restored. With a lower generation, the
+-- member's token could be the token of a lost agent.
 UPDATE agent SET generation = generation + (SELECT counts_from FROM state WHERE one = 1)
 WHERE id > :from AND generation <= (SELECT counts_from FROM state WHERE one = 1);
 
 -- name: transfer_members
 -- scan ok: once in an import
--- Members without a token.  An export contains no secret.
+-- Imported members that have no token yet, since an export contains no secrets.
 SELECT id, generation FROM agent
 WHERE id > :from AND gone = 0 AND kind = {agent_kind.member} AND token IS NULL;
 

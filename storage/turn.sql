@@ -1,14 +1,15 @@
 -- Runners of agents, and their turns.
 
 -- name: runner_set
--- A runner that is set anew begins without failures.
+-- A runner that is set again begins without failures.
 INSERT INTO runner (agent, command) VALUES (:agent, :command)
 ON CONFLICT (agent) DO UPDATE SET command = excluded.command, failures = 0, retry_at = NULL,
 	stopped = 0, limited = 0,
 	client_session = CASE WHEN runner.command = excluded.command THEN runner.client_session END;
 
 -- name: runner_say
--- The agent's row, which each message reads, says whether the agent has a runner.
+-- Stores in the agent's row whether the agent has a runner. Each message to the agent reads
+-- this row.
 UPDATE agent SET runs = :runs WHERE id = :agent AND runs <> :runs;
 
 -- name: runner_any
@@ -31,24 +32,25 @@ WHERE a.gone = 0 AND w.host = :host ORDER BY r.agent;
 
 -- name: runner_again
 -- scan ok: runners, few
--- The next time at which a waiting runner may begin.  A runner waits after a turn that failed
--- or was stopped, and after all the turns of its hour.  0: no runner waits.
+-- The next time at which a waiting runner may begin. A runner waits after a turn that failed or
+-- was stopped. A runner also waits when the turns of its hour are used up. The result 0 means
+-- that no runner waits.
 SELECT coalesce(min(at), 0) AS at FROM (SELECT retry_at AS at FROM runner
 	UNION ALL SELECT hour_at + 3600000 FROM runner WHERE hour_turns >= :per_hour) r
 WHERE at > :now;
 
 -- name: runner_leap
 -- scan ok: runners, few
--- When the clock is set, the time of a retry moves with the clock, and so does the hour of an
--- agent's turns.
+-- When the clock is set, the times of all retries and the hours of all runners move with the
+-- clock.
 UPDATE runner SET retry_at = retry_at + :leap_ms, hour_at = hour_at + :leap_ms
 WHERE retry_at IS NOT NULL OR hour_turns > 0;
 
 -- name: runner_from_future
 -- scan ok: runners, few
--- A retry after `:latest`, the longest wait, was planned by a clock that was put back since.
--- Such a retry is due now.  If the agent's client is at the limit of its plan, `:end` is used
--- in place of `:latest`.
+-- No retry is later than :latest, unless the clock was put back after the retry was planned. A
+-- retry later than :latest becomes due now. For a runner whose client is at the limit of its
+-- plan, :end replaces :latest.
 UPDATE runner SET retry_at = :now
 WHERE retry_at > CASE WHEN limited > 0 THEN :end ELSE :latest END;
 
@@ -59,10 +61,10 @@ UPDATE runner SET hour_at = :now WHERE hour_turns > 0 AND hour_at > :now;
 
 -- name: turn_queue
 -- scan ok: runners, few
--- Queues a turn for each agent that has mail and no open turn.  The agent's runner must not
--- have failed for good, and the agent's team must live.  Mail at the end of its chain
--- (core/turn/chain.h) starts no turn.  After the turns of an hour, only a person's word starts
--- a turn.
+-- Queues a turn for each agent that has mail and no open turn. The agent's runner must not have
+-- failed for good, and the agent's team must live. Mail at the end of its chain
+-- (core/turn/chain.h) starts no turn. If an agent's turns of the hour are used up, only a
+-- person's words start another turn.
 INSERT INTO turn (id, team, agent, generation, host, command, state, request, queued_at)
 SELECT (SELECT coalesce(max(id), 0) FROM turn) + row_number() OVER (ORDER BY r.agent),
 	a.team, a.id, a.generation, w.host, r.command, {turn_state.queued}, 0, :now
@@ -85,7 +87,8 @@ DELETE FROM turn WHERE id = :id AND state = {turn_state.queued};
 
 -- name: turn_unqueue
 -- scan ok: turns that wait, few
--- Turns that wait are deleted with their agents, teams and runners.
+-- Deletes waiting turns whose agent is gone or replaced, whose team is destroyed, or whose
+-- runner is removed.
 DELETE FROM turn WHERE state IN {turn_state.open} AND state = {turn_state.queued}
 	AND NOT EXISTS (SELECT 1 FROM agent a JOIN team t ON t.id = a.team
 		JOIN runner r ON r.agent = a.id
@@ -95,10 +98,10 @@ DELETE FROM turn WHERE state IN {turn_state.open} AND state = {turn_state.queued
 -- name: turn_pick
 -- scan ok: turns that are open, few
 -- text: command
--- The turn that starts next on this host, while fewer than :most turns run on this host.  The
--- team with the fewest running turns is first, and in this team the turn that has waited
--- longest.  No turn starts in a team that is stopped or over a budget.  No turn starts before
--- its workspace is ready and its runner may begin again.
+-- The turn that starts next on this host, while fewer than :most turns run on this host. The
+-- team with the fewest running turns is first. Of the turns of one team, the oldest turn is
+-- first. No turn starts in a team that is stopped or over a budget. No turn starts before the
+-- turn's workspace is ready and the turn's runner may begin again.
 SELECT u.id, u.team, u.agent, a.workspace, r.command, r.client_session
 FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 	JOIN runner r ON r.agent = u.agent JOIN workspace w ON w.id = a.workspace
@@ -120,14 +123,14 @@ UPDATE turn SET state = {turn_state.streaming}, started_at = :now, request = :re
 WHERE id = :id AND state = {turn_state.queued};
 
 -- name: turn_chain
--- How far a turn is from a person's word: see core/turn/chain.h.
+-- The number of a turn in a chain of turns: see core/turn/chain.h.
 SELECT CASE WHEN min(m.chain) = 0 THEN 1
 	ELSE 1 + coalesce(max(CASE WHEN m.chain < :most THEN m.chain END), :most) END AS n
 FROM turn_message x JOIN message m ON m.id = x.message WHERE x.turn = :turn;
 
 -- name: runner_began
--- A turn counts in the hour of its runner, unless a person's word is among the turn's messages.
--- After a turn with a person's word, the count begins anew.
+-- Counts a turn in the hour of its runner, unless a person's words are among the turn's
+-- messages. A turn with a person's words (:chain = 1) sets the count to 0.
 UPDATE runner SET hour_turns = CASE WHEN :chain = 1 THEN 0
 		WHEN hour_turns = 0 OR abs(:now - hour_at) >= 3600000 THEN 1
 		ELSE hour_turns + 1 END,
@@ -147,11 +150,11 @@ ORDER BY u.id;
 
 -- name: turn_stops
 -- scan ok: turns that are open, few
--- Running turns that are to be stopped.  Either a waiting message interjects (:interject as in
--- enum interject), or the agent is gone, was replaced or has no runner any more.  Messages that
--- waited when the turn began do not interject, since a turn that could not take all of them
--- would never end.  After :patience stopped turns in a row, a turn runs to its end.  Only the
--- operator and the lead can still stop such a turn.
+-- Running turns that the host must stop. A turn must stop if a waiting message interjects
+-- (:interject is of enum interject). A turn must also stop if the agent is gone, was replaced
+-- or has no runner any more. Messages that already waited when the turn began do not interject,
+-- since otherwise many waiting messages would stop every turn. After :patience stopped turns in
+-- a row, only messages of the operator and of the lead stop the next turn.
 SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL
@@ -196,8 +199,8 @@ FROM (SELECT id FROM turn WHERE :agent = 0 AND team = :team AND id < :before
 ORDER BY x.id DESC;
 
 -- name: turn_held_back
--- Whether an agent's turn is held back: mail that would start the turn is delayed, or the
--- agent's client is at a limit.
+-- Whether an agent's turn is held back. The reason is delayed mail that would start the turn,
+-- or a limit of the agent's client.
 SELECT EXISTS (SELECT 1 FROM delayed WHERE agent = :agent AND due_at > :now)
 	OR EXISTS (SELECT 1 FROM runner WHERE agent = :agent AND limited > 0 AND retry_at > :now) AS so;
 
@@ -213,7 +216,8 @@ UPDATE runner SET told_in = :told_in, told_out = :told_out, told_cost = :told_co
 WHERE agent = :agent AND command = :command;
 
 -- name: turn_print
--- All output of a running turn is counted.  The caller says how much of the output is kept.
+-- Counts all output of a running turn (:n). The caller says how much of this output is kept
+-- (:more).
 UPDATE turn SET size = size + :n, client_session = coalesce(:client_session, client_session),
 	kept = kept + :more
 WHERE id = :id AND state = {turn_state.streaming};
@@ -231,9 +235,9 @@ WHERE o.turn = :turn AND o.start >= (SELECT coalesce(max(p.start), 0) FROM turn_
 ORDER BY o.start;
 
 -- name: runner_went
--- A turn has ended well, so the next turn continues its session.  While urgent mail keeps
--- arriving, the following turns run to their ends as well.  A limit that another agent with
--- this client has met meanwhile still holds.
+-- After a turn that ended well, the next turn continues the same session. While urgent mail
+-- waits, the count of stopped turns is kept, so that the next turn also runs to its end. If
+-- another agent with this client has met a limit meanwhile, this limit still holds.
 UPDATE runner SET failures = 0, stopped = CASE WHEN stopped > 0 AND EXISTS (SELECT 1 FROM delivery d
 		WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent}
 		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting})
@@ -245,11 +249,10 @@ WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
 -- text: client_session
--- A turn has failed, so the next turn starts later, unless the runner was replaced meanwhile.
+-- After a failed turn, the next turn starts later, unless the runner was replaced meanwhile.
 -- After the first failure, the next turn continues the session that the failed turn reported,
--- if it reported a session.  After another failure, the next turn begins a new session, since
--- the old session may be the cause.  A longer limit that another agent has met meanwhile still
--- holds.
+-- if any. After another failure, the next turn begins a new session, since the old session may
+-- be the cause. If another agent has met a longer limit meanwhile, this limit still holds.
 UPDATE runner SET failures = failures + 1, stopped = 0,
 	limited = CASE WHEN limited > 0 AND retry_at > :retry_at THEN limited ELSE 0 END,
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
@@ -257,9 +260,9 @@ UPDATE runner SET failures = failures + 1, stopped = 0,
 WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
--- A turn was interrupted and leaves its session to the next turn, which begins a moment later.
--- If new mail from agents waits, this mail has stopped the turn.  A longer limit that another
--- agent has met meanwhile still holds.
+-- After an interrupted turn, the next turn begins a moment later and continues the same
+-- session. If new mail from agents waits, the turn counts as stopped by this mail. If another
+-- agent has met a longer limit meanwhile, this limit still holds.
 UPDATE runner SET client_session = coalesce(:client_session, client_session),
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	stopped = stopped + CASE WHEN EXISTS (SELECT 1 FROM turn u JOIN delivery d ON d.agent = u.agent
@@ -271,15 +274,15 @@ UPDATE runner SET client_session = coalesce(:client_session, client_session),
 WHERE agent = :agent AND command = :command RETURNING stopped AS n;
 
 -- name: runner_limited
--- The client of a turn, or of an agent, is at the limit of its plan.  The agent's turns
--- continue at :retry_at.
+-- Stores that an agent's client is at the limit of its plan. The agent's turns continue at
+-- :retry_at.
 UPDATE runner SET limited = limited + (CASE WHEN limited > 0 AND retry_at > :now THEN 0 ELSE 1 END),
 	retry_at = CASE WHEN retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	client_session = coalesce(:client_session, client_session)
 WHERE agent = :agent AND command = :command;
 
 -- name: runner_freed
--- The client is below its limit again.
+-- Stores that the agent's client is below its limit again.
 UPDATE runner SET limited = 0, retry_at = NULL WHERE agent = :agent AND limited > 0;
 
 -- name: runner_all
@@ -314,8 +317,8 @@ DELETE FROM turn WHERE id IN (SELECT u.id FROM turn u
 
 -- name: history_turns
 -- text: text
--- Started turns of an agent, newest first, with their output before byte :most, joined from its
--- parts.
+-- Started turns of an agent, newest first. The column `text` joins the parts of a turn's output
+-- that begin before byte :most.
 SELECT u.id, u.started_at, u.state, u.size,
 	(SELECT group_concat(o.text, '') FROM (SELECT p.text FROM turn_output p
 		WHERE p.turn = u.id AND p.start < :most ORDER BY p.start) o) AS text

@@ -1,7 +1,7 @@
 -- Changes of the vault's files: see core/vault/vault.h.
 
 -- name: vault_move_add
--- Records a write to a file.  This row decides the write, which is made after the COMMIT.
+-- Records a decided write to a file. The write itself is made after the COMMIT.
 INSERT INTO vault_move (event, from_path, to_path, ino, mtime, size, was_ino, was_mtime,
 	was_size)
 VALUES (:event, :from_path, :to_path, :ino, :mtime, :size, :was_ino, :was_mtime, :was_size);
@@ -22,8 +22,8 @@ FROM vault_move WHERE from_path = :from_path;
 DELETE FROM vault_move WHERE event = :event;
 
 -- name: event_told
--- The event of the write that a repeated call has made.  The call's answer is made from this
--- event.
+-- The event of the write that an earlier call under the same key made. A repeated call is
+-- answered from this event.
 SELECT detail FROM event WHERE seq = :seq;
 
 -- name: vault_team

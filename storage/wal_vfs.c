@@ -12,7 +12,7 @@
 enum {
 	WAL_HEADER = 32,
 	FRAME_HEADER = 24,
-	ROOM = 128 << 10, /* the most bytes that are gathered */
+	ROOM = 128 << 10, /* the most bytes that a file gathers */
 };
 
 struct gatherer {
@@ -21,15 +21,16 @@ struct gatherer {
 	char name[64];
 };
 
-/* A file of this VFS is a file of the VFS below, with some methods replaced.  This struct holds
- * the replaced methods, and lies in memory after the file's own struct. */
+/* A file of this VFS is a file of the VFS below, with some methods replaced. The struct `wal`
+ * holds the replaced methods, and lies in memory directly after the file struct of the VFS
+ * below. */
 struct wal {
 	sqlite3_io_methods methods;
 	const sqlite3_io_methods *below;
 	char *data; /* bytes not yet written, or NULL */
 	int n;
 	sqlite3_int64 at; /* place of data[0] in the file */
-	bool commits; /* the next page ends a transaction */
+	bool commits; /* the next page to be written ends a transaction */
 	int64_t syncs, sync_ns;
 };
 
@@ -50,7 +51,7 @@ static int wal_vfs_flush(sqlite3_file *f)
 	return n ? w->below->xWrite(f, w->data, n, w->at) : SQLITE_OK;
 }
 
-/* Whether a frame commits: the second number of its header is not 0. */
+/* Whether a frame ends a transaction. The second number of such a frame's header is not 0. */
 static bool says_commit(const unsigned char *header)
 {
 	return header[4] | header[5] | header[6] | header[7];
@@ -130,13 +131,15 @@ static int wal_close(sqlite3_file *f)
 
 /* --- the file of the database -------------------------------------------------------- */
 
-/* Bytes of the shared memory that SQLite locks ("WAL-mode File Format").  Byte 1: a process
- * copies the WAL.  Byte 2: a process reads the WAL to make the shared memory anew. */
+/* SQLite locks single bytes of the shared memory ("WAL-mode File Format"). A process locks byte
+ * 1 to copy the WAL into the database. A process locks byte 2 to read the WAL and make the
+ * shared memory anew. */
 enum { RECOVER_BYTE = 2 };
 
-/* Skips the lock of byte 2.  This lock keeps no writer out, since byte 0 ensures that only one
- * process reads the WAL.  With this lock, a reader without a busy timeout, such as `sqlite3`,
- * would at once answer "database is locked".  Without this lock, SQLite tries for ten seconds. */
+/* Takes no lock on byte 2. The lock of byte 2 keeps no writer out, since byte 0 ensures that
+ * only one process reads the WAL. If byte 2 is locked, a reader without a busy timeout, such as
+ * `sqlite3`, immediately fails with "database is locked". If only byte 0 is locked, SQLite
+ * tries again for ten seconds. */
 static int db_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
 	if (flags & SQLITE_SHM_EXCLUSIVE) {
@@ -158,8 +161,7 @@ int64_t wal_vfs_syncs(sqlite3_file *f, int64_t *ns)
 
 /* --- the VFS ---------------------------------------------------------------------- */
 
-/* Puts our methods for a WAL, or for a database's own file, before the methods of the VFS
- * below. */
+/* Replaces some methods of the VFS below, for a WAL or for a database's own file. */
 static void set_methods(struct wal *w, bool is_wal)
 {
 	sqlite3_io_methods *m = &w->methods;
@@ -206,7 +208,7 @@ static const char *wal_vfs_make(const char *below)
 
 	if (!g)
 		return NULL;
-	/* The VFS below deletes files, makes paths and tells the time. */
+	/* The methods of the VFS below also serve the new VFS, for example to delete files. */
 	g->vfs = *under;
 	g->vfs.pNext = NULL;
 	g->vfs.szOsFile = under->szOsFile + (int)sizeof(struct wal);

@@ -1,10 +1,10 @@
 /*
- * words - pragmas that SQLite is given for a connection, a transaction or a whole file.
+ * words - SQL for a connection, a transaction or a whole file.
  *
- * This file holds the only SQL in C (tools/lint/sql).  Statements on tables are in .sql files,
- * and sqlgen checks them against the schema.  The statements here have no schema.  A pragma
- * acts on the connection, and some pragmas act while they are prepared.  The queries of a file
- * run before the file has our tables.
+ * This file holds the only SQL in C (tools/lint/sql). Statements on tables are in .sql files,
+ * and sqlgen checks these statements against the schema. sqlgen cannot check the statements
+ * here. A pragma acts on the connection, and some pragmas act already while they are prepared.
+ * Some queries run on a file that may not have the tables of the schema.
  */
 #ifndef STORAGE_WORDS_H
 #define STORAGE_WORDS_H
@@ -22,7 +22,7 @@
 	"SAVEPOINT generation; PRAGMA user_version = 0;" \
 	"ROLLBACK TO generation; RELEASE generation"
 
-/* Queries of a file that may be any database. */
+/* Queries that run on any database file. */
 #define SQL_VERSION "PRAGMA user_version"
 #define SQL_DATA_VERSION "PRAGMA data_version"
 #define SQL_TABLES_VERSION "PRAGMA schema_version"
@@ -31,7 +31,7 @@
 #define SQL_OBJECTS                                      \
 	"SELECT type, name, tbl_name, coalesce(sql, '')" \
 	" FROM sqlite_schema ORDER BY type, name"
-#define SQL_STATISTICS "CREATE TABLE sqlite_stat" /* beginning of a statistics table */
+#define SQL_STATISTICS "CREATE TABLE sqlite_stat" /* begins a statistics table's SQL */
 #define SQL_COUNT_OBJECTS "SELECT count(*) FROM sqlite_schema"
 #define SQL_COUNT_LOOSE "SELECT count(*) FROM pragma_foreign_key_check"
 #define SQL_LOOSE "PRAGMA foreign_key_check"

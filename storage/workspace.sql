@@ -36,8 +36,8 @@ SELECT coalesce(max(e.id), 0) AS id FROM (
 		AND w.state = {workspace_state.destroyed}) e;
 
 -- name: workspace_place
--- Whether a workspace waits for this host.  This host must make the workspace or, if the
--- workspace is down, end its guest.
+-- Whether this host must still make a workspace, or must still end the guest of a stopped or
+-- destroyed workspace.
 SELECT CAST(host = :host AND (state = {workspace_state.creating}
 	OR (state IN {workspace_state.stopped destroyed} AND pid IS NOT NULL)) AS INTEGER) AS here
 FROM workspace WHERE id = :id;
@@ -63,7 +63,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- name: workspace_lines
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
--- Workspaces of a team by name.  With :all, destroyed workspaces are listed too.
+-- Workspaces of a team, sorted by name. With :all, destroyed workspaces are listed too.
 SELECT id, host, team, agent, name, backend, path, address, parent,
 	source, image, vcpus, memory_mb, disk_gb, state, was_up, fault, halted, pid,
 	guest_boot, spool, spool_seq, created_at, host_name, team_name, agent_name, parent_name
@@ -129,20 +129,20 @@ WHERE w.id > :after AND w.host = :host
 	AND (w.state IN {workspace_state.living} OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
 
 -- name: workspace_died
--- The lease of each task that the workspace's agent holds ends, since nobody works on the task
+-- Ends the lease of each task that the workspace's agent holds, since nobody works on the task
 -- any more.
 UPDATE task SET lease_until = :now
 WHERE owner = :agent AND state IN {task_state.claimed in_progress} AND lease_until > :now;
 
 -- name: workspace_set_restore
--- When a snapshot is requested, the guest is ended.  The next guest starts with a spool that
--- knows nothing.
+-- When a snapshot must be put back, the guest is ended. The next guest starts with a spool
+-- without commands and results.
 UPDATE workspace SET restore = :snapshot, restores = restores + 1, state = {workspace_state.creating},
 	changed_at = :now
 WHERE id = :id AND state IN {workspace_state.living};
 
 -- name: workspace_restored
--- If a different snapshot was requested meanwhile, that snapshot must still be put back.
+-- If another snapshot was requested meanwhile, the other snapshot must still be put back.
 UPDATE workspace SET restore = NULL WHERE id = :id AND restore = :snapshot;
 
 -- name: snapshot_new_id
@@ -181,7 +181,8 @@ UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
 
 -- name: snapshot_give_up
 -- scan ok: snapshots in the making, few, once at a host's start
--- The unfinished snapshots of this host.  Another host continues its own snapshots.
+-- Gives up the unfinished snapshots of this host. The snapshots of another host are left to
+-- this other host.
 UPDATE snapshot SET state = :state WHERE state = {snapshot_state.making}
 	AND workspace IN (SELECT id FROM workspace WHERE host = :host);
 

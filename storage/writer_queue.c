@@ -11,8 +11,8 @@
 #include "core/base/clock.h"
 #include "storage/byte_lock.h"
 
-/* A client waits ten seconds for a host.  If a process stands still during its turn, all calls
- * that wait for the turn must be answered within twenty seconds. */
+/* A client waits ten seconds for a host. If a process holds the turn and does nothing, all
+ * calls that wait for the turn must be answered within twenty seconds. */
 enum { WRITE_MS = 8000, AGAIN_MS = 500, OPEN_MS = 20000, FORGET_MS = 5000 };
 
 int writer_queue_open(struct writer_queue *t, int dir, struct fault *f)
@@ -46,14 +46,14 @@ static int writer_queue_set_lock(const struct writer_queue *t,
 
 /* --- waiting --------------------------------------------------------------------- */
 
-/* Whether the last wait for the turn has failed within the last FORGET_MS. */
+/* Whether a wait for the turn failed within the last FORGET_MS. */
 static bool is_recent(const struct writer_queue *t)
 {
 	return *t->held_by.name && clock_steady_ms() - t->held_at < FORGET_MS;
 }
 
-/* Records that a wait for the process `who` began at `since`.  Returns when the first of the
- * unbroken waits for this process began. */
+/* Records that a wait for the process `who` began at `since`. Returns the time at which the
+ * first of the recent waits for `who` began. */
 static int64_t remember_holder(struct writer_queue *t, const struct lock_holder *who,
 			       int64_t since)
 {
@@ -86,7 +86,7 @@ static int held_too_long(struct writer_queue *t, enum writer_queue_byte byte,
 				       "acknowledged is kept");
 }
 
-/* Whether the process that held the turn too long at the last try still holds the turn. */
+/* Whether the holder of the turn at the last failed wait still holds the turn. */
 static bool is_held_still(const struct writer_queue *t)
 {
 	struct lock_holder who;
@@ -199,8 +199,8 @@ void writer_queue_give(struct writer_queue *t)
 
 void writer_queue_ring(struct writer_queue *t)
 {
-	/* The bell is always the same byte, so the file never grows.  If ringing fails, a
-	 * follower loses 250 ms, but no event. */
+	/* The bell is always the same byte, so the file never grows. If the write fails, a
+	 * follower of events is at most 250 ms late, and misses no event. */
 	if (t->bell >= 0 && pwrite(t->bell, "\n", 1, 0) < 0)
 		return;
 }

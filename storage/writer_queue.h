@@ -22,18 +22,18 @@
 
 /* Bytes of state.lock.  Bytes from 8 on are free for other users (the host). */
 enum writer_queue_byte {
-	WRITER_QUEUE_OPEN, /* exclusive while a state is opened for the first time */
-	WRITER_QUEUE_VERSION, /* shared while the state is open, exclusive to migrate */
+	WRITER_QUEUE_OPEN, /* locked exclusively while a state is opened for the first time */
+	WRITER_QUEUE_VERSION, /* locked shared while the state is open, exclusively to migrate */
 	WRITER_QUEUE_NEXT,
 	WRITER_QUEUE_WRITE,
-	WRITER_QUEUE_WANTED, /* exclusive while a process waits to migrate */
+	WRITER_QUEUE_WANTED, /* locked exclusively while a process waits to migrate */
 };
 
 struct writer_queue {
-	int lock, bell; /* descriptors; -1: not open, and every call does nothing */
-	/* The process that kept the last try for the turn waiting until the try failed.  The
-	 * first wait for this process began at `held_since`, and the last wait ended at
-	 * `held_at` (CLOCK_MONOTONIC, ms). */
+	int lock, bell; /* descriptors, or -1 if closed (then calls do nothing) */
+	/* The process that held the turn when the last wait for the turn failed. The first wait
+	 * for this process began at `held_since`, and the last wait ended at `held_at`
+	 * (CLOCK_MONOTONIC, ms). */
 	struct lock_holder held_by;
 	int64_t held_since, held_at;
 };
@@ -42,30 +42,31 @@ struct writer_queue {
 int writer_queue_open(struct writer_queue *t, int dir, struct fault *f);
 void writer_queue_close(struct writer_queue *t);
 
-/* Waits for the lock, 20 s at most.  After 20 s, returns `unavailable`, and the fault names the
- * lock's holder. */
+/* Waits for the lock for at most 20 s. If the lock is not free by then, returns `unavailable`
+ * with a fault that names the lock's holder. */
 int writer_queue_lock(struct writer_queue *t, enum writer_queue_byte byte, bool exclusive,
 		      struct fault *f);
 void writer_queue_unlock(struct writer_queue *t, enum writer_queue_byte byte);
-/* Takes the version byte alone, to migrate the state, within `wait_ms`.  Returns 0, or
- * `unavailable` with the names of the processes that have the state open.  Other processes see
- * by writer_queue_is_wanted() that this process waits. */
+/* Locks the version byte exclusively, to migrate the state. Waits for at most `wait_ms`.
+ * Returns 0, or `unavailable` with the names of the processes that have the state open. Other
+ * processes see by writer_queue_is_wanted() that this process waits. */
 int writer_queue_alone(struct writer_queue *t, long wait_ms, struct fault *f);
-/* writer_queue_alone() for another reason (`why`), which the fault names.  Other processes do
- * not see that this process waits. */
+/* Like writer_queue_alone(), but for the reason `why`, which the fault names. Other processes
+ * do not see that this process waits. */
 int writer_queue_alone_for(struct writer_queue *t, long wait_ms, const char *why,
 			   struct fault *f);
-/* Whether a process waits in writer_queue_alone() until all others have closed the state. */
+/* Whether a process waits in writer_queue_alone() until all other processes have closed the
+ * state. */
 bool writer_queue_is_wanted(const struct writer_queue *t);
 
-/* Whether no other connection has the state open.  If so, no other connection can open the
- * state until writer_queue_share(). */
+/* Whether no other connection has the state open. After a true answer, no other connection can
+ * open the state until writer_queue_share(). */
 bool writer_queue_last(struct writer_queue *t);
 void writer_queue_share(struct writer_queue *t);
 
-/* Takes the turn to write.  Waits for eight seconds at most.  If the process that held the turn
- * too long the last time still holds the turn, waits only a moment.  Returns 0, or
- * `unavailable` with the name of the holder. */
+/* Takes the turn to write. Waits for eight seconds at most. If the holder of the turn at the
+ * last failed wait still holds the turn, waits only a moment. Returns 0, or `unavailable` with
+ * the name of the holder. */
 int writer_queue_take(struct writer_queue *t, struct fault *f);
 void writer_queue_give(struct writer_queue *t);
 void writer_queue_ring(struct writer_queue *t);

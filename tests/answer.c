@@ -1,9 +1,9 @@
 /*
- * answer - a guest with wrong answers of every kind.
+ * answer - a guest that gives wrong answers of every kind.
  *
  * The guest answers each request of the host with every message type of the wire and with
- * nonsense. The tests do so in both dialects and over every kind of link that needs no VM.
- * Other tests send answers that never end. The host must go on, and each waiting caller must
+ * nonsense. The tests run in both dialects and over every kind of link that needs no VM. Other
+ * tests send answers that never end. The host must go on running, and each waiting caller must
  * get an answer or an error.
  */
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 enum { STEPS = 40 };
 
 static const struct question {
-	const char *type, *op, *args; /* NULL op: a request without a caller */
+	const char *type, *op, *args; /* op is NULL for a request without a caller */
 } questions[] = {
 	{ "Exec", "workspace.exec", "{\"workspace\":\"w\",\"command\":\"x\"}" },
 	{ "ExecBackground", "workspace.exec_background",
@@ -77,8 +77,8 @@ static void end_pending(struct scene *s)
 		json_decref(answer);
 }
 
-/* Makes the host send a request without a caller. The host has taken the answer when it sends
- * its next request. */
+/* Makes the host send a request without a caller. Runs STEPS steps of the loop, so that the
+ * guest can answer the request. */
 static void provoke(struct scene *s, const char *type)
 {
 	struct hosted_guest *t = s->rig.guest;
@@ -98,7 +98,7 @@ static void provoke(struct scene *s, const char *type)
 		hosted_guests_tick(&s->rig.host);
 		rig_step(&s->rig, false);
 	}
-	/* A request that still waits would hold up the next question. */
+	/* A request that still waits for its answer would delay the next request. */
 	if (t->control.asked || t->relay.asked)
 		end_pending(s);
 }
@@ -120,7 +120,8 @@ static void expect_told(const struct question *q, const char *with, bool right,
 	json_decref(answer);
 }
 
-/* Returns the answer to a call. If no answer is certain, waits for a few steps only. */
+/* Returns the answer to a call. Waits for only a few steps if the answer may never come
+ * (!sure). */
 static json_t *wait_for(struct scene *s, bool sure)
 {
 	int64_t until = clock_steady_ms() + PATIENCE_MS;
@@ -139,7 +140,7 @@ static json_t *wait_for(struct scene *s, bool sure)
 static void ask_one(struct scene *s, const struct question *q, const char *with)
 {
 	const struct wire *came = wire_find(with), *asked = wire_find(q->type);
-	bool sure = came != NULL; /* nonsense need not match any request */
+	bool sure = came != NULL; /* the host may ignore a nonsense message */
 	bool right = came == wire_answer(asked, SIDE_HOST) || s->honest_too;
 	json_t *answer;
 
@@ -186,8 +187,8 @@ static void ask_all(void (*place)(struct scene *s), bool old, int last)
 	scene_close(s);
 }
 
-/* In the older dialect each wrong answer ends the link. A link that is slow to connect again is
- * tested with one question only. */
+/* In the older dialect each wrong answer ends the link. In this dialect a link that is slow to
+ * connect again is tested with only one type of request. */
 static void test_unix(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 /*
- * boats - the command, with a noun that its code does not contain.
+ * boats - the command `cadre` with one more noun, which only this test defines.
  *
  * The program links the objects of the command with the tables of schema/ and of
  * tests/boats/boat.op. This file holds the handlers of the boat operations. Without arguments
- * the program runs the test tests/boats/doors, which asks for boats at every door.
+ * the program runs the test tests/boats/doors, which calls the boat operations at every door.
  */
 #include "boats.gen.h"
 

@@ -3,12 +3,12 @@
  *
  *	crash [N [SEED]] [--direct-only] [--keep]
  *
- * Of eight clients, half call through the host and half without it. They send and receive
- * messages, claim and finish tasks, and assign commands. They also make teams, spend the teams'
- * budgets and end the teams. The test kills the host, guests and clients with SIGKILL, N times
- * in all. It also stops the whole team and thaws it. Each client keeps a journal of its
- * answers. At the end no acknowledged call may be missing, and no call may have been done
- * twice.
+ * Of eight clients, half call through the host and half without the host. The clients send and
+ * receive messages, claim and finish tasks, and assign commands. The clients also make teams,
+ * spend the teams' budgets and end the teams. The test kills the host, guests and clients with
+ * SIGKILL, N times in all. The test also stops the whole team and thaws the team. Each client
+ * keeps a journal of the answers that arrived. At the end no acknowledged call may be missing,
+ * and no call may have been done twice.
  */
 #include <errno.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static void kill_somebody(struct scene *s, struct toll *t)
 	} else if (luck < 50) {
 		guest = scene_guest(s);
 		t->guests += guest && kill(guest, SIGKILL) == 0;
-		/* Often kills the host too, while it is about to start another guest. */
+		/* Often kills the host too, while the host is about to start another guest. */
 		if (guest && dice_percent(&s->dice, 40))
 			t->host_at = clock_steady_ms() + dice_below(&s->dice, 700);
 	} else {
@@ -53,8 +53,8 @@ static int killed(const struct toll *t)
 	return t->host + t->guests + t->clients;
 }
 
-/* Kills processes in bursts and pauses, so that kills also hit processes that have just
- * started. */
+/* Kills processes in bursts with pauses between the bursts, so that kills also hit processes
+ * that have just started. */
 static void rage(struct scene *s, int n, struct toll *t)
 {
 	int64_t until = clock_steady_ms() + patience_ms(5000 + n * 1000);
@@ -79,7 +79,7 @@ static void rage(struct scene *s, int n, struct toll *t)
 	}
 }
 
-/* --- the end ----------------------------------------------------------------------- */
+/* --- the result -------------------------------------------------------------------- */
 
 static int report(struct scene *s, const struct toll *t, int findings)
 {

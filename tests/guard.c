@@ -1,13 +1,13 @@
 /*
- * guard - the calls of the hot path, for a program that counts their instructions.
+ * guard - makes the calls of the hot path under callgrind, which counts instructions.
  *
  *	valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no guard
  *
- * Each round makes many calls of one kind, from parsed arguments to the answer's text, in
- * transactions of a fixed size, on a state whose tables are filled. Clock and random numbers
- * are replaced by fixed numbers, so a round has the same instructions on every run. After each
- * round the program dumps the count under NAME:CALLS. tests/guard/run compares the count with
- * the kept count.
+ * Each round makes many calls of one kind, in transactions of a fixed size. The tables of the
+ * state are filled. Each call counts from the parsed arguments to the answer's text. Clock and
+ * random numbers are replaced by fixed numbers, so that a round needs the same number of
+ * instructions in every run. After each round the program dumps the count under NAME:CALLS.
+ * tests/guard/run compares the count with a count that is kept in a file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ struct guard {
 	long epoch[IDS];
 };
 
-/* A kind of call with its frames, and the part of the answer that the round keeps. */
+/* A round of calls of one operation, with their arguments, and the part of each answer that is
+ * kept. */
 struct round {
 	const char *name, *op;
 	int calls;
@@ -92,8 +93,8 @@ static void keep_given(struct guard *g, const struct round *r, const char *answe
 		g->epoch[g->at] = strtol(at + sizeof(epoch) - 1, NULL, 10);
 }
 
-/* Counts the work from decoded JSON to the answer's text. The JSON parser is not counted, since
- * its instructions would hide the other changes. */
+/* Counts the instructions from the decoded JSON to the answer's text. The JSON parser is left
+ * out, since the number of its instructions would hide changes in other code. */
 static void run_counted(struct call *call, const struct op *op, json_t *args,
 			struct text *answer)
 {
@@ -265,8 +266,8 @@ static void ask_words(const struct guard *g, int64_t i, char args[FRAME])
 	snprintf(args, FRAME, "{\"query\":\"parser\",\"limit\":5}");
 }
 
-/* Each round needs the rows and ids that the rounds above it made. The search runs before all
- * writes, while the index is complete. */
+/* Each round needs the rows and ids that earlier rounds made. The round of searches is the
+ * first, since later rounds write rows that the index does not hold yet. */
 static const struct round rounds[] = {
 	{ "search", "search.find", 32, ask_words, NULL },
 	{ "send", "message.send", 512, ask_send, NULL },
@@ -325,7 +326,7 @@ static void fill(struct guard *g)
 {
 	run_round(g, &(struct round){ "", "message.send", HISTORY, ask_send, NULL });
 	run_round(g, &(struct round){ "", "task.create", HISTORY, ask_create, NULL });
-	/* The first searches make the index; further searches merge its parts. */
+	/* The first searches make the index, and later searches merge parts of the index. */
 	run_round(g, &(struct round){ "", "search.find", SEARCHES, ask_words, NULL });
 }
 

@@ -1,7 +1,7 @@
 /*
- * A real guest, called over its sockets as a host calls it: commands, messages, the order of
- * answers, the older dialect, garbage. The tests of files are in guest/files.c, and the tests
- * of the daemon are in guest/daemon.c.
+ * Calls a real guest over its sockets, as a host does. The tests cover commands, messages, the
+ * order of answers, the older dialect and garbage. The tests of files are in guest/files.c, and
+ * the tests of the daemon are in guest/daemon.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +160,7 @@ static void test_exec(void **state)
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"true\","
 			     "\"workdir\":\"/tmp/../etc\"}"),
 		     "PermissionDenied");
-	/* Every guest has these two folders, wherever its workspace lies. */
+	/* Every guest accepts /tmp and /workspace, even if its workspace is another folder. */
 	a = ask(fd, "{\"type\":\"Exec\",\"command\":\"pwd\",\"workdir\":\"/tmp\"}");
 	assert_string_equal(text_at(a, "stdout"), "/tmp\n");
 	json_decref(a);
@@ -195,7 +195,7 @@ static void test_set_env(void **state)
 	close(fd);
 }
 
-/* At the timeout all processes of the command's group end, even those that ignore SIGTERM. */
+/* At the timeout all processes of the command's group end, even processes that ignore SIGTERM. */
 static void test_timeout(void **state)
 {
 	struct fixture *x = *state;
@@ -209,7 +209,7 @@ static void test_timeout(void **state)
 		">> alive; sleep 0.1; done) & wait\"}");
 	say(fd, "{\"type\":\"Exec\",\"id\":2,\"timeout_secs\":1,"
 		"\"command\":\"sleep 60 | sleep 60\"}");
-	for (int id = 2; id >= 1; id--) { /* the group that ends at SIGTERM is first */
+	for (int id = 2; id >= 1; id--) { /* the group that obeys SIGTERM ends first */
 		a = hear_type(fd, "Error", 30000);
 		assert_int_equal(int_at(a, "id"), id);
 		expect_error(a, "Timeout");
@@ -246,7 +246,7 @@ static void test_nothing_waits_for_an_exec(void **state)
 	a = hear(other, 30000); /* the Ping overtakes the commands */
 	assert_int_equal(int_at(a, "id"), 2);
 	json_decref(a);
-	a = hear(other, 30000); /* answers without ids keep the order */
+	a = hear(other, 30000); /* answers without ids keep the order of the requests */
 	assert_string_equal(text_at(a, "stdout"), "a\n");
 	json_decref(a);
 	a = hear(other, 30000);
@@ -261,7 +261,7 @@ static void test_nothing_waits_for_an_exec(void **state)
 	close(relay);
 }
 
-/* The guest ends a command if the connection that sent it is closed. */
+/* The guest ends a command if the caller's connection is closed. */
 static void test_gone_asker(void **state)
 {
 	struct fixture *x = *state;
@@ -277,8 +277,8 @@ static void test_gone_asker(void **state)
 	free(text);
 }
 
-/* The guest keeps 2 MiB of the output and a marker, which the host reads in ranges. In the
- * older dialect the output is cut to fit one answer. */
+/* The guest keeps 2 MiB of a command's output, and a marker for the rest. The host reads the
+ * kept output in ranges. In the older dialect the output is cut to fit one answer. */
 static void test_much_output(void **state)
 {
 	static const char exec[] = "{\"type\":\"Exec\",\"command\":"
@@ -316,7 +316,8 @@ static void test_much_output(void **state)
 	close(old);
 }
 
-/* A command can write 200 MB of output without blocking, and the guest does not keep all of it. */
+/* A command can write 200 MB of output without blocking, and the guest keeps only a part of the
+ * output. */
 static void test_flood_of_output(void **state)
 {
 	struct fixture *x = *state;

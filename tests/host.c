@@ -136,7 +136,8 @@ static void test_tells_its_manager(void **state)
 
 /* --- other users ------------------------------------------------------------------------ */
 
-/* Copies the socket's folder to `folder`, and returns the socket's name in it. */
+/* Copies the path of the socket's folder to `folder`, and returns the socket's name in this
+ * folder. */
 static const char *socket_folder(const struct scene *s, char folder[], size_t size)
 {
 	const char *slash = strrchr(s->found.socket, '/');
@@ -146,7 +147,8 @@ static const char *socket_folder(const struct scene *s, char folder[], size_t si
 }
 
 /* Calls the host as another user. Returns 0 for an answer, 1 for no answer, and 2 for no
- * connection. The child enters the socket's folder first, so folders above it cannot refuse it. */
+ * connection. The child process first enters the socket's folder, so that closed folders above
+ * cannot stop the child. */
 static int ask_as(const struct scene *s, uid_t user)
 {
 	char folder[sizeof(s->found.socket)];
@@ -189,14 +191,14 @@ static void test_turns_other_users_away(void **state)
 	}
 	begin(s, NULL);
 	assert_int_equal(ask_as(s, 0), 0);
-	assert_int_equal(ask_as(s, NOBODY), 2); /* the folder is closed */
+	assert_int_equal(ask_as(s, NOBODY), 2); /* the folder is closed to NOBODY */
 	open_the_door(s);
 	assert_int_equal(ask_as(s, NOBODY), 1);
 	assert_int_equal(ask_as(s, 0), 0);
 	assert_int_equal(child_end(s->host, ANSWER_MS), 0);
 }
 
-/* A client sends nothing to a socket at the host's address that belongs to another user. */
+/* If another user's socket is at the host's address, a client sends nothing to this socket. */
 static void test_talks_to_no_other_user(void **state)
 {
 	struct scene *s = *state;
@@ -228,7 +230,7 @@ static void test_talks_to_no_other_user(void **state)
 	close(fd);
 }
 
-/* --- a gap ---------------------------------------------------------------------------------- */
+/* --- a gap in the host's time --------------------------------------------------------------- */
 
 static json_t *ask(struct raw *r, const char *op, json_t *args)
 {
@@ -267,7 +269,7 @@ static json_t *status_of(struct raw *r, const char *agent)
 	return ask(r, "agent.whois", json_pack("{ssss}", "team", "crew", "name", agent));
 }
 
-/* Whether the agent gets this status before the time `until`. */
+/* Whether the agent gets the status `status` before the time `until`. */
 static bool is_until(struct raw *r, const char *agent, const char *status, int64_t until)
 {
 	bool is = false;
@@ -300,7 +302,8 @@ static pid_t guest_of(struct raw *r, const char *agent)
 	return (pid_t)pid;
 }
 
-/* Makes a team of ann, bob and eve. Eve has a guest. Ann holds the only task for 8 s. */
+/* Makes a team of ann, bob and eve. Eve has a guest. Ann holds a claim of the only task for 8
+ * seconds. */
 static void gather(struct scene *s, struct raw *operator, struct raw * ann,
 		   struct raw *bob)
 {
@@ -322,9 +325,10 @@ static void gather(struct scene *s, struct raw *operator, struct raw * ann,
 		    "\"epoch\":1");
 }
 
-/* Ann's lease ends while host and guest are stopped, and bob's claim waits in the host's
- * socket. The host first moves the lease by the gap. Bob's claim is refused, and ann completes
- * the task. The guest does not count as offline, since the host could not read its messages. */
+/* Ann's lease ends while host and guest are stopped, and while bob's call task.claim waits in
+ * the host's socket. After the stop, the host first extends ann's lease by the time of the
+ * stop. Bob's claim is refused, and ann completes the task. The guest does not count as
+ * offline, since the host could not read the guest's messages. */
 static void test_moves_time_by_a_gap(void **state)
 {
 	struct scene *s = *state;
@@ -346,7 +350,8 @@ static void test_moves_time_by_a_gap(void **state)
 		ask(&ann, "task.complete",
 		    json_pack("{sssiss}", "task", "001", "epoch", 1, "result", "done")),
 		"\"result\"");
-	/* The wait does not grow on a slow machine, since 16 s of silence make a guest offline. */
+	/* The wait must not be longer on a slow machine, since a guest counts as offline after
+	 * 16 s of silence. */
 	assert_false(is_until(&operator, "eve", "offline", clock_steady_ms() + 3000));
 	kill(guest, SIGCONT);
 	assert_int_equal(child_end(s->host, ANSWER_MS), 0);
@@ -355,7 +360,7 @@ static void test_moves_time_by_a_gap(void **state)
 	raw_hang_up(&bob);
 }
 
-/* A gap that is shorter than ten seconds also moves a lease of five seconds. */
+/* A stop of less than ten seconds also extends a lease of five seconds. */
 static void test_moves_time_by_a_short_gap(void **state)
 {
 	struct scene *s = *state;
@@ -379,7 +384,7 @@ static void test_moves_time_by_a_short_gap(void **state)
 }
 
 /* After a time without leases the host grants a lease, and is killed within the same second.
- * The host is away for longer than the lease. Ann can still complete the task. */
+ * The next host starts after the lease's time, and ann can still complete the task. */
 static void test_moves_time_by_a_death(void **state)
 {
 	struct scene *s = *state;

@@ -43,8 +43,8 @@ static int host_teardown(void **state)
 	return 0;
 }
 
-/* Makes one disk operation fail per round: each round a later operation. Ends when a round has
- * too few operations to fail. */
+/* In each round makes one disk operation fail, and in the next round a later disk operation.
+ * Ends after a round in which no disk operation failed. */
 static void fail_each(struct stage *s, int kinds, int result)
 {
 	long step = 3, struck = 0;
@@ -93,7 +93,8 @@ static void test_each_sync(void **state)
 	end_well(*state);
 }
 
-/* Makes a big board, which forces reads from the disk: rows of a small board stay in memory. */
+/* Makes a big board, so that later calls read from the disk. The rows of a small board would
+ * stay in the host's memory. */
 static void fill(struct stage *s, int n)
 {
 	char text[4000];
@@ -128,7 +129,7 @@ static void test_each_read(void **state)
 
 	fill(s, 600);
 	for (long n = first_of(&step), i = 0; n < 60; n += step, i++) {
-		/* A new process has no rows in memory. */
+		/* A new host has no rows in memory. */
 		if (i % 10 == 0) {
 			stage_stop(s, false);
 			stage_start(s);
@@ -191,8 +192,9 @@ static void make_free_pages(struct stage *s)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* No file can grow, but the host can copy the log to the state's file and overwrite the log.
- * The host does so by itself, even if the log is short, and then accepts writes again. */
+/* On the full disk no file can grow, but the host can copy the log to the state's file and
+ * overwrite the log. The host copies even a short log, without a request, and then accepts
+ * writes again. */
 static void test_makes_room_on_a_full_disk(void **state)
 {
 	struct stage *s = *state;
@@ -229,7 +231,7 @@ static void test_disk_gone_for_a_while(void **state)
 	end_well(*state);
 }
 
-/* Also makes writes and truncations of checkpoints fail. */
+/* The operations that fail include the writes and truncations of checkpoints. */
 static void test_checkpoints_fail(void **state)
 {
 	struct stage *s = *state;
@@ -265,7 +267,8 @@ static void test_killed_while_failing(void **state)
 
 /* --- without a host --------------------------------------------------------------------- */
 
-/* Runs `cadre --direct send`, with the planted disk fault if `faulty`. Returns its exit status. */
+/* Runs `cadre --direct send`, with the planted disk fault if `faulty`. Returns the command's
+ * exit status. */
 static int send_direct(struct stage *s, int number, bool faulty)
 {
 	char key[40], text[80], vfs[120];
@@ -339,7 +342,8 @@ static void take_space(const char *path, size_t most)
 	close(fd);
 }
 
-/* Writes until the host reports a full disk 20 times. False if the disk does not get full. */
+/* Writes until the host reports a full disk 20 times. Returns false if the disk does not get
+ * full. */
 static bool write_until_full(struct stage *s)
 {
 	int refused = 0;

@@ -1,7 +1,7 @@
 /*
- * The same conformance test over each kind of link: a real guest listens at an address, and the
- * test dials the guest as a host does. Between them is nothing, a VMM's vsock socket, or QEMU's
- * serial ports.
+ * link - runs the same conformance test over each kind of link. A real guest listens at an
+ * address, and the test dials the guest as a host does. Between test and guest there is
+ * nothing, a VMM's vsock socket, or QEMU's serial ports.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -86,7 +86,7 @@ static json_t *hello_of(const char *workspace, const char *token)
 	return hello;
 }
 
-/* Connects and says Hello until the guest answers, as a host does. Stores the guest's boot id
+/* Connects and sends Hello until the guest answers, as a host does. Stores the guest's boot id
  * in `boot`. */
 static void greet(struct scene *s, struct raw *r, const char *socket, char boot[64])
 {
@@ -200,7 +200,8 @@ static void test_much(void **state)
 	free(base64);
 }
 
-/* A host may leave half a frame or unread answers. The next host must get none of them. */
+/* A host may leave half a frame or unread answers. The next host must get no bytes of a frame
+ * or an answer of an earlier host. */
 static void test_host_goes_in_a_frame(void **state)
 {
 	struct scene *s = *state;
@@ -225,8 +226,8 @@ static void test_host_goes_in_a_frame(void **state)
 	raw_hang_up(&r);
 }
 
-/* If a guest dies, its host gets the end of the stream. After its restart the guest answers
- * with another boot id. */
+/* If a guest dies, the host reads the end of the stream. The restarted guest answers with
+ * another boot id. */
 static void test_guest_dies(void **state)
 {
 	struct scene *s = *state;
@@ -270,7 +271,7 @@ static void test_push_beside_an_exec(void **state)
 	       json_pack("{sssssssssssi}", "type", "TeamMessage", "to", "lead", "from",
 			 "lead", "content", "x", "message_id", "beside", "id", 2),
 	       "Ok");
-	/* The answer to the push arrived while the command still runs. */
+	/* The answer to the push arrives while the command still runs. */
 	expect(&control, ping(3), "Pong");
 	while ((answer = raw_hear(&control, ANSWER_MS)) &&
 	       strcmp(text_at(answer, "type"), "ExecResult"))
@@ -281,7 +282,7 @@ static void test_push_beside_an_exec(void **state)
 	raw_hang_up(&relay);
 }
 
-/* If a link has a token, a peer without the token only gets the reason for its refusal. */
+/* If a link has a token, a peer without the token gets only the fault PermissionDenied. */
 static void test_token(void **state)
 {
 	struct scene *s = *state;
@@ -346,7 +347,7 @@ static int open_unix(void **state)
 	return scene_open(state, s);
 }
 
-/* Returns a port that was free a moment ago, like the next higher port. */
+/* Returns a port that was free, together with the next higher port, at the time of the call. */
 static int free_port(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
@@ -469,7 +470,7 @@ static void test_addresses(void **state)
 	}
 }
 
-/* Marks are found wherever the bytes are cut in two, and all other bytes are kept. */
+/* mark_read() finds a mark even if the bytes arrive in two parts. All other bytes are kept. */
 static void test_marks(void **state)
 {
 	static const char frames[] = "\0\0\xff\xff{\"a\":1}\0\0\1\xff{half";

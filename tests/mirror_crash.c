@@ -1,7 +1,7 @@
 /*
- * mirror_crash - kills the mirror many times while it writes, and while a person edits its
- * files. At the end the files must match the rows, the log must have each message once, and
- * each edit must still be in some file.
+ * mirror_crash - kills the mirror many times while the mirror writes files and a person edits
+ * these files. At the end the files must match the rows, and the log must have each message
+ * once. Each edit must still be in one of the files.
  *
  *   mirror_crash [KILLS [SEED]]
  */
@@ -114,8 +114,8 @@ static void make_rows(sqlite3 *db)
 
 /* --- the process that is killed ----------------------------------------------------- */
 
-/* Changes rows in a transaction of the store. If a process writes by SQLite alone and is
- * killed, it may leave a log that the store takes for another program's log. */
+/* Changes rows in a transaction of the store. A killed process that writes through SQLite alone
+ * may leave a log that the store takes for another program's log. */
 static void write_rows(struct store *store, const char *sql)
 {
 	struct fault f = { 0 };
@@ -180,7 +180,7 @@ static void change(struct store *store, uint64_t *seed)
 	write_rows(store, sql);
 }
 
-/* Changes rows and mirrors them, either as a host or as a sequence of commands. */
+/* Changes rows and mirrors the changes, either like a host or like a sequence of commands. */
 static void work(struct world *w, uint64_t seed)
 {
 	struct store *store = open_store(w);
@@ -213,8 +213,8 @@ static bool is_edited(const char *path)
 	return n > 0 && strstr(text, "edit-");
 }
 
-/* Writes a marker into a task's file as an editor does: slowly in place, or by renaming a new
- * file over the old file. */
+/* Writes a marker into a task's file like an editor, either slowly in place, or by renaming a
+ * new file over the old file. */
 static void edit(struct world *w)
 {
 	char path[256], other[300], text[64];
@@ -297,8 +297,8 @@ static int count_lost(struct world *w)
 	return lost;
 }
 
-/* Counts on from `*expected` through a page; returns how many of its headings are not those of
- * the next messages, each once. */
+/* Adds 1 to `*expected` at each heading of the page that names message `*expected`. Returns the
+ * number of all other headings. */
 static int count_page(FILE *page, int *expected)
 {
 	char *line = NULL;
@@ -318,8 +318,8 @@ static int count_page(FILE *page, int *expected)
 	return wrong;
 }
 
-/* How many headings of the log are not those of the messages 1, 2, 3, … in order,
- * each once. */
+/* Returns how many headings of the log are wrong or missing. The log must have one heading for
+ * each of the messages 1, 2, 3, … in this order. */
 static int count_wrong(struct world *w, int messages)
 {
 	int expected = 1, wrong = 0;

@@ -1,7 +1,7 @@
 /*
- * net - tests by real packets which machines and VMs reach each other.
+ * net - tests with real packets. The packets show which machines and VMs can reach each other.
  *
- * The machine and each VM are network namespaces; tests/net/lab.h lists them.
+ * The machine and each VM are network namespaces. tests/net/lab.h lists all namespaces.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,12 +3,13 @@
  *
  *	power [N [SEED]] [--fs=ext4|xfs|btrfs] [--keep]
  *
- * The clients of the crash proof work on a state in a file system on a loop device. Another
- * process forks, restores and snapshots workspaces. At random times the power of the device
- * fails, N times in all. The proof takes each file system in turn whose mkfs is installed
- * (e2fsprogs, xfsprogs, btrfs-progs). After each failure every workspace and snapshot must be
- * whole if its row says ready. At the end no acknowledged call may be missing, and no call may
- * have been done twice. Exits with 77 without root or loop devices.
+ * The clients of tests/crash work on a state in a file system on a loop device. Another process
+ * forks, restores and snapshots workspaces. At random times the power of the device fails, N
+ * times in all. The file systems whose mkfs is installed (e2fsprogs, xfsprogs, btrfs-progs) are
+ * tested one after the other. After each failure, every workspace and snapshot that is `ready`
+ * in its row must be whole. At the end no acknowledged call may be missing, and no call may
+ * have been done twice. Exits with 77 if the program does not run as root, or if there are no
+ * loop devices.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,10 +29,11 @@
 
 enum { SKIP = 77, LIFE_MS = 2000, BOOT_MS = 60000, END_MS = 300000 };
 
-/* If a file system cannot be tested here, its failures are left to the next file systems. */
+/* If this machine cannot test a file system, the next file systems get a larger share of the
+ * power failures. */
 static const char *const kinds[] = { "btrfs", "xfs", "ext4" };
 
-/* Memory shared by the test and the processes of its machine. */
+/* Memory shared by the test and the processes of the machine. */
 struct proof {
 	struct scene scene;
 	struct trees trees;
@@ -54,7 +56,7 @@ static struct proof *share(void)
 
 /* --- runs of the machine ------------------------------------------------------------ */
 
-/* Clears the process ids, since no process runs after a boot. */
+/* Clears the ids of the host and the clients, since no process survives a power failure. */
 static void forget_processes(struct scene *s)
 {
 	s->host = (struct part){ .lives = s->host.lives };
@@ -87,13 +89,13 @@ static void work_on_trees(struct proof *p)
 	}
 }
 
-/* Stops all processes before the power fails, since without power no process gets the return of
- * its fsync(). Otherwise some would: after a shutdown of the file system, Linux lets some
- * interrupted fsync() calls return success (ext4, 6.18). */
+/* Stops all processes before the power fails. In a real power failure no interrupted fsync()
+ * returns. After a shutdown of the file system, however, Linux lets some interrupted fsync()
+ * calls return success (ext4, 6.18). */
 static void fail_now(struct proof *p)
 {
 	if (getpid() != 1)
-		abort(); /* kill() would stop all processes of this machine */
+		abort(); /* kill(-1) would stop processes outside the box */
 	kill(-1, SIGSTOP);
 	p->failed = box_fail(&p->box) == 0;
 	pause();
@@ -139,7 +141,7 @@ static int last_life(void *arg)
 
 /* --- failures ------------------------------------------------------------------------- */
 
-/* Empties the runtime folder, whose files a real machine loses at a boot. */
+/* Empties the runtime folder, since a real machine loses this folder's files at a boot. */
 static void empty_runtime(const struct scene *s)
 {
 	char path[128];
@@ -204,7 +206,7 @@ static int make_state(void *arg)
 	return 0;
 }
 
-/* Fails the power as soon as `init` has reported success, and looks for the state's files. */
+/* Makes the power fail as soon as `cadre init` has succeeded, and looks for the state's files. */
 static void judge_birth(struct proof *p)
 {
 	static const char *const files[] = { "state.db", "secret", ".gitignore" };
@@ -225,7 +227,7 @@ static void judge_birth(struct proof *p)
 	temp_remove(path);
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- the whole proof ------------------------------------------------------------------------ */
 
 static int report(struct proof *p, const char *kind)
 {

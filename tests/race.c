@@ -2,9 +2,10 @@
  * race - a whole host under load, built for ThreadSanitizer ($CADRE).
  *
  * Clients send, receive, claim, assign, wait, read and run commands, and close connections in
- * the middle of a frame. Meanwhile guests work, workspaces are made and destroyed, a guest is
- * killed, and mirror and search index the changes. The host is stopped under load and started
- * again. No process may have written a report.
+ * the middle of a frame. At the same time guests work, workspaces are made and destroyed, and a
+ * guest is killed. The mirror and the search index follow the changes. The host is stopped
+ * under load and started again. At the end no process may have written a report of
+ * ThreadSanitizer.
  */
 #include <glob.h>
 #include <setjmp.h>
@@ -42,7 +43,7 @@ struct tally {
 struct scene {
 	char base[64], home[100], log[100], reports[100];
 	struct home found;
-	struct tally *tally; /* shared with the clients */
+	struct tally *tally; /* in memory shared with the clients */
 	pid_t host;
 };
 
@@ -54,7 +55,7 @@ struct client {
 	struct dice dice;
 	const char *name;
 	int last; /* id of the newest call */
-	json_t *mail, *tasks; /* held message ids; held claims as [task, epoch] */
+	json_t *mail, *tasks; /* ids of held messages; held claims as [task, epoch] */
 };
 
 static const char *const names[] = { "lead", "w-1", "w-2", "ann", "bob" };
@@ -233,7 +234,8 @@ static void take_answer(struct client *c, const json_t *answer)
 						json_object_get(result, "epoch")));
 }
 
-/* Sends a few calls at once, then reads their answers. Sometimes leaves without reading. */
+/* Sends a few calls at once, then reads the answers. At random, reads no answer and returns
+ * false, so that the caller closes the connection. */
 static bool converse(struct client *c)
 {
 	int n = 1 + dice_below(&c->dice, BATCH);
@@ -307,7 +309,7 @@ static void start_host(struct scene *s)
 	assert_true(s->host > 0);
 }
 
-/* Makes a call as the operator, which must succeed, and returns its result. */
+/* Makes a call as the operator, and returns the call's result. The call must succeed. */
 static json_t *ask(struct scene *s, const char *op, json_t *args)
 {
 	struct raw r;
@@ -340,7 +342,7 @@ static void make_team(struct scene *s)
 		json_decref(ask(s, "task.create", json_pack("{ss}", "title", "one")));
 }
 
-/* Stores the pids of running guests. Returns their number. */
+/* Stores the pids of running guests. Returns the number of running guests. */
 static int guests(struct scene *s, pid_t pids[16])
 {
 	json_t *list = ask(s, "workspace.list", json_object()), *w;
@@ -369,14 +371,14 @@ static void wait_guests(struct scene *s, int n)
 	}
 }
 
-/* Disturbs the host during the load: makes and destroys copies, and kills a guest. */
+/* During the load, makes and destroys copies of a workspace, and kills a guest. */
 static void disturb(struct scene *s, int64_t until)
 {
 	pid_t pids[16];
 	json_t *copy, *args;
 	const char *name;
 
-	/* A workspace can be copied only after it was ready. */
+	/* A workspace cannot be copied before it is ready. */
 	json_decref(ask(s, "workspace.wait",
 			json_pack("{sssi}", "workspace", "w-1", "timeout", 60)));
 	for (int round = 0; clock_steady_ms() < until; round++) {
@@ -426,7 +428,7 @@ static void no_reports(const struct scene *s)
 	fail_msg("%zu processes wrote reports", found.gl_pathc);
 }
 
-/* Runs the load, and stops the host either during the load or after it. */
+/* Runs the load, and stops the host either during the load or after the load. */
 static void round_of(struct scene *s, int ms, bool stop_under_load)
 {
 	int64_t until = clock_steady_ms() + ms;

@@ -1,19 +1,20 @@
 #!/bin/sh
-# run.sh - every test, one line each; the last line is `N passed, N failed`.
+# run.sh - runs every test, and prints a line for each. The last line is `N passed, N failed`.
 #
-#	tests/run.sh                  the check: every kind of test
-#	tests/run.sh --long           everything at full size
-#	tests/run.sh --coverage       what reaches lines, with programs that count them
-#	tests/run.sh [--long] WORD... tests whose names contain one of the words (op/deps: `op deps`)
+#	tests/run.sh                  runs a check, which has every kind of test.
+#	tests/run.sh --long           runs every test at full size.
+#	tests/run.sh --coverage       runs the tests of coverage with programs that count executed lines.
+#	tests/run.sh [--long] WORD... runs tests whose names contain a word (op/deps for `op deps`).
 #
-# tests/README.md has each kind of test, with its size in both forms. Some tests run only in
-# some checks, by turns. $TURN is the number of the check: it grows by one after each check that
-# passed. Logs are kept in build/logs/. If a test fails, the tail of its log is shown.
+# tests/README.md lists each kind of test, with the size in a check and the full size. Some
+# tests do not run in every check, but take turns. $TURN is the number of the check, which grows
+# by one after each check that passed. Logs are stored in build/logs/. If a test fails, the end
+# of the test's log is shown.
 #
-# tests/lib/environment.sh has the variables of a test; a test leaves nothing running. If $FULL
-# is set, a test does all its parts. A test that exits with 77 was skipped. A case was skipped
-# if its program says so. $TEST_SCALE is the factor for a test's time limits: 1 on a fast
-# machine.
+# tests/lib/environment.sh sets the environment variables of a test. A test leaves no process
+# running. If $FULL is set, a test does all its parts. A test that exits with 77 was skipped. A
+# case of a test was skipped if the output of the test's program says so. $TEST_SCALE is the
+# factor for a test's time limits, and is 1 on a fast machine.
 set -u
 unset CDPATH
 cd "$(dirname "$0")/.." || exit 1
@@ -33,12 +34,12 @@ unset MAKELEVEL
 # The path is short, since the path of a Unix socket has at most 107 bytes.
 temp=$(mktemp -d /tmp/cadre-check.XXXXXX) || exit 1
 lanes=
-end_lanes() { # when interrupted
+end_lanes() { # ends all lanes after an interrupt
 	for lane in $lanes; do
 		under=$(pgrep -P "$lane")
 		kill "$lane" $under 2>/dev/null
 		wait "$lane" 2>/dev/null
-		for pid in $under; do # each ends the processes of its test
+		for pid in $under; do # this program ends the processes of its test
 			for tenth in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
 		done
 	done
@@ -50,7 +51,8 @@ touch "$temp/words" "$temp/times" "$temp/skipped"
 TEST_SCALE=${TEST_SCALE:-$(sh tests/lib/scale "$temp")}
 [ "$TEST_SCALE" = 1 ] || echo "this machine is slow, or busy: tests wait $TEST_SCALE times as long"
 
-# A fresh clone takes its first turn from its commit, so that clones take different turns.
+# In a fresh clone the first $TURN comes from the commit's id, so that clones of different
+# commits take different turns.
 first_turn() { printf %d "0x$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0)"; }
 : "${TURN:=$(cat build/turn 2>/dev/null || first_turn)}"
 case $TURN in # the shell cannot calculate with 08
@@ -79,12 +81,13 @@ wanted() { # NAME: does one of the words match?  The word op/deps also matches `
 fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE
 	SSL_CERT_DIR NODE_EXTRA_CA_CERTS npm_config_registry"
 
-# `make clients` fetches the real clients from npm, 1.1 GB. If they are there, a check runs one
-# client.
+# `make clients` fetches the real clients from npm, 1.1 GB. If the clients are installed, a
+# check runs one client.
 clients_cache=${CLIENTS_CACHE:-${HOME:-$root/build}/.cache/cadre-clients}
 
 . tests/lib/environment.sh
-# in_own VARIANT COMMAND...: runs the command for at most its time, in a test's environment.
+# in_own VARIANT COMMAND...: runs the command in a test's environment, with the time limit of
+# t().
 in_own() {
 	bin=$root/build${1:+/$1}
 	shift
@@ -105,9 +108,9 @@ in_own() {
 }
 
 # t NAME SECONDS VARIANT COMMAND...: runs one test, in an empty home and temporary folder, with
-# the programs of build/VARIANT. The VARIANT `make` runs it in the caller's environment. Only
-# programs of tests and one story look for leaked memory, since the search takes as long as a
-# command.
+# the programs of build/VARIANT. With the VARIANT `make` the test runs in the caller's
+# environment. Only programs of tests and one story look for leaked memory, since this search
+# takes as long as a command.
 t() {
 	name=$1 limit=$(($2 * TEST_SCALE)) variant=$3
 	shift 3
@@ -140,7 +143,7 @@ t() {
 			"$([ $status != 124 ] || echo "  (over $limit s)")"
 		[ $word != FAIL ] || { tail -n 40 "$log" | sed 's/^/     | /'; echo "     $log"; }
 	} >"$own.report"
-	cat "$own.report" # in one write: lanes print at the same time
+	cat "$own.report" # in one write, since lanes print at the same time
 	rm -f "$own.report"
 }
 
@@ -203,13 +206,15 @@ words=$all_words
 # --- stories under AddressSanitizer ---------------------------------------------------
 
 # tests/rooms names the stories and programs of each room. A story runs under AddressSanitizer
-# if it or its room has changed since the last check that passed, or if it tests hostile input.
-# Of the rest, each TURNS-th story in turn does so too. The other stories run with the release
-# command. All of them run if no check has passed yet, or if a file has changed that all stories
-# depend on. Otherwise each second story runs, in turn.
+# if the story or its room has changed since the last check that passed, or if the story tests
+# hostile input. Among the remaining stories, every TURNS-th story runs under AddressSanitizer,
+# and the next check takes the next of these stories. The other stories run with the release
+# command. All other stories run if no check has passed yet, or if a file has changed that all
+# stories depend on. Otherwise each check runs half of the other stories, in turn.
 TURNS=24
 passed=$(cat build/passed 2>/dev/null)
-# `tree` is a commit of the present files. The next check compares its files with this commit.
+# `tree` is the id of a commit of the present files. The next check compares its files with this
+# commit.
 changed=$([ -z "$passed" ] || {
 	git diff --name-only --no-renames "$passed" && git ls-files -o --exclude-standard
 } 2>/dev/null) || passed=
@@ -217,10 +222,11 @@ tree=$({ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1)
 watched=$(echo "$changed" | tests/lib/watched tests/rooms -) || exit 1
 case $watched in *' all '*) passed= ;; esac
 
-# plan_story NAME COMMAND...: plans a story with the programs for its turn, or leaves it to the
-# next check. `nth` is the story's place in the rotation. `own_turn` counts the checks in which
-# the story runs: each second check, and each TURNS-th check under AddressSanitizer. The story's
-# parts take turns by `own_turn`.
+# plan_story NAME COMMAND...: plans a story with the programs for the story's turn, or leaves
+# the story to the next check. `nth` is the story's place in the rotation. `own_turn` counts the
+# checks in which the story runs. A story runs in every second check, and in every TURNS-th
+# check under AddressSanitizer. `own_turn` becomes the $TURN of the story, which chooses the
+# parts of the story.
 plan_story() {
 	name=$1 variant=release
 	shift
@@ -248,7 +254,8 @@ needs_build=$(of_kind "$temp/names" . && echo yes)
 if [ "$needs_build" ] || wanted "lint docs"; then
 	clean=$([ -d build/obj ] || echo yes)
 	build release all
-	# The report compares a check's cost with the cost of a clean release build.
+	# The report compares a check's processor time with the processor time of a clean
+	# release build.
 	[ -z "$clean" ] || awk '{ print $1 }' "$temp/times" >build/cost
 fi
 if [ "$needs_build" ]; then
@@ -257,14 +264,15 @@ if [ "$needs_build" ]; then
 	[ "$counting" ] || ! of_kind "$temp/names" ^tsan || build tsan build/tsan/cadre build/tsan/tests/race ${FULL:+WHOLE=1} \
 		$(printf 'build/tsan/tests/unit/test_%s ' $threaded)
 	[ -z "$FULL" ] || [ "$counting" ] || ! of_kind "$temp/names" ^fuzz || build fuzz fuzzers
-	# Fetching does not count in a check's cost, since the next check finds the packages.
+	# The fetching of packages does not count in a check's processor time, since the next
+	# check does not fetch the packages again.
 	! of_kind "$temp/names" '^e2e/(mcp|conformance|inspector|openapi)$' ||
 		t packages 600 release sh tests/lib/packages.sh
 fi
 
 # --- planning --------------------------------------------------------------------
 
-# plan NAME SECONDS VARIANT COMMAND...: adds a test for the lanes to run.
+# plan NAME SECONDS VARIANT COMMAND...: adds a test to the tests that the lanes run.
 planned=0
 plan() {
 	wanted "$1" || return 0
@@ -278,8 +286,8 @@ plan() {
 		sed -i '3s/.*/cov/; 4,$s,^build/asan/,build/cov/,; 4,$s,^build/tests/,build/cov/tests/,' "$temp/plan/$planned"
 }
 
-# run_planned: runs each of these planned tests that no other lane has taken. Tests share only
-# the files built before.
+# run_planned: runs the planned tests with the numbers in the arguments, except tests that
+# another lane has taken. Tests share no files but the built programs.
 run_planned() { # NUMBER...
 	for number; do
 		mkdir "$temp/plan/$number.taken" 2>/dev/null || continue
@@ -290,7 +298,7 @@ run_planned() { # NUMBER...
 	done
 }
 
-beside() { # COMMAND...: in a lane of its own
+beside() { # COMMAND...: runs the command in a lane of its own
 	(trap - EXIT INT TERM; "$@") &
 	lanes="$lanes $!"
 }
@@ -299,7 +307,7 @@ join_lanes() {
 	lanes=
 }
 
-# program NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c
+# program NAME SECONDS VARIANT ARGUMENT...: plans the test program tests/NAME.c.
 program() {
 	prog=$1 seconds=$2 variant=$3
 	shift 3
@@ -307,8 +315,8 @@ program() {
 	plan "$prog${*:+ $*}" "$seconds" "$variant" "${folder%/release}/tests/$prog" "$@"
 }
 
-# has_turn N OF STORY: whether the story, number N of OF costly stories, has its turn or has
-# changed. The last lines of the output name the other stories.
+# has_turn N OF STORY: whether the story has its turn or has changed. The story is number N of
+# OF costly stories. The last lines of the output name the stories that do not run.
 has_turn() {
 	[ -z "$words$FULL" ] && [ $((TURN % $2)) != "$1" ] || return 0
 	case $watched in *" ${3#e2e/} "*) return 0 ;; esac
@@ -316,8 +324,8 @@ has_turn() {
 	return 1
 }
 
-# VMs share the machine's network, so one lane runs all of them. VMs are costly: `life` runs in
-# each check, and each other story runs in its turn.
+# VMs share the machine's network, so one lane runs all of them. Since VMs are costly, only the
+# story vm/life runs in each check. The other stories of VMs run in turn.
 vms=0
 for story in $stories; do
 	case $story in
@@ -342,8 +350,8 @@ done
 n_vm=$planned
 
 # `op coverage` runs all transcripts under AddressSanitizer, without failures. `op NAME` runs
-# one transcript and makes steps of the store fail. A check uses one of four ways to fail, and
-# runs each fourth transcript under AddressSanitizer.
+# one transcript and makes steps of the store fail. Each check uses one of the four ways in
+# which a step can fail, and runs every fourth transcript under AddressSanitizer.
 plan 'op coverage' 300 asan build/asan/tests/run_op --coverage tests/op/*.test
 number=$TURN
 for transcript in $transcripts; do
@@ -373,14 +381,14 @@ done
 for name in $(bases tests/*.c); do
 	nth=$((nth + 1))
 	case $name in
-	run_op | race | guard) ;; # above or below
+	run_op | race | guard) ;; # planned above or below
 	sim) program sim $(size 300 600) release $(size 30000 1000000) ;;
 	crash)
 		program crash 900 release $(size 8 200)
-		program crash 100 release 2 4 # few kills; there is something to judge all the same
+		program crash 100 release 2 4 # few kills, but enough to judge
 		;;
 	power) program power 900 release $(size 2 50) --fs=ext4 ;;
-	soak) program soak 400 release $(size 10 120) counts ;; # judges what is counted, no times
+	soak) program soak 400 release $(size 10 120) counts ;; # judges counts, but no times
 	steps) program steps 120 release ;;
 	size) ! has_turn 2 3 size || program size 300 $(size release asan) ;;
 	*) plan_story "$name" "build/VARIANT/tests/$name" ;;
@@ -390,7 +398,7 @@ for unit in $units; do
 	plan "unit $unit" 120 asan "build/asan/tests/unit/test_$unit"
 done
 plan 'bench guard' 60 release tests/guard/run
-[ -z "$FULL" ] || plan portable 600 make make portable # installs PostgreSQL where there is none
+[ -z "$FULL" ] || plan portable 600 make make portable # installs PostgreSQL if there is none
 for lint in $(bases tools/lint/*); do
 	plan "lint $lint" 300 release "tools/lint/$lint"
 done
@@ -417,8 +425,8 @@ for unit in $threaded; do
 	plan "tsan $unit" 300 tsan setarch -R "build/tsan/tests/unit/test_$unit"
 done
 
-# One more test runs at a time than there are cores, since many tests wait. The longest tests of
-# the last check start first, so that all lanes end at about the same time.
+# The number of lanes is the number of cores plus one, since many tests wait. The longest tests
+# of the last check start first, so that all lanes end at about the same time.
 longest=$(for number in $(seq $((n_vm + 1)) "$planned"); do
 	IFS= read -r name <"$temp/plan/$number"
 	echo "$number $(sed -n "s,^ *[0-9]* *\([0-9]*\)  $name\$,\1,p" build/times 2>/dev/null | tail -n 1)"
@@ -438,7 +446,8 @@ for number in $(seq "$planned"); do # a lane may have died
 	}
 done
 
-# Runs all tests again with programs that count lines, since coverage needs all tests together.
+# Runs all tests again with programs that count lines, since the coverage is measured for all
+# tests together.
 [ -z "$FULL" ] || [ "$counting" ] || ! wanted coverage || t coverage 5400 make tests/coverage/run
 
 # --- the report ------------------------------------------------------------------

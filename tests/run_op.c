@@ -1,11 +1,11 @@
 /*
  * run_op - runs transcripts: stories of calls and their expected answers.
  *
- *	run_op FILE...             runs them, and a sample of failures in each
- *	run_op --faults FILE...    every failure of every call
- *	run_op --way=N FILE...     steps fail in the N-th of four ways only, from 0
- *	run_op --coverage FILE...  no failures; names the operations, faults and events that
- *	                           no transcript has seen
+ *	run_op FILE...             runs the transcripts, and a sample of failures in each.
+ *	run_op --faults FILE...    repeats every call with every failure.
+ *	run_op --way=N FILE...     steps fail only in way N of four ways, from 0.
+ *	run_op --coverage FILE...  makes no failures, and names the operations, faults and events that
+ *	                           no transcript has seen.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,18 @@
 /*
- * sim - a hundred agents make random calls on a virtual clock; checks the answers and rows.
+ * sim - a hundred agents make random calls on a virtual clock, and the answers and rows are
+ * checked.
  *
  *	sim STEPS [SEED]
  *
- * Calls run in batches as in a host: each call in a savepoint, and one COMMIT for the batch.
- * Only committed calls are acknowledged. Now and then a step of the store fails, the clock
- * leaps, a generation is replaced, or the state is closed and opened again.
+ * Calls run in batches, like the calls of a host. Each call has a savepoint, and each batch has
+ * one COMMIT. Only committed calls are acknowledged. Now and then a step of the store fails,
+ * the clock leaps, a generation is replaced, or the state is closed and opened again.
  *
  * After each COMMIT the rows that the batch touched are compared with the model. Every 1,000
- * steps all open rows and the kept counts are checked. The counts are checked more rarely in a
- * long history. Every 100,000 steps and at the end everything is checked. At the end the log is
- * replayed up to many points, and the result is compared with the rows at that time.
+ * steps all open rows and the stored counts are checked. In a long history the stored counts
+ * are checked more rarely. Every 100,000 steps and at the end all rows and the file are
+ * checked. At the end the events are replayed up to many points in time. Each result is
+ * compared with a copy of the rows from that time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@
 
 enum { OPEN_EVERY = 1000, LONG = 32000, ALL_EVERY = 100000, RESTART_EVERY = 20000 };
 
-/* --- a state to begin with --------------------------------------------------------- */
+/* --- the state at the start -------------------------------------------------------- */
 
 static void make_place(struct sim *s)
 {
@@ -111,7 +113,7 @@ static void make_team(struct sim *s, int team)
 	json_decref(args);
 }
 
-/* Makes the top team of the tree; the acts on the tree make teams below it. */
+/* Makes the top team of the tree. Later acts make teams below the top team. */
 static void make_tree(struct sim *s)
 {
 	json_t *args = json_pack("{s:s, s:i, s:i}", "name", "tree", "max_vms", 20,
@@ -133,8 +135,8 @@ static void make_tree(struct sim *s)
 
 /* --- batches ---------------------------------------------------------------------------- */
 
-/* Runs a call in a savepoint. False if the transaction is lost or the store is not intact: the
- * whole batch must run again. */
+/* Runs a call in a savepoint. Returns false if the transaction is lost or the store is not
+ * intact. The whole batch must then run again. */
 static bool run_saved(struct sim *s, struct act *a)
 {
 	struct fault f = { 0 };
@@ -213,8 +215,8 @@ static void run(struct sim *s)
 		step_batch(s);
 		if (crosses(before, s->step, OPEN_EVERY))
 			check_open_rows(s);
-		/* A check of the counts reads all rows. After LONG steps the next check waits
-		 * until the history is longer by an eighth. */
+		/* A check of the counts reads all rows. From LONG steps on, the counts are
+		 * checked again only when the history has grown by an eighth. */
 		if (s->step - counted >= OPEN_EVERY &&
 		    (s->step < LONG || s->step - counted >= counted / 8)) {
 			check_kept_counts(s);
@@ -231,7 +233,7 @@ static void run(struct sim *s)
 	past_check(s);
 }
 
-/* --- and in the end ------------------------------------------------------------------------ */
+/* --- the end ------------------------------------------------------------------------------- */
 
 static void report(const struct sim *s, const struct timespec *began)
 {

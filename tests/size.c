@@ -1,8 +1,8 @@
 /*
- * size - a state with more data than an answer can hold, read through every door.
+ * size - a state with more data than an answer can hold, which is read through every door.
  *
- * No answer to any call may be too large to be sent. All stored data must be readable, by pages
- * and ranges. A call that fails must have changed nothing.
+ * No answer may be too large to be sent. All stored data must be readable, by pages and ranges.
+ * A call that fails must have changed nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static int scene_open(void **state)
 	char path[100];
 
 	(void)state;
-	child_adopt(); /* the guest also ends with this test */
+	child_adopt(); /* also ends the guest when this test ends */
 	the = calloc(1, sizeof(*the));
 	assert_int_equal(temp_make(the->base, "size"), 0);
 	snprintf(the->home, sizeof(the->home), "%s/state", the->base);
@@ -54,7 +54,7 @@ static int scene_close(void **state)
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-/* Makes a call that must succeed, and returns its answer. The caller keeps `args`. */
+/* Makes a call that must succeed, and returns its answer. The caller still owns `args`. */
 static json_t *ask(const struct door *d, const struct op *op, json_t *args)
 {
 	struct said said = { 0 };
@@ -80,8 +80,9 @@ static size_t bytes_of(const json_t *answer, const char *field)
 
 /* --- reads -------------------------------------------------------------------------------- */
 
-/* A read, the field of its list or text, and the whole amount: items of a list, or bytes of a
- * text. -1: the same amount as at the first door. */
+/* A read operation, the answer's field that is counted, and the amount in all pages. The amount
+ * is the number of items in a list, or of bytes in a text. If the amount is -1, all doors must
+ * give the amount that the first door gives. */
 static const struct reading {
 	const char *op, *args, *field;
 	long whole;
@@ -191,7 +192,7 @@ static void check_hint(const struct op *op, const json_t *answer, const json_t *
 	free(value);
 }
 
-/* Reads all pages, and returns the sum of their amounts. */
+/* Reads all pages, and returns the number of items or bytes in all pages. */
 static size_t read_all(const struct door *d, const struct reading *r)
 {
 	const struct op *op = op_find(r->op);
@@ -227,7 +228,8 @@ static bool grows(const char *op)
 	       strcmp(op, "vault.tags") == 0;
 }
 
-/* A check uses each second door, in turn. At full size all doors are used. */
+/* Whether a check uses this door. At full size a check uses all doors, and otherwise every
+ * second door. */
 static bool has_door_turn(size_t door)
 {
 	long step = 2, first = first_of(&step);
@@ -247,7 +249,7 @@ static void test_reads(void **state)
 
 			if (whole < 0)
 				whole = n;
-			/* Lists of events and hits of an index may grow while they are read. */
+			/* A list of events, or of hits of an index, may grow while it is read. */
 			if (n != whole && !grows(readings[i].op))
 				fail_msg("%s: %s: %ld of %ld", doors[k].name,
 					 readings[i].op, n, whole);
@@ -255,8 +257,8 @@ static void test_reads(void **state)
 	}
 }
 
-/* Checks that the table has all reads. The doors call as a lead, so reads for operators only
- * are not needed. */
+/* Checks that `readings` has all read operations that a lead may call. The doors call as a
+ * lead. */
 static void test_tries_all_reads(void **state)
 {
 	(void)state;
@@ -300,7 +302,8 @@ static void test_reads_a_result(void **state)
 
 /* --- writes ---------------------------------------------------------------------------------- */
 
-/* Changes of a task whose notes fill an answer. Each change must get an answer. */
+/* Calls that change a task whose notes alone fill an answer. Each of these calls must get an
+ * answer. */
 static const char *const steps[][2] = {
 	{ "task.claim", "{}" },
 	{ "task.start", "{}" },
@@ -348,7 +351,7 @@ static void test_changes_of_large_tasks(void **state)
 		}
 }
 
-/* A call whose answer would be too large is refused, and nothing has changed. */
+/* A send with too much metadata is refused, and adds no event. */
 static void test_refuses_without_a_trace(void **state)
 {
 	struct said said = { 0 };
@@ -368,7 +371,7 @@ static void test_refuses_without_a_trace(void **state)
 	assert_int_equal(last_event(), before);
 }
 
-/* Reads the rest of a message's content by ranges. Returns the bytes of the rest. */
+/* Reads the rest of a message's content by ranges. Returns the number of bytes in that rest. */
 static size_t rest_of(const struct door *d, const json_t *m)
 {
 	size_t at = bytes_of(m, "content"), came = at;
@@ -388,7 +391,7 @@ static size_t rest_of(const struct door *d, const json_t *m)
 	return at - came;
 }
 
-/* Each door's agent receives each of its messages once, and can read all of it. */
+/* The agent of each door receives each of its messages once, and can read all of the content. */
 static void test_receives(void **state)
 {
 	(void)state;
@@ -399,8 +402,8 @@ static void test_receives(void **state)
 		size_t i, got, receives = 0;
 
 		do {
-			/* `seen` reports the last receive as arrived. Otherwise its messages
-			 * come again. */
+			/* `seen` reports that the answer to the last receive arrived. Without
+			 * `seen` the next receive would return the same messages again. */
 			json_t *args = json_pack("{sssiso}", "agent", doors[k].agent,
 						 "limit", 100, "request_id",
 						 json_sprintf("%zu-%zu", k, ++receives));
@@ -430,7 +433,7 @@ static void test_commands(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < DOORS; k++) {
-		/* Over MCP the output comes in many small parts. */
+		/* Over MCP the output is read in many small parts. */
 		int bytes = strcmp(doors[k].name, "mcp") == 0 ? 100000 : 1500000;
 		json_t *answer, *part;
 		size_t at, before;

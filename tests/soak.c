@@ -1,16 +1,18 @@
 /*
- * soak - under a steady mixed load no call may get slower, and memory and logs may not grow.
+ * soak - under a steady mixed load, calls must not get slower, and memory and WALs must not
+ * grow.
  *
  *	soak [SECONDS [counts]]
  *
- * Eight agents of one team each make at most fifty calls a second of a running host: they send,
- * receive, claim, complete, create, write notes, list and search. The first part of the run
- * takes two minutes, or a quarter of a short run. Call times in the first part are compared
- * with call times in a last part of the same length. Other programs may load the machine. So
- * the time of fixed work without cadre, the floor, is measured too (see floor.h), and each
- * ratio is divided by the floor's ratio. If the floor itself drifts, the run is noisy and exits
- * with 77. The run fails if a ratio, the host's memory or the length of a WAL exceeds its
- * bound. With `counts`, times are not judged, so a busy machine cannot fail the run.
+ * Each of eight agents of one team makes at most fifty calls a second to a running host. The
+ * agents send, receive, claim, complete, create, write notes, list and search. The first part
+ * of the run takes two minutes, or a quarter of a short run. The last part takes the same time,
+ * and its call times are compared with the call times of the first part. Other programs may
+ * load the machine. So the floor is measured, too. The floor is the time of fixed work without
+ * cadre (see floor.h). Each ratio of call times is divided by the floor's ratio. If the floor
+ * itself drifts, the run is noisy and exits with 77. The run fails if a ratio, the host's
+ * memory or the length of a WAL exceeds its bound. With `counts` no call time is judged, so a
+ * busy machine cannot make the run fail.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -33,19 +35,20 @@
 
 enum {
 	AGENTS = 8,
-	PACE_MS = 20, /* from one call's begin to the next, per agent */
+	PACE_MS = 20, /* time between the starts of two successive calls of an agent */
 	ANSWER_MS = 60000,
 	PART_MOST_MS = 120000,
 	MEAN_MS = 30000,
 	WAL_MOST = 16 << 20,
-	/* A state of this size fills the page caches of the host's connections. Until then the
-	 * caches grow up to CACHES_KIB (see store.c and search.c). */
+	/* A state of this size has filled the page caches of the host's connections. In a
+	 * smaller state the caches may still grow, by at most CACHES_KIB in all (see store.c
+	 * and search.c). */
 	STATE_FULL = 16 << 20,
 	CACHES_KIB = 20000,
 };
 
-/* The last part's p50 and p99 may be this many times those of the first part. A difference
- * below slack_ms does not count. */
+/* The p50 and p99 of the last part may be at most this many times as long as in the first part.
+ * A difference below slack_ms does not count. */
 static const double drift_most = 1.5;
 static const double quantiles[2] = { 0.5, 0.99 };
 static const double slack_ms[2] = { 0.25, 5.0 };
@@ -56,7 +59,7 @@ struct client {
 	struct raw raw;
 	struct dice dice;
 	int number, last;
-	json_t *tasks; /* held claims as [task, epoch] */
+	json_t *tasks; /* the client's claims, each as [task, epoch] */
 	int known; /* the newest task that the client has seen */
 };
 
@@ -176,7 +179,7 @@ struct scene {
 	struct tally *tally; /* shared with the clients */
 	pid_t host;
 	int64_t begin, end, part_ms;
-	bool counts; /* times are not judged */
+	bool counts; /* call times are not judged */
 };
 
 static enum part part_at(const struct scene *s, int64_t now)
@@ -212,7 +215,7 @@ static void learn(struct client *c, const json_t *result)
 	json_array_append_new(c->tasks, claim);
 }
 
-/* Makes one call. False if no answer arrives. */
+/* Makes one call. Returns false if no answer arrives. */
 static bool call_once(struct scene *s, struct client *c)
 {
 	const struct act *act = pick(c);
@@ -267,7 +270,7 @@ static pid_t client_start(struct scene *s, int number)
 	_exit(0);
 }
 
-/* Prints the line, marked if `bad`, and returns `bad`. */
+/* Prints the line, with the word DRIFT behind it if `bad`, and returns `bad`. */
 static int verdict(bool bad, const char *format, ...)
 {
 	va_list ap;
@@ -282,12 +285,13 @@ static int verdict(bool bad, const char *format, ...)
 /* --- growth ---------------------------------------------------------------------------- */
 
 struct growth {
-	/* The host's memory in KiB after the first part and at the end. If the caches got full,
-	 * both are means over MEAN_MS instead, the first from that time on: a single look may
-	 * catch memory for an answer of some MB. */
+	/* The host's memory in KiB after the first part and at the end of the run. If the
+	 * caches got full, memory[0] is the mean of the MEAN_MS after full_at, and memory[1]
+	 * the mean of the last MEAN_MS. Means are used because a single look may count memory
+	 * for an answer of some MB. */
 	double memory[2];
 	long n_looks[2];
-	int64_t full_at; /* when the caches got full; 0: never */
+	int64_t full_at; /* time when the caches got full, or 0 */
 	long long wal[2]; /* longest WAL of state.db and of search.db */
 };
 
@@ -383,7 +387,7 @@ static void tell_row(const char *name, const struct times parts[PARTS],
 	       ratio[0], d.was[1], d.is[1], ratio[1], word);
 }
 
-/* Whether a floor drifts, so that the call times are noise. */
+/* Whether a floor drifts so much that call times cannot be judged. */
 static bool judge_floors(const struct scene *s)
 {
 	static const char *const names[] = { "floor read", "floor write" };

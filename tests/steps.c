@@ -1,16 +1,17 @@
 /*
- * steps - checks that reads, also those of writes, cost no more in a large state than in a
- * small one.
+ * steps - checks that reads, alone or in write operations, cost no more in a large state than
+ * in a small state.
  *
- *	steps           compares both states, and the large one with tests/steps/kept
+ *	steps           compares the costs in both states, and the steps in the large state with
+ *	                tests/steps/kept
  *	steps WORD      shows the costs of the operations whose names contain the word, and
- *	                their statements that cost more in the large state
+ *	                the statements that cost more in the large state
  *	steps --renew   writes the steps in the large state to tests/steps/kept
  *
- * SQLite counts the steps of its machine, its steps along whole tables, and its sorts.  The test
- * uses no clock, so the numbers are the same on every machine.  Each number in the large state
- * may be at most 1.2 times the number in the small state, unless `reasons` says why.  Steps may
- * be at most 1.1 times the kept steps.
+ * SQLite counts the steps of its virtual machine, its steps along whole tables, and its sorts.
+ * The test uses no clock, so the numbers are the same on every machine. Each number in the
+ * large state may be at most 1.2 times the number in the small state, unless `reasons` gives a
+ * reason. The number of steps may be at most 1.1 times the number in tests/steps/kept.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +30,8 @@
 #define KEPT "tests/steps/kept"
 
 static const struct size {
-	int rows; /* tasks, messages, events, notes, results, turns */
-	int things; /* agents, teams, workspaces, reservations */
+	int rows; /* number of tasks, messages, events, notes, results and turns each */
+	int things; /* number of agents, teams, workspaces and reservations each */
 } sizes[] = { { 1000, 200 }, { 30000, 2000 } };
 
 enum { SMALL, LARGE, SIZES };
@@ -47,7 +48,7 @@ static struct world *worlds[SIZES];
 
 /* --- the calls --------------------------------------------------------------------------- */
 
-/* An operation with the arguments of a call. */
+/* An operation and the arguments of a call. */
 static const struct ask {
 	const char *op, *args;
 } asks[] = {
@@ -128,7 +129,7 @@ static const struct ask {
 	{ "turn.list", "{'limit':20,'agent':'a1'}" },
 	{ "turn.list", "{'limit':20,'agent':'a55'}" },
 	{ "turn.read", "{'turn':15}" },
-	/* Makes the note that the next calls read. */
+	/* Makes the note that the next operations read. */
 	{ "vault.write", "{'path':'note.md','content':'the parser'}" },
 	{ "vault.frontmatter", "{'path':'note.md'}" },
 	{ "vault.list", "{}" },
@@ -144,7 +145,7 @@ static const struct ask {
 	{ "workspace.rows", "{}" },
 	{ "workspace.snapshots", "{'workspace':'w5'}" },
 	{ "workspace.wait", "{'workspace':'w5','timeout':0}" },
-	/* Writes that also read, from daily work and from hooks. */
+	/* Write operations that also read. Daily work and hooks call these operations often. */
 	{ "message.show", "{}" },
 	{ "message.receive", "{'limit':20}" },
 	{ "message.send", "{'to':'a2','content':'x'}" },
@@ -184,7 +185,8 @@ static const struct reason {
 	  "a page is 1,000 of the host's workspaces, and the small state has 200" },
 };
 
-/* Returns why the call may cost more, or NULL if it may not. */
+/* Returns the reason why the call may cost more in the large state, or NULL if there is no
+ * reason. */
 static const char *reason_of(const struct ask *q)
 {
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
@@ -345,7 +347,7 @@ static void count_all(struct world *w, int64_t counts[COUNTS])
 		count_db(w->store->search->side.db, counts);
 }
 
-/* A call by a caller: its costs in each state, and whether the call was answered. */
+/* The costs of a caller's call in each state, and whether the call succeeded. */
 struct outcome {
 	int64_t counts[SIZES][COUNTS];
 	int64_t statements[SIZES][SQL_COUNT]; /* steps of each statement */
@@ -402,11 +404,12 @@ static void tell(const struct ask *q, const struct caller_as *as, const struct o
 
 /* --- the kept steps ------------------------------------------------------------------------- */
 
-/* These values stand instead of a number of steps in `now` and `kept`. */
+/* Values in `now` and `kept` for calls that have no number of steps. */
 enum { NOT_ASKED = -1, REFUSED = -2 };
 static int64_t now[ASKS][CALLERS], kept[ASKS][CALLERS];
 
-/* Writes the file. A line has a number, `-` or `refused` for each caller, and then the call. */
+/* Writes the file tests/steps/kept. A line has a number, `-` or `refused` for each caller, and
+ * then the operation and its arguments. */
 static void kept_write(void)
 {
 	FILE *f = fopen(KEPT, "w");
@@ -507,7 +510,7 @@ static int compare(size_t i, const char *word)
 	return bad;
 }
 
-/* Compares the steps of a call with its kept steps. */
+/* Compares the steps of a call with its steps in tests/steps/kept. */
 static int compare_kept(size_t i)
 {
 	int bad = 0;
@@ -527,7 +530,7 @@ static int compare_kept(size_t i)
 	return bad;
 }
 
-/* Prints each read operation that `asks` lacks. Returns how many it lacks. */
+/* Prints each read operation that `asks` lacks, and returns the number of these operations. */
 static int find_missing(void)
 {
 	int bad = 0;

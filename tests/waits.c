@@ -1,5 +1,5 @@
 /*
- * waits - a call that waits at a host is answered as soon as its event occurs, and other
+ * waits - a call that waits at a host is answered as soon as the awaited event occurs. Other
  * waiting calls are not disturbed.
  */
 #include <setjmp.h>
@@ -18,8 +18,8 @@
 #include "tests/lib/raw.h"
 
 enum {
-	ANSWER_MS = 60000, /* far below WAIT_S */
-	WAIT_S = 300, /* the wait that the calls ask for */
+	ANSWER_MS = 60000, /* time limit of an answer, far below WAIT_S */
+	WAIT_S = 300, /* seconds that the calls ask to wait */
 	WAITING = 7, /* id of the waiting call */
 };
 
@@ -96,8 +96,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Makes ann's call, which must wait. The answer to a later call on the same connection shows
- * that the host has run the waiting call once. */
+/* Makes a call that must wait, as the agent ann. The answer to a later call on the same
+ * connection shows that the host has run the waiting call once. */
 static void wait_for(struct scene *s, const char *op, json_t *args)
 {
 	json_t *answer;
@@ -146,7 +146,8 @@ static void a_message_wakes_its_receiver(void **state)
 	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
 	do_it(&s->bob, "message.send", message("ann", "wake up"));
 	assert_told(s, "messages", "wake up");
-	/* Repeats the case often: here the message may arrive while the host parks the call. */
+	/* Repeats the case often, since a message may arrive just while the host parks the
+	 * call. */
 	for (int i = 0; i < 50; i++) {
 		assert_true(raw_say(&s->ann,
 				    raw_call(WAITING, "message.receive",
@@ -164,7 +165,7 @@ static void a_task_wakes_who_would_claim_it(void **state)
 	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "work"));
 	assert_told(s, "epoch", "1");
 	do_it(&s->ann, "task.complete", json_pack("{ss}", "task", "001"));
-	/* A task that becomes ready also wakes the waiting call, and so does a released task. */
+	/* A task that becomes ready wakes the waiting call, and so does a released task. */
 	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "first"));
 	do_it(&s->bob, "task.create",
 	      json_pack("{sss[s]}", "title", "second", "depends_on", "002"));
@@ -188,7 +189,7 @@ static void a_reply_wakes_who_asked(void **state)
 	inbox = ask(&s->bob, "message.receive", json_object());
 	asked = json_array_get(
 		json_object_get(json_object_get(inbox, "result"), "messages"), 0);
-	/* Sends a message that is no reply, which must not wake ann. */
+	/* A message that is no reply must not wake ann's call. */
 	do_it(&s->bob, "message.send", message("ann", "by the way"));
 	do_it(&s->bob, "message.reply",
 	      json_pack("{sOss}", "message_id", json_object_get(asked, "message_id"),
@@ -197,8 +198,8 @@ static void a_reply_wakes_who_asked(void **state)
 	assert_told(s, "reply", "because");
 }
 
-/* Ann receives a message by a call that promises to confirm its answer. She does not confirm
- * it, and another call of ann waits. */
+/* Ann receives a message by a call that promises to confirm the answer. Ann does not confirm
+ * the answer, and another call of ann waits. */
 static void receive_unconfirmed(struct scene *s, struct raw *r)
 {
 	json_t *call = raw_call(WAITING, "message.receive",
@@ -214,8 +215,8 @@ static void receive_unconfirmed(struct scene *s, struct raw *r)
 	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
 }
 
-/* If the caller disconnects without confirming, the waiting call gets the message. The message
- * has attempt 2, since the first caller may have seen it. */
+/* If the caller disconnects without confirming the answer, the waiting call gets the message.
+ * The message has attempt 2, since the first caller may have read the message. */
 static void an_answer_that_may_have_arrived_wakes_another(void **state)
 {
 	struct scene *s = *state;
@@ -239,7 +240,7 @@ static void an_answer_that_is_lost_wakes_another(void **state)
 	raw_hang_up(&first);
 }
 
-/* A wait ends after its time with an empty answer. */
+/* A wait ends with an empty answer when its time is over. */
 static void a_wait_has_an_end(void **state)
 {
 	struct scene *s = *state;

@@ -1,6 +1,6 @@
 /*
- * wire - sends bytes that no real client sends to a host and to `cadre mcp`, both real
- * processes. The host must be healthy after each test.
+ * wire - tests of a real host and a real `cadre mcp`, which get bytes that no real client
+ * sends. The host must be healthy after each test.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "tests/lib/place.h"
 #include "tests/wire/wire.h"
 
-/* Writes two frames to `out`, a Hello and a call. Returns their bytes. */
+/* Writes two frames, a Hello and a call, to `out`. Returns the number of bytes. */
 static size_t two_frames(char *out, size_t room)
 {
 	static const char *const bodies[] = {
@@ -82,7 +82,7 @@ void test_garbage(void **state)
 
 		for (size_t k = 0; k < n; k++)
 			noise[k] = (char)dice_roll(&dice);
-		/* Every second time the noise is the body of a good frame. */
+		/* Every second noise is sent as the body of a valid frame. */
 		assert_true(raw_dial(&r, s->found.socket));
 		if (i % 2)
 			raw_frame(&r, noise, n, ANSWER_MS);
@@ -126,7 +126,8 @@ void test_lengths(void **state)
 	assert_int_equal(r[0].fd, -1);
 	free(most);
 
-	/* The host allocates no memory for a length without the bytes. */
+	/* The host must not allocate memory for a frame whose length has arrived without the
+	 * body. */
 	before = memory_of(s->host);
 	for (int i = 0; i < 100; i++) {
 		assert_true(raw_dial(&r[i], s->found.socket));
@@ -150,7 +151,7 @@ static void refused_deep(struct raw *r, const char *head, const char *open, size
 	free(body);
 }
 
-/* Sends valid JSON that is very deep. The host must answer the call or refuse it. */
+/* Sends valid JSON with very many levels. The host must answer the call or refuse it. */
 static void answered_deep(struct raw *r, int depth)
 {
 	json_t *deep = json_object(), *answer;
@@ -300,8 +301,8 @@ void test_stops_in_a_frame(void **state)
 	raw_hang_up(&r);
 }
 
-/* A team below another is made once. A second call with the same name gets the same type of
- * answer, with the failure in it. */
+/* A team below another team is made only once. A second call with the same name gets the same
+ * type of answer, which reports the failure. */
 static void test_sub_team(void **state)
 {
 	struct scene *s = *state;

@@ -7,8 +7,8 @@
 #include "core/message/inbox.h"
 #include "core/call/space.h"
 
-/* The agent whose messages the caller may see; 0: all messages, for the lead and the
- * operator. */
+/* Returns the agent whose messages the caller may see. Returns 0 for the lead and the operator,
+ * who may see all messages. */
 static int64_t message_list_sees(const struct call *call)
 {
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
@@ -21,7 +21,7 @@ struct page {
 	bool more;
 };
 
-/* Adds a row to the page. Returns false if the page is full; the row is then left for the next
+/* Adds a row to the page. If the page is full, returns false and leaves the row for the next
  * page. */
 static bool page_add(struct call *call, struct page *p, const struct envelope_row *row)
 {
@@ -36,8 +36,10 @@ static bool page_add(struct call *call, struct page *p, const struct envelope_ro
 	return true;
 }
 
-/* Finds the thread that its first message may name, and adds that message to the page. If the
- * message itself belongs to another thread, that other thread is meant. */
+/* Converts the argument `thread` to the name of a thread, and stores the name in *name. If
+ * `thread` is the number or id of a message in a thread, *name is the name of the message's
+ * thread. A message outside any thread begins a new thread, whose name is the message's id. The
+ * message that begins a thread is also added to the page if its number is above `after`. */
 static int begin_thread(struct call *call, const char *thread, int64_t after,
 			const char **name, struct page *p)
 {
@@ -81,7 +83,8 @@ static int list_thread(struct call *call, const char *thread, int64_t after,
 	return query_over(&q, rc);
 }
 
-/* Whether the caller may see a message in a thread with this name: 1, 0, negative. */
+/* Returns 1 if the caller may see a message in the thread `name`, 0 if there is no such
+ * message, or a fault code. */
 static int is_thread(struct call *call, const char *name)
 {
 	struct envelope_row e;
@@ -90,8 +93,8 @@ static int is_thread(struct call *call, const char *name)
 		       .thread = name, .agent = message_list_sees(call), .limit = 1);
 }
 
-/* Shows a thread. A plain number is a thread's name if such a thread exists, else a message's
- * number. */
+/* Shows a thread. A number without `#` names a thread if a thread of that name exists, and
+ * otherwise names a message. */
 int message_thread(struct call *call, const struct message_thread_in *in,
 		   struct message_thread_out *out)
 {

@@ -1,5 +1,5 @@
 /*
- * message_name - finds the message that a caller means: by its number, its id, or the beginning
+ * message_name - finds the message that a caller names by its number, its id, or the beginning
  * of its id.
  */
 #include <inttypes.h>
@@ -10,14 +10,15 @@
 #include "core/call/id.h"
 #include "core/message/message.h"
 
-/* Limits on ids that a call shortens: the most shortened ids in a call, the least length of
- * such an id, and the most messages that are looked at for each. The limits are needed because
- * each shortened id takes a search of its own. A message's id needs more characters than the id
- * of a team or workspace (ID_SHORTEST): there are many messages, and a short text of digits is
- * a message's number. */
+/* SHORT_IDS is the maximum number of shortened ids in a call. SHORTEST is the minimum length of
+ * a shortened id. LOOKED_AT is the maximum number of messages that are compared with a
+ * shortened id. The limits are needed because each shortened id needs a separate search. A
+ * message's id needs more characters than the id of a team or workspace (ID_SHORTEST), because
+ * there are many messages. A short text of digits is a message's number. */
 enum { SHORT_IDS = 20, SHORTEST = 8, LOOKED_AT = 1000 };
 
-/* Reads `#102` or `102`. Returns the number, or 0. */
+/* Reads the number of a message, such as `#102` or `102`. Returns the number, or 0 if the text
+ * is not a number. */
 static int64_t message_name_number_in(const char *text)
 {
 	const char *digits = text + (*text == '#');
@@ -33,9 +34,9 @@ bool message_is_number(const char *text)
 	return *text == '#' && message_name_number_in(text) > 0;
 }
 
-/* Finds the first message that was sent at `from` or later.  Messages are numbered in the
- * order in which they are sent, so a binary search finds the message.  After the clock
- * was put back, the beginning of an id may not find its message. */
+/* Finds the first message that was sent at `from` or later. Messages are numbered in the order
+ * in which they are sent, so a binary search finds the message. If the clock was set back, a
+ * search by the beginning of an id may miss a message. */
 static int first_since(struct call *call, int64_t from, int64_t *id)
 {
 	struct message_from_row m;
@@ -67,8 +68,8 @@ static int ambiguous(struct call *call, const char *text, const char *where)
 	return fault_hint(&call->fault, "Give more of it, or the number: #102.");
 }
 
-/* Whether a message was sent in the caller's team, or was sent to the caller's team from
- * another one: 1, 0 or negative. */
+/* Returns 1 if a message was sent in the caller's team or to the caller's team, 0 if it was
+ * not, or a fault code. */
 static int message_name_is_here(struct call *call, int64_t message, int64_t team)
 {
 	struct message_came_row r;
@@ -79,8 +80,8 @@ static int message_name_is_here(struct call *call, int64_t message, int64_t team
 		       .team = call->caller.team);
 }
 
-/* Finds the message of the caller's team whose id begins with `text`: 1, 0, or a fault if there
- * are several. */
+/* Finds the message of the caller's team whose id begins with `text`. Returns 1 if the message
+ * was found, 0 if there is no such message, or a fault if there are several such messages. */
 static int by_beginning(struct call *call, const char *text, const char *where,
 			int64_t *id)
 {

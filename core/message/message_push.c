@@ -6,7 +6,8 @@
 #include "core/event/event.h"
 #include "core/call/id.h"
 
-/* The payload with its environment. Only the guest gets the environment. */
+/* Writes a command and its environment variables as JSON, for the payload of a push. Only the
+ * guest gets the environment variables of a command. */
 static const char *payload(struct call *call, const struct delivery_pushes_row *r)
 {
 	struct text t = { 0 };
@@ -58,9 +59,10 @@ static int recalls(struct call *call, const struct delivery_waiting_in *in,
 
 enum { METADATA_MOST = 1 << 20 };
 
-/* The metadata of a push; NULL if the metadata is too large. Old metadata may fit no frame,
- * because metadata had no limit when it was stored. The guest's copy is only a cache:
- * message.receive gives the receiver the size of the metadata. */
+/* Returns the metadata of a push, or NULL if the metadata is too large. Old metadata may be too
+ * large for a frame, because metadata was once stored without a limit. The guest's copy of a
+ * message is only a cache, so its metadata may be missing. message.receive gives the receiver
+ * the size of the metadata. */
 static const char *metadata_of(const char *metadata)
 {
 	return metadata && strlen(metadata) > METADATA_MOST ? NULL : metadata;
@@ -104,7 +106,7 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 			.metadata = metadata_of(r.metadata),
 		};
 		p->has_unoffered = p->unoffered = r.label && !r.offered;
-		/* else cleaning has deleted that message */
+		/* reply_at is 0 if cleaning has deleted the message that this message answers */
 		if (r.reply_to && r.reply_at)
 			p->reply_to = id_public(call, ID_MESSAGE, r.reply_to, r.reply_at);
 	}
@@ -121,7 +123,7 @@ int delivery_offered(struct call *call, const struct delivery_offered_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-/* Stores which messages a guest has taken, with an event for each message. */
+/* Stores that a guest has taken the messages, and adds an event for each message. */
 static int message_push_notify(struct call *call, const struct delivery_notified_in *in,
 			       const struct agent_row *a,
 			       struct delivery_notified_out *out)

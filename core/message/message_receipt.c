@@ -8,9 +8,9 @@
 #include "core/message/message.h"
 #include "core/call/space.h"
 
-enum { BEGINNING = 400 }; /* bytes of a message that a list shows */
+enum { BEGINNING = 400 }; /* the number of bytes that a list shows of a message */
 
-/* Adds the public ids of the messages that the inbox of `agent` dropped. */
+/* Adds to `d` the public ids of the messages that the inbox of `agent` dropped. */
 static int tell_drops(struct call *call, const struct drops *drops, int64_t agent,
 		      struct delivery *d)
 {
@@ -31,8 +31,8 @@ static int tell_drops(struct call *call, const struct drops *drops, int64_t agen
 	return 0;
 }
 
-/* Adds to a page the delayed copies for recipients before `name` (NULL: all delayed copies that
- * are left). */
+/* Adds to a page all delayed copies whose recipient's name is `name` or sorts before `name`. If
+ * `name` is NULL, adds all remaining delayed copies. */
 static void add_delayed(struct call *call, const struct delivery_page *page,
 			const struct deliveries_delayed_row **next, size_t *n_next,
 			const char *name, struct delivery **out, size_t *n)

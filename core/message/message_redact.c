@@ -4,8 +4,8 @@
 #include "core/call/id.h"
 #include "core/message/message.h"
 
-/* Refuses to redact a command that may still run. Its daemon needs the text, and so does a
- * reader who wants to see which commands run. */
+/* Refuses to redact a command that may still run. The daemon needs the command's text, and a
+ * reader who wants to see which commands run needs the text, too. */
 static int message_redact_check_command(struct call *call, int64_t message)
 {
 	struct assignment_row x;

@@ -1,10 +1,11 @@
 /*
- * message_seen - records which answers arrived, and takes back a hand-out or claim that reached
- * nobody.
+ * message_seen - records which answers arrived, and takes back the messages and claims of
+ * answers that did not arrive.
  *
  * A door (a host, or a process that opened the file itself) knows from call.given which
- * messages and which claim an answer gave. Each statement here checks by itself that these
- * messages and claims are still held as the answer gave them.
+ * messages and which claim an answer contained. Each SQL statement of this file changes only
+ * messages that still belong to the answer's request, or a claim that still has the answer's
+ * epoch.
  */
 #include "core/access/who.h"
 #include "core/event/event.h"

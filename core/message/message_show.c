@@ -2,15 +2,15 @@
  * message_show - hands an agent's new messages to a hook. The hook puts each message once into
  * the context of the agent's model.
  *
- * A hook asks with one read whether there are new messages, and ends if there are none. The
- * hook first shows the messages that it got, and then confirms them. If the hook is killed
- * before it has shown its messages, the next hook gets the same messages.
+ * A hook first asks by one read-only call whether there are new messages, and ends if the inbox
+ * has no new message. The hook shows the messages before it confirms them. If the hook is
+ * killed before it has shown its messages, the next hook gets the same messages.
  */
 #include "core/message/inbox.h"
 #include "core/turn/chain.h"
 #include "core/reservation/reservation.h"
 
-enum { BYTES_PER_TOKEN = 4, FRAME = 400 }; /* bytes around all messages */
+enum { BYTES_PER_TOKEN = 4, FRAME = 400 }; /* FRAME: bytes of text around the messages */
 
 int message_news(struct call *call, const struct message_news_in *in,
 		 struct message_news_out *out)
@@ -40,8 +40,9 @@ int message_news(struct call *call, const struct message_news_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-/* Sets the agent's chain. Urgent messages make a client go on by itself, so the chain grows. If
- * all messages are asked for, a person has prompted the client, so the chain begins anew. */
+/* Sets the number of the agent's chain (core/turn/chain.h). Urgent messages make a client go on
+ * without a person, so the number grows. A hook that asks for all messages runs after a
+ * person's prompt, so the number becomes 0. */
 static int message_show_follow(struct call *call, const struct agent_row *a,
 			       const struct showing *s)
 {
@@ -76,7 +77,8 @@ int message_show(struct call *call, const struct message_show_in *in,
 	return 0;
 }
 
-/* Notes that a hand-out was shown. Returns the number of messages, or negative. */
+/* Stores that the messages of a hand-out were shown. Returns the number of shown messages, or a
+ * negative fault code. */
 static int message_show_note_shown(struct call *call, const struct agent_row *a,
 				   const char *request)
 {

@@ -14,7 +14,7 @@
 #include "core/mirror/mirror_file.h"
 #include "core/mirror/mirror_inside.h"
 
-/* Reads the first line of a cursor's file; false if the line is no cursor. */
+/* Reads the first line of a cursor's file. Returns false if the line is not a cursor. */
 static bool cursor_parse(struct mirror_cursor *c, const char *text)
 {
 	struct mirror_cursor read = { .stage = STAGE_FOLLOW };
@@ -43,25 +43,24 @@ static void cursor_format(const struct mirror_cursor *c, char out[128])
 			 c->seq, (int)c->stage, c->row);
 }
 
-/* Writes the cursor as such a line. */
+/* Whether two cursors name the same place of the same incarnation. */
 static bool cursor_equal(const struct mirror_cursor *a, const struct mirror_cursor *b)
 {
 	return strcmp(a->incarnation, b->incarnation) == 0 && a->seq == b->seq &&
 	       a->stage == b->stage && a->row == b->row;
 }
 
-/* Checks that all files of the mirror are there, and writes lost files again. */
+/* Checks that all files of the mirror exist, and writes lost files again. */
 
 enum {
-	CHECK_ROWS = 256, /* rows in one slice, about 25 ms of work */
-	CHECK_REST_MS = 100, /* between two slices */
+	CHECK_ROWS = 256, /* rows in a slice of the check, about 25 ms of work */
+	CHECK_REST_MS = 100, /* time between two slices of the check */
 	CHECK_EVERY_MS =
-		600000, /* between two checks, if some folders cannot be watched */
-	LOST_MS = 500, /* wait before a lost file is written: an editor may put it back
-			  by itself */
+		600000, /* time between two checks, if some folders cannot be watched */
+	LOST_MS = 500, /* time for an editor to put a lost file back */
 };
 
-/* Begins the check of a stage anew, now. */
+/* Starts the check of files at the beginning of `stage`, without a wait. */
 static void check_from(struct mirror *m, enum mirror_stage stage)
 {
 	m->check = (struct mirror_cursor){ .stage = stage };
@@ -79,8 +78,8 @@ int mirror_watch(struct mirror *m)
 	return m->losses.fd;
 }
 
-/* Whether files were lost, and the loss is LOST_MS old: until then, an editor may put the files
- * back. */
+/* Whether files were lost at least LOST_MS ago. Within LOST_MS after a loss, an editor may put
+ * the files back. */
 static bool settled(struct mirror *m, int64_t now)
 {
 	losses_read(&m->losses);
@@ -134,8 +133,8 @@ static int check_slice(struct mirror *m, int64_t now)
 	return rc;
 }
 
-/* Checks some files if the check is due, and restores removed files; files that a person edited
- * stay.  Negative on failure. */
+/* Checks some files if the check is due, and restores removed files. Does not change files that
+ * a person edited. Returns a negative fault code on failure. */
 static int check_some(struct mirror *m)
 {
 	struct arena_mark mark = arena_mark(&m->show.call.arena);
@@ -159,7 +158,8 @@ static int check_some(struct mirror *m)
 	return rc;
 }
 
-/* Milliseconds until check_some() has work; -1: no work before a file is removed. */
+/* Milliseconds until check_some() has work, or -1 if check_some() has no work before a file is
+ * removed. */
 static int64_t check_due(const struct mirror *m)
 {
 	bool checks = m->check.stage != STAGE_FOLLOW || m->losses.partial;
@@ -178,9 +178,9 @@ static const char lock_name[] = ".cadre-mirror";
 static const char cursor_name[] = ".cadre-cursor";
 
 enum {
-	SAVE_MS = 1000, /* between two writes of a cursor that passed mail only */
-	SAVE_EVENTS = 2000, /* mail events after which it is saved too; for a process
-			       that ends soon */
+	SAVE_MS = 1000, /* time between two writes of the cursor, if only mail was read */
+	SAVE_EVENTS = 2000, /* mail events after which a process that ends soon
+			       saves the cursor */
 	RETRY_MS = 100, /* time until the next try to take the lock */
 };
 
@@ -216,7 +216,8 @@ void mirror_keep(struct mirror *m, const char *folder)
 	m->show.files.attic = folder;
 }
 
-/* Takes the lock: 1 when this process holds the mirror, 0 when another process does. */
+/* Takes the lock. Returns 1 if this process holds the lock, 0 if another process holds the
+ * lock, or a fault code. */
 static int take_lock(struct mirror *m)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -245,8 +246,8 @@ static void drop_lock(struct mirror *m)
 	m->locked = m->show.ahead = false;
 }
 
-/* Reads the place in the cursor's file; without a file, the place is all zeros.  0 or
- * negative. */
+/* Reads the place from the cursor's file. If there is no file, all members of `c` are 0.
+ * Returns 0 or a negative fault code. */
 static int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f)
 {
 	int rc = files_read(fs, ".", cursor_name, &fs->old, f);
@@ -257,8 +258,8 @@ static int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct 
 	return rc < 0 ? rc : 0;
 }
 
-/* The cursor that may be saved. It must not pass an event that INDEX.md, TEAM.md or the page of
- * messages does not show yet. */
+/* Returns the cursor that may be saved. The saved cursor must not pass an event that INDEX.md,
+ * TEAM.md or a page of messages does not show yet. */
 static struct mirror_cursor safe_cursor(const struct mirror *m)
 {
 	struct mirror_cursor c = m->at;
@@ -292,7 +293,8 @@ int mirror_save(struct mirror *m, bool worth)
 	return 0;
 }
 
-/* Reads the cursor after the lock was taken, once, and checks that the cursor fits the state. */
+/* Reads the cursor once after the lock was taken. If the cursor does not fit the state, makes
+ * the mirror show everything anew. */
 static int mirror_find_place(struct mirror *m, const struct mirror_head_row *head)
 {
 	int rc;
@@ -342,8 +344,8 @@ static int one_slice(struct mirror *m)
 	return rc;
 }
 
-/* After a failure, makes the next step read the cursor from its file again and settle the
- * staged files. */
+/* After a failure, makes the next step read the cursor from its file again and remove or keep
+ * the staged files. */
 static void start_over(struct mirror *m)
 {
 	m->known = m->show.ahead = false;
@@ -355,9 +357,9 @@ static void start_over(struct mirror *m)
 	files_forget(&m->show.files);
 }
 
-/* The number of rows in a slice. A file costs about 100 µs, and each slice costs two syncs of
- * the file system. So a slice rather exceeds a small budget than syncs for a few files. If a
- * caller waits for the process (`direct`), slices are smaller. */
+/* Returns the number of rows in a slice. A file costs about 100 µs, and each slice costs two
+ * syncs of the file system. A slice may exceed a small budget, because two syncs for a few
+ * files would cost more. Slices are smaller if a caller waits for the process (`direct`). */
 static int64_t batch_of(const struct mirror *m, int64_t budget_ms)
 {
 	int64_t n = budget_ms * (m->direct ? 8 : 40);
@@ -438,7 +440,8 @@ void mirror_close(struct mirror *m)
 
 /* --- a process of its own ---------------------------------------------------------------------- */
 
-/* Writes the summaries and messages that a short budget left behind: 0 or negative. */
+/* Writes the summaries and messages for which the budget of earlier steps was too short.
+ * Returns 0 or a negative fault code. */
 static int mirror_finish_summaries(struct mirror *m)
 {
 	int rc;
@@ -486,8 +489,9 @@ int mirror_catch_up_telling(const struct home *home, struct store *store,
 			break;
 		}
 		drop_lock(m);
-		/* We must also show events that others committed while we held the lock: the
-		 * others found the lock taken, and left their events to us. */
+		/* A process that finds the lock taken leaves its events to the lock's holder.
+		 * The holder therefore looks for new events once more after it has dropped the
+		 * lock. */
 		rc = is_behind(m);
 	} while (rc > 0 && clock_steady_ms() < end);
 	if (aside)
@@ -504,8 +508,8 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 
 /* --- for doctor and cleaning ---------------------------------------------------------------------- */
 
-/* Counts the events behind the place in the cursor's file: 1; 0 if there is no cursor or
- * everything is to be shown anew; or negative. */
+/* Counts the events behind the place in the cursor's file. Returns 1 if the events were
+ * counted, 0 if there is no cursor or everything is to be shown anew, or a negative fault code. */
 static int mirror_read_lag(const struct home *home, struct store *store,
 			   struct mirror_lag_row *lag, struct fault *f)
 {
@@ -554,14 +558,14 @@ int64_t mirror_cursor(const struct home *home, const char *incarnation)
 	return strcmp(c.incarnation, incarnation) == 0 ? c.seq : 0;
 }
 
-/* Finds the team to which a folder belongs, and lets the mirror move the folder to its due
+/* Finds the team to which a folder belongs, and makes the mirror move the folder to the team's
  * place. */
 
 enum {
 	SETTLE_MS = 10000,
 	STEP_MS = 50,
-	LOOK_MS = 5, /* between two checks of another process's work */
-	HEAD = 1024, /* first bytes of TEAM.md, which hold the team's row */
+	LOOK_MS = 5, /* time between two checks of another process's work */
+	HEAD = 1024, /* length of the beginning of TEAM.md, which contains the team's row */
 };
 
 /* --- the team of a folder ---------------------------------------------------------- */
@@ -573,7 +577,7 @@ static int64_t folder_row(const void *self, const char *name, struct fault *f)
 	char path[FILES_PATH], head[HEAD];
 	ssize_t n = 0;
 
-	(void)f; /* not a failure: the mirror writes an unreadable page anew */
+	(void)f; /* An unreadable page is no fault here, since the mirror writes the page anew. */
 	snprintf(path, sizeof(path), "teams/%.64s/TEAM.md", name);
 	if (root >= 0) {
 		fd = files_open_below(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -592,10 +596,11 @@ struct wish {
 	const struct home *home;
 	struct store *store;
 	const char *name;
-	int64_t team; /* 0: no team */
+	int64_t team; /* 0 if the folder has no team */
 };
 
-/* Whether the mirror has read all changes of teams: 1, 0, or negative. */
+/* Returns 1 if the mirror has read all changes of teams, 0 if changes are left, or a negative
+ * fault code. */
 static int is_followed(const void *self, struct store *store, struct fault *f)
 {
 	struct mirror_lag_row lag;
@@ -604,8 +609,8 @@ static int is_followed(const void *self, struct store *store, struct fault *f)
 	return rc > 0 ? lag.folders == 0 : rc;
 }
 
-/* Whether the process that mirrors has done its work on the folder, as far as other processes
- * can see: 1, 0, or negative. */
+/* Returns 1 if the mirroring process seems to have done its work on the folder, 0 if the work
+ * is not done, or a negative fault code. */
 static int mirror_own_is_done(const struct wish *w, struct fault *f)
 {
 	if (folder_row(w->home, w->name, f) == w->team)
@@ -613,8 +618,8 @@ static int mirror_own_is_done(const struct wish *w, struct fault *f)
 	return is_followed(w->home, w->store, f);
 }
 
-/* Ends a step of this process: the team's page is written anew if a person removed or edited
- * the page. */
+/* Ends a step of this process. Writes the team's page anew if a person removed or edited the
+ * page. */
 static int own_finish(const struct wish *w, struct mirror *m)
 {
 	int rc = w->team ? show_team(&m->show, w->team) : 0;
@@ -625,8 +630,8 @@ static int own_finish(const struct wish *w, struct mirror *m)
 	return rc < 0 ? rc : mirror_finish_summaries(m);
 }
 
-/* Takes a step of the mirror; if another process mirrors, looks whether that process has done
- * the work. 1 if the work is done, else 0, or negative. */
+/* Takes a step of the mirror, or checks whether another process that mirrors has done the work.
+ * Returns 1 if the work is done, 0 if the work is not done, or a negative fault code. */
 static int try_settle(const struct wish *w, struct mirror *m, struct fault *f)
 {
 	bool more = false;

@@ -1,10 +1,11 @@
 /*
- * mirror_edit - texts that somebody saved as files of cards, until the cards are shown again.
+ * mirror_edit - holds the texts that somebody saved as files of cards, until the cards are
+ * shown again.
  *
- * A text that no person wrote, such as an older file that was copied back, is no edit: the next
- * step replaces the text. Two other kinds of files are checked in the same way: files that the
- * mirror itself has just placed, and files that somebody is still writing. A file that is being
- * written stays, and is checked again when the writing is done.
+ * A text that no person wrote, such as an older file that was copied back, is no edit. The next
+ * step replaces a text that is no edit. The next step also checks files that the mirror itself
+ * has just placed. A file that somebody is still writing stays, and is checked again when the
+ * writing is done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ static void *grown(void *items, int n, int *room, size_t size)
 
 /* --- folders -------------------------------------------------------------------- */
 
-/* The index of the first place with a wd of at least `wd`. */
+/* Returns the index of the first place whose watch descriptor is at least `wd`. */
 static int mirror_losses_find_place(const struct losses *l, int wd)
 {
 	int low = 0, high = l->n_places;
@@ -84,7 +85,7 @@ static void mirror_losses_add(struct losses *l, const char *path, int fd, uint32
 	wd = inotify_add_watch(l->fd, name, mask | IN_ONLYDIR);
 	if (wd >= 0)
 		mirror_losses_remember(l, wd, path);
-	else if (errno != ENOENT) /* ENOENT: the folder is gone already */
+	else if (errno != ENOENT) /* ENOENT means that the folder was removed */
 		l->partial = true;
 }
 
@@ -132,13 +133,13 @@ static void lost(struct losses *l, const char *team)
 	snprintf(l->teams[l->n_teams++], LOSSES_TEAM, "%s", team);
 }
 
-/* Whether a name could be that of a file of the mirror. Editors make temporary files beside
- * these files. */
+/* Whether a file with this name could be a file of the mirror. Editors make temporary files
+ * beside the mirror's files. */
 static bool may_be_ours(const struct losses_place *place, const struct inotify_event *e)
 {
 	const char *dot = strrchr(e->name, '.');
 
-	if (e->name[0] == '.') /* the cursor and the like, or an editor's file */
+	if (e->name[0] == '.') /* the cursor's file in the root, or a temporary file */
 		return *place->path == '\0';
 	return e->mask & IN_ISDIR ||
 	       (dot && (strcmp(dot, ".md") == 0 || strcmp(dot, ".json") == 0));
@@ -146,7 +147,8 @@ static bool may_be_ours(const struct losses_place *place, const struct inotify_e
 
 enum {
 	EDITS_MOST = 1000
-}; /* most saved files noted; if more were saved, the mirror checks every file */
+}; /* the maximum number of listed edits; if more files are saved, the mirror checks every
+      file */
 
 void losses_edited(struct losses *l, const char *folder, const char *name)
 {
@@ -168,7 +170,7 @@ void losses_edited(struct losses *l, const char *folder, const char *name)
 	memcpy(l->edits[l->n_edits++], path, sizeof(path));
 }
 
-/* Takes the last edit off the list; false if the list is empty. */
+/* Takes the path of the last edit off the list. Returns false if the list is empty. */
 static bool losses_next_edit(struct losses *l, char *path, size_t size)
 {
 	if (!l->n_edits)
@@ -177,7 +179,7 @@ static bool losses_next_edit(struct losses *l, char *path, size_t size)
 	return true;
 }
 
-/* The team is the second part of the path. */
+/* Adds to l->teams the team that lost the file `path`. The second part of the path is the team. */
 static void lost_at(struct losses *l, const char *path)
 {
 	char copy[LOSSES_PATH + 260], *rest = copy, *team;
@@ -209,7 +211,8 @@ static void notice(struct losses *l, const struct inotify_event *e)
 		 e->name);
 	if (e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) {
 		losses_edited(l, place->path, e->name);
-	} else if (e->mask & IN_CREATE) { /* a new file is still to be written */
+	} else if (e->mask & IN_CREATE) { /* a new file is handled when its writer closes
+					     the file */
 		if (fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    !S_ISREG(st.st_mode))
 			losses_edited(l, place->path, e->name);
@@ -240,8 +243,8 @@ bool losses_any(struct losses *l)
 {
 	struct stat st;
 
-	/* inotify does not report the end of a folder that is open here, so its links are
-	 * counted. */
+	/* inotify does not report the removal of a folder that is open in this process, so the
+	 * links of the folder are counted. */
 	if (l->all && (fstat(l->root, &st) < 0 || st.st_nlink == 0))
 		l->gone = true;
 	return l->n_teams > 0 || l->all || l->gone;
@@ -275,8 +278,8 @@ void losses_close(struct losses *l)
 	*l = (struct losses){ .fd = -1 };
 }
 
-/* Splits "teams/TEAM/cards/AGENT.json" into its parts. False for a file of a conflict, which
- * has a dot in its name. */
+/* Splits e->path, such as "teams/TEAM/cards/AGENT.json", into its parts. Returns false for a
+ * conflict's file, which has another dot in its name. */
 static bool name_parts(struct mirror_edit *e)
 {
 	if (sscanf(e->path, "teams/%71[^/]/cards/%71[^/.].json", e->team, e->agent) != 2)
@@ -299,8 +302,8 @@ static bool mirror_edit_refuse_unread(struct mirror_edit *e, const char *why)
 	return true;
 }
 
-/* Reads the file of an edit: returns whether the edit needs work. Something that is no file, is
- * too large or is no text is refused unread. */
+/* Reads the file of an edit, and returns whether the edit needs work. An edit that is no file,
+ * is too large, or is no text is refused, and its contents are dropped. */
 static bool read_edit(struct mirror *m, struct mirror_edit *e)
 {
 	struct fault f = { 0 };
@@ -316,8 +319,8 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 		return true;
 	if (files_read(&m->show.files, e->folder, e->name, &e->text, &f) <= 0)
 		return false;
-	/* The size is checked after the file was read: an earlier size may be that of a half
-	 * written file. */
+	/* The size is checked after the file was read, since a size before the read may be the
+	 * size of a half written file. */
 	if (e->text.len > FILES_TEXT)
 		return mirror_edit_refuse_unread(e, "it is larger than a card may be");
 	e->own = !files_is_edit(&e->text);
@@ -370,7 +373,8 @@ void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit)
 	add_judged(m, edit);
 }
 
-/* Whether the file still holds the text; if not, somebody saved another text meanwhile. */
+/* Whether the file still holds the edit's text. The result is false if somebody has saved
+ * another text meanwhile. */
 static bool is_in_place(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
@@ -396,8 +400,8 @@ static int keep_refused(struct mirror *m, const struct mirror_edit *e)
 	return 0;
 }
 
-/* `*agent`: the row of the card's agent, 0 if the team has no such agent.  Returns 1, 0 if the
- * team does not exist, or negative. */
+/* Sets *agent to the row of the card's agent, or to 0 if the team has no such agent. Returns 1
+ * if the team exists, 0 if the team does not exist, or a fault code. */
 static int mirror_edit_find_agent(struct mirror *m, const struct mirror_edit *e,
 				  int64_t *agent)
 {
@@ -413,8 +417,8 @@ static int mirror_edit_find_agent(struct mirror *m, const struct mirror_edit *e,
 	return rc;
 }
 
-/* Moves aside a card that somebody wrote for an agent that does not exist: the place is for the
- * card of a later agent of this name. */
+/* Renames a card that somebody wrote for an agent that does not exist. An agent that later gets
+ * the name needs the place for its card. */
 static int put_aside(struct mirror *m, const struct mirror_edit *e)
 {
 	int64_t agent;
@@ -427,8 +431,8 @@ static int put_aside(struct mirror *m, const struct mirror_edit *e)
 	return files_set_aside(&m->show.files, e->folder, e->name, &m->show.call.fault);
 }
 
-/* Removes the card of an agent that does not exist; an empty file of this name belongs to a
- * person. */
+/* Removes the card of an agent that does not exist, if the mirror wrote the card. An empty file
+ * with the card's name belongs to a person, and stays. */
 static int drop_own(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
@@ -441,7 +445,8 @@ static int drop_own(struct mirror *m, const struct mirror_edit *e)
 		       : rc;
 }
 
-/* Whether the file still holds no person's text. A person's text is handled as any edit. */
+/* Whether the file still holds a text that no person wrote. If a person has saved a text
+ * meanwhile, adds the file to the list of edits. */
 static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
@@ -449,7 +454,7 @@ static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 	struct stat st;
 
 	if (fstatat(fs->root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false; /* handled as a lost file */
+		return false; /* a removed file is handled as a lost file */
 	if (S_ISREG(st.st_mode) && !files_open_elsewhere(fs, e->folder, e->name) &&
 	    files_read(fs, e->folder, e->name, &fs->old, &f) > 0 &&
 	    !files_is_edit(&fs->old))
@@ -458,7 +463,8 @@ static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 	return false;
 }
 
-/* Has the mirror show a card again if its file holds no person's text. */
+/* Adds the card's agent to `own` if no person wrote the text in the card's file. If the agent
+ * does not exist, removes the mirror's card. */
 static int replace_own(struct mirror *m, const struct mirror_edit *e, struct ids *own)
 {
 	int64_t agent;
@@ -474,7 +480,7 @@ static int replace_own(struct mirror *m, const struct mirror_edit *e, struct ids
 	return rc;
 }
 
-/* Shows the cards again whose files hold no person's text and are out of date. */
+/* Shows again each card whose file is out of date and was not written by a person. */
 static int show_over_own(struct mirror *m)
 {
 	struct files *fs = &m->show.files;

@@ -43,7 +43,7 @@ int files_open_below(int root, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Opens one folder of a path below `dir`, and makes the folder if it is missing. */
+/* Opens the folder `name` in `dir`, and makes the folder if it is missing. */
 static int mirror_file_step_into(struct files *fs, int dir, const char *name)
 {
 	for (int tries = 0; tries < 4; tries++) {
@@ -116,8 +116,8 @@ int files_folder(struct files *fs, const char *path, bool make)
 
 /* --- reading and writing ----------------------------------------------------------- */
 
-/* Reads the bytes of an open file: 0, or -1 with errno. Of a file over FILES_TEXT only a part
- * is read, but more than FILES_TEXT bytes. */
+/* Reads an open file. Returns 0, or -1 with errno. If the file is larger than FILES_TEXT, reads
+ * only a beginning of more than FILES_TEXT bytes. */
 static int files_read_whole(int fd, struct text *out)
 {
 	char piece[16384];
@@ -134,7 +134,8 @@ static int files_read_whole(int fd, struct text *out)
 	return 0;
 }
 
-/* Reads a regular file: 1, 0 if no readable file has this name, or -1. */
+/* Reads a regular file. Returns 1 if the file was read, 0 if there is no readable file `name`,
+ * or -1 on failure. */
 static int read_at(int dir, const char *name, struct text *out)
 {
 	int fd = files_open_below(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -236,7 +237,7 @@ int files_list(struct files *fs, const char *folder,
 
 /* --- whole folders ------------------------------------------------------------------------- */
 
-/* The folder that holds `path`; `*name`: the last part of the path. */
+/* Opens the folder that contains `path`, and sets *name to the last part of the path. */
 static int parent_of(struct files *fs, const char *path, bool make, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -378,20 +379,21 @@ void files_close(struct files *fs)
 	*fs = (struct files){ 0 };
 }
 
-/* Moves new contents into their places, and settles the files that were replaced. */
+/* Moves new files into their places, and removes or keeps the files that were replaced. */
 
 enum {
-	FEW = 8, /* up to this number, files are synced one by one; more by syncfs() */
+	FEW = 8, /* maximum number of files that are synced one by one, without
+		    syncfs() */
 	NEW_NAME = 32,
 	STAGE_NAME = 340,
 };
 
-/* A new content that is in the stage and not placed yet. */
+/* A new file that is in the stage and not placed yet. */
 struct staged {
 	char name[NEW_NAME]; /* file name in the stage */
 	char folder[FILES_PATH];
 	char file[128];
-	bool replaces; /* a file was in the place when the content was staged */
+	bool replaces; /* a file of this name existed when the new file was staged */
 };
 
 /* --- the stage ------------------------------------------------------------------------ */
@@ -436,7 +438,7 @@ bool files_is_edit(const struct text *file)
 	return file->len > 0 && !page_sealed(file->data, file->len);
 }
 
-/* The index of an edit among the expected edits; FILES_EXPECTED if the edit is not expected. */
+/* Returns the index of an edit in fs->expected, or FILES_EXPECTED if the edit is not expected. */
 static size_t find_expected(const struct files *fs, const struct text *file)
 {
 	uint64_t hash = hash_more(HASH_EMPTY, file->data, file->len);
@@ -479,8 +481,8 @@ void files_unexpect(struct files *fs, const struct text *file)
 }
 
 /* Checks a file that was replaced. Returns 0 if the file is the mirror's own (or empty) and may
- * be removed, 1 if it must be kept, 2 if somebody is still writing it, or -1. *spare: whether
- * the file may be overwritten. */
+ * be removed. Returns 1 if the file must be kept, 2 if somebody is still writing the file, or
+ * -1 on failure. Sets *spare to whether the file may be overwritten. */
 static int mirror_stage_look_at(struct files *fs, const char *staged, bool *spare)
 {
 	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -511,9 +513,10 @@ static void new_as(char out[NEW_NAME], uint64_t serial)
 	snprintf(out, NEW_NAME, "new~%016" PRIx64, serial);
 }
 
-/* Keeps a replaced file, so that a later content overwrites it: under load, making and removing
- * inodes is most of the mirror's cost. The file's new name says that the file may be dropped
- * after a crash. This name must be on the disk before the file is overwritten. */
+/* Removes a replaced file, or (if `spare` is set) keeps the file so that later contents can
+ * overwrite it. Spare files are kept because under load most of the mirror's cost is the making
+ * and removing of inodes. A spare file gets a new name, which says that the file may be dropped
+ * after a crash. The new name must be on the disk before the file is overwritten. */
 static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spare)
 {
 	char name[NEW_NAME];
@@ -527,7 +530,7 @@ static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spa
 	return 0;
 }
 
-/* Allows the files that were set aside to be overwritten: their new names are now on the disk. */
+/* Allows the files in fs->freed to be overwritten, since their new names are now on the disk. */
 static void free_spares(struct files *fs)
 {
 	while (fs->n_freed)
@@ -545,7 +548,7 @@ void files_drop_spares(struct files *fs)
 	}
 }
 
-/* Settles the file `staged`, which was replaced at FOLDER/FILE. */
+/* Removes or keeps the file `staged`, which was replaced at FOLDER/FILE. */
 static int mirror_stage_settle(struct files *fs, const char *staged, const char *folder,
 			       const char *file)
 {
@@ -562,8 +565,9 @@ static int mirror_stage_settle(struct files *fs, const char *staged, const char 
 	return dir < 0 ? -1 : files_keep(fs, fs->stage, staged, dir, file);
 }
 
-/* A name in the stage. `old`: the file is whole, and was replaced or is about to be placed. Any
- * other file is still being written, and is dropped after a crash. */
+/* Makes the name that a whole file has in the stage, after it was replaced or before it is
+ * placed. The name of a whole file begins with `old`. A file with any other name may be
+ * incomplete, and is dropped after a crash. */
 static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
 		     const char *file)
 {
@@ -606,7 +610,7 @@ int files_settle(struct files *fs, struct fault *f)
 
 /* --- placing ----------------------------------------------------------------------------- */
 
-/* Stages the content fs->new: 1 or negative. */
+/* Stages the contents fs->new for FOLDER/NAME. Returns 1 or a negative fault code. */
 static int mirror_stage_new(struct files *fs, const char *folder, const char *name,
 			    bool replaces, struct fault *f)
 {
@@ -671,7 +675,7 @@ static int mirror_stage_place(struct files *fs, struct staged *s)
 		if (errno != EEXIST)
 			return -1;
 	}
-	/* From here on, the file's name marks the file as whole. */
+	/* The new name of the file marks the file as whole. */
 	stage_as(old, fs->serial++, s->folder, s->file);
 	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
 		return -1;
@@ -679,7 +683,7 @@ static int mirror_stage_place(struct files *fs, struct staged *s)
 	return rc > 0 ? mirror_stage_settle(fs, old, s->folder, s->file) : rc;
 }
 
-/* Moves a removed file to the attic, under its old path: 0 or -1. */
+/* Moves a removed file into the folder fs->attic, under the file's old path. Returns 0 or -1. */
 static int keep_away(struct files *fs, const char *staged, const char *folder,
 		     const char *file)
 {
@@ -749,7 +753,7 @@ int files_commit(struct files *fs, struct fault *f)
 {
 	int rc = place_all(fs, fs->n_staged > FEW, f);
 
-	/* After a failure the stage holds files, which are settled later. */
+	/* After a failure the stage holds files, which files_settle() handles later. */
 	fs->left |= rc < 0;
 	fs->n_staged = 0;
 	return rc;

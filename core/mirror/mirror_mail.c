@@ -8,17 +8,17 @@
 
 enum {
 	PAGE_BYTES = 262144, /* size of a page at which the next page begins */
-	PAGES = 16, /* most pages that a turn stages */
-	GAPS = 16, /* missing pages in a row after which the search ends */
-	CHUNK = 64, /* messages in memory at once */
-	DAY_BITS = 20, /* bits of the number of a day */
-	SLACK_MS = 3600000, /* the most by which a clock may have been set back */
+	PAGES = 16, /* maximum number of pages that a call of mail_show() stages */
+	GAPS = 16, /* number of consecutive missing pages after which the search ends */
+	CHUNK = 64, /* maximum number of messages in memory */
+	DAY_BITS = 20, /* number of bits that hold a day's number */
+	SLACK_MS = 3600000, /* the maximum time by which a clock may have been set back */
 };
 
-typedef struct mirror_mail_next_row head_row; /* number, team and time */
+typedef struct mirror_mail_next_row head_row; /* number, team and time of a message */
 
 /*
- * The pages of a team's day, one of which is in mail->body.
+ * The pages that show a team's messages of a day. One page is in mail->body.
  */
 struct mail_sheet {
 	struct mirror_mail *mail;
@@ -27,18 +27,19 @@ struct mail_sheet {
 	char team_name[65], folder[FILES_PATH], date[11], file[32];
 	int pages; /* number of the newest page */
 	int number; /* number of the page in mail->body */
-	int64_t first, last, last_at; /* the page's first and last message; 0: no
-					 message */
-	bool bounded; /* the page takes all further messages, however long it grows */
+	int64_t first, last, last_at; /* the page's first and last message (or 0), and the
+					 last message's time */
+	bool bounded; /* all further messages are added to the page, even if the page is
+			 full */
 	bool changed; /* messages were added to the page */
-	size_t most; /* number of staged files at which the turn ends */
+	size_t most; /* number of staged files at which the call of mail_show() ends */
 	const struct mirror_mail_row *redacted;
 };
 
 /* --- which messages ---------------------------------------------------------------- */
 
-/* Finds the first message from a time on, if the numbers of messages are in the order of their
- * times. */
+/* Finds the first message that was sent at `at` or later. The result is exact only if messages
+ * are numbered in the order of their times. */
 static int mail_first_from(struct call *call, int64_t at, int64_t *id)
 {
 	struct mirror_mail_ends_row ends;
@@ -65,8 +66,8 @@ static int mail_first_from(struct call *call, int64_t at, int64_t *id)
 	return 0;
 }
 
-/* Narrows the range of messages to the day: raises sheet->last to the last message before the
- * day, and lowers `*upto` to the last message that may be of the day. */
+/* Limits the range of messages to the day of `sh`. Raises sh->last to the last message before
+ * the day, and lowers *upto to the last message that may belong to the day. */
 static int mail_find_ends(struct mail_sheet *sh, int64_t *upto)
 {
 	const int64_t from = sh->day * DAY_MS, end = from + DAY_MS + SLACK_MS;
@@ -105,7 +106,7 @@ static void mail_begin_page(struct mail_sheet *sh, int number)
 		  sh->date);
 }
 
-/* Stages the page in mail->body. */
+/* Stages the page whose text is in mail->body. */
 static int mail_put_page(struct mail_sheet *sh, const char *file)
 {
 	struct mirror_mail *m = sh->mail;
@@ -123,7 +124,8 @@ static int mail_put_page(struct mail_sheet *sh, const char *file)
 				    &s->call.fault);
 }
 
-/* Takes the file that was just read into mail->body. Returns whether the mirror wrote the file. */
+/* Copies to mail->body the text of the file that was just read. Returns whether the mirror
+ * wrote the file. */
 static bool mail_take_page(struct mail_sheet *sh)
 {
 	const struct text *old = &sh->show->files.old;
@@ -139,8 +141,9 @@ static bool mail_take_page(struct mail_sheet *sh)
 	return true;
 }
 
-/* Whether the state has never had the last message of the page: 1, 0, or negative. This is so
- * after an older state was restored. Cleaning deletes messages, but never the newest. */
+/* Returns 1 if the state has never had the last message of the page, 0 if the state had the
+ * message, or a fault code. After the restore of an older state, a page may show messages that
+ * the state has never had. Cleaning deletes messages, but never the newest message. */
 static int mail_is_strange(struct mail_sheet *sh)
 {
 	head_row row;
@@ -155,8 +158,8 @@ static int mail_is_strange(struct mail_sheet *sh)
 	return row.id == sh->last && (row.team != sh->team || row.at != sh->last_at);
 }
 
-/* Reads a page: 1; 0 if the page is missing, was edited by a person or is of another state; or
- * negative. */
+/* Reads a page. Returns 1 if the page was read, 0 if the page cannot be used, or a fault code.
+ * A page cannot be used if it is missing, was edited by a person, or is of another state. */
 static int mail_read_page(struct mail_sheet *sh, int number)
 {
 	struct mirror_show *s = sh->show;
@@ -169,7 +172,7 @@ static int mail_read_page(struct mail_sheet *sh, int number)
 	if ((rc = mail_is_strange(sh)) == 0)
 		return 1;
 	sh->last = 0;
-	if (rc > 0 && !sh->mail->check) /* no other place has the lost messages */
+	if (rc > 0 && !sh->mail->check) /* the lost messages are only in this page */
 		rc = files_set_aside(&s->files, sh->folder, sh->file, &s->call.fault);
 	return rc < 0 ? rc : 0;
 }
@@ -194,8 +197,8 @@ static int mail_add(struct mail_sheet *sh, const struct mirror_mail_row *row)
 	return rc;
 }
 
-/* Adds the messages behind `last` up to `upto`: 1 if some are left for the next turn, 0,
- * negative. */
+/* Adds the messages behind sh->last up to `upto`. Returns 1 if messages are left for the next
+ * call, 0 if no messages are left, or a fault code. */
 static int mail_fill(struct mail_sheet *sh, int64_t upto)
 {
 	struct call *call = &sh->show->call;
@@ -225,7 +228,7 @@ static int mail_fill(struct mail_sheet *sh, int64_t upto)
 
 /* --- days ------------------------------------------------------------------------ */
 
-/* Adds new messages behind the newest page that can be continued. */
+/* Adds new messages behind the last message of the newest page that can be used. */
 static int mail_go_on(struct mail_sheet *sh)
 {
 	int number = sh->pages, rc = 0;
@@ -240,8 +243,8 @@ static int mail_go_on(struct mail_sheet *sh)
 	return mail_fill(sh, INT64_MAX - 1);
 }
 
-/* Writes a page that is missing before another page. If pages before it are missing too, the page
- * gets their messages. */
+/* Writes the missing page `number` if the next page exists. If earlier pages are missing too,
+ * their messages are added to this page. */
 static int mail_bring_back(struct mail_sheet *sh, int number)
 {
 	struct mirror_show *s = sh->show;
@@ -267,8 +270,9 @@ static int mail_bring_back(struct mail_sheet *sh, int number)
 	return rc;
 }
 
-/* Finds the team's name and folder, and counts the pages: 1, or 0 if the team has no folder, or
- * no longer. A destroyed team (`ended`) keeps its folder until the folder is archived. */
+/* Finds the team's name and folder, and counts the pages of the day. Returns 1 if the team has
+ * a folder, 0 if the team has no folder, or a fault code. A destroyed team (`ended`) keeps its
+ * folder until the folder is archived. */
 static int mail_find_pages(struct mail_sheet *sh, bool ended)
 {
 	struct mirror_team_row team;
@@ -321,7 +325,8 @@ int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *mess
 	return rc;
 }
 
-/* Shows each day; `whole`: also writes missing pages. 1 if some days are not finished. */
+/* Stages the messages of each day in `days`. If `whole` is set, also writes missing pages.
+ * Returns 1 if some days are not finished, 0 if all days are finished, or a fault code. */
 static int mail_show_days(struct mirror_mail *m, struct mirror_show *s,
 			  const struct ids *days, bool ended, bool whole)
 {
@@ -390,8 +395,9 @@ void mail_release(struct mirror_mail *m)
 
 /* --- redaction ------------------------------------------------------------------- */
 
-/* Replaces each quotation below the message's heading in mail->body with the text that the row
- * has now. Returns whether this changes anything. */
+/* Replaces the redacted message's old text in mail->body with the text that the row has now.
+ * The old text is the quotation below the message's heading. Returns whether mail->body has
+ * changed. */
 static bool mail_rewrite(struct mail_sheet *sh)
 {
 	struct text *body = &sh->mail->body, out = { 0 };
@@ -427,7 +433,7 @@ static bool mail_rewrite(struct mail_sheet *sh)
 	return changed;
 }
 
-/* Removes the text from a file of the day, which may be a page or a person's file. */
+/* Removes the redacted text from a file of the day. The file may be a page or a person's file. */
 static int mail_redact_file(void *with, const char *name)
 {
 	struct mail_sheet *sh = with;
@@ -449,8 +455,8 @@ static int mail_redact_file(void *with, const char *name)
 	return rc < 0 ? rc : 0;
 }
 
-/* A file that a person changes meanwhile is kept beside the new file. So all files are checked
- * again until no file changes. */
+/* Removes the redacted text from all files of the day. A file that a person changes meanwhile
+ * is kept beside the new file, so all files are checked again until no file changes. */
 static int mail_redact_one(struct mail_sheet *sh)
 {
 	struct files *fs = &sh->show->files;

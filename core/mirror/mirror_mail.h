@@ -1,14 +1,16 @@
 /*
- * mirror_mail - the log of a team's messages, written if the configuration asks for the log.
+ * mirror_mail - writes the log of a team's messages, if the configuration asks for the log.
  *
- * teams/TEAM/messages/DATE.md shows the messages of a day; when this page is full, the next
+ * teams/TEAM/messages/DATE.md shows the messages of a day. When DATE.md is full, the next
  * messages are written to DATE-2.md, and so on. A full page does not change. As with any page
- * of the mirror, the text of a person's edit is kept as DATE.conflict.md. A page keeps the
- * messages that the state no longer has, since new messages are added behind the last message
- * of the newest page. A message is shown as a heading that ends with the message's number, and
- * the text as a quotation, so that no text can look like a heading. A redaction changes the
- * text of the message in each file of that day, a person's files included. Days and times are
- * in UTC.
+ * of the mirror, the text of a person's edit is kept as DATE.conflict.md. New messages are
+ * added behind the last message of the newest page, so the pages keep messages that the state
+ * no longer has.
+ *
+ * A message is shown as a heading, which ends with the message's number, and a quotation of the
+ * text. No text can look like a heading, because each text is quoted. A redaction changes the
+ * message's text in each file of the message's day, including people's files. Days and times
+ * are in UTC.
  */
 #ifndef CORE_MIRROR_MIRROR_MAIL_H
 #define CORE_MIRROR_MIRROR_MAIL_H
@@ -19,11 +21,11 @@ enum { DAY_MS = 86400000 };
 
 struct mirror_mail {
 	bool on;
-	struct ids days; /* days of teams with messages to show */
+	struct ids days; /* days on which teams have messages to show */
 	struct ids redacted; /* messages whose old texts a file may hold */
-	struct text body; /* scratch: a page behind its frontmatter */
-	/* Called instead of files_put() for the page in show->page; NULL: files_put() is
-	 * called. */
+	struct text body; /* scratch: the text of a page behind the frontmatter */
+	/* If `check` is not NULL, it is called instead of files_put() for the page in
+	 * show->page. */
 	int (*check)(void *with, const char *team, const char *below, const char *file);
 	void *with;
 };
@@ -33,21 +35,23 @@ void mail_release(struct mirror_mail *m);
 /* Forgets the days and the redacted messages. */
 void mail_forget(struct mirror_mail *m);
 
-/* Adds the days of these messages to m->days, in a transaction of the caller: 0 or negative. */
+/* Adds the days of these messages to m->days, in a transaction of the caller. Returns 0 or a
+ * negative fault code. */
 int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *messages);
 
-/* Stages the pages of m->days, of living teams or of ended ones. 0, negative, or 1 if pages are
- * left: then the call must be repeated after files_commit(). */
+/* Stages the pages of m->days, either of living teams or (if `ended` is set) of destroyed
+ * teams. Returns 1 if pages are left, 0 if no pages are left, or a fault code. If pages are
+ * left, the call must be repeated after files_commit(). */
 int mail_show(struct mirror_mail *m, struct mirror_show *s, bool ended);
 
-/* Takes the texts of m->redacted out of the files, logged or not, and places these files; the
- * messages stay in the list as long as another process still writes a replaced file. 0 or
- * negative. */
+/* Even if the log is off, removes the texts of the messages in m->redacted from the files of
+ * the messages' days, and places the changed files. The messages stay in m->redacted as long as
+ * another process still writes a replaced file. Returns 0 or a negative fault code. */
 int mail_redact(struct mirror_mail *m, struct mirror_show *s);
 
-/* Takes up to `limit` messages behind *row, and stages the pages of living teams that lack
- * messages of the same days. *row becomes the last of the messages taken, or 0 at the end.
- * Returns as mail_show() does. */
+/* Reads up to `limit` messages behind *row. Stages incomplete pages of living teams, for the
+ * days of the messages that were read. Sets *row to the last message that was read, or to 0 at
+ * the end. Returns 1 if pages are left, 0 if no pages are left, or a fault code. */
 int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit);
 
 #endif

@@ -24,7 +24,7 @@ static const char *mirror_render_word(const struct record *r, const char *field,
 	return choice->name ? choice->name : "?";
 }
 
-/* Appends a text as a YAML string: a JSON string is a valid YAML string. */
+/* Appends a text as a JSON string, which is also a valid YAML string. */
 static void mirror_render_add_quoted(struct text *t, const char *s)
 {
 	struct text json = { 0 };
@@ -52,7 +52,7 @@ static void add_time(struct text *t, const char *key, int64_t ms)
 	mirror_render_add_key(t, key, at);
 }
 
-/* Appends a text on one line: newlines and similar characters become spaces. */
+/* Appends a text on one line. Newlines and other control characters become spaces. */
 static void mirror_render_add_line(struct text *t, const char *s)
 {
 	size_t from = t->len;
@@ -74,7 +74,7 @@ static void add_cell(struct text *t, const char *s)
 	}
 }
 
-/* Whether a line would read as a section of a task's file. */
+/* Whether a line would look like the heading of a section in a task's file. */
 static bool mirror_render_is_section(const char *line, size_t len)
 {
 	static const char *const sections[] = { "Description", "Acceptance Criteria",
@@ -93,7 +93,7 @@ static bool mirror_render_is_section(const char *line, size_t len)
 	return false;
 }
 
-/* Appends somebody's text, with `indent` before each line but the first. */
+/* Appends somebody's text, with `indent` before each line except the first line. */
 static void mirror_render_add_prose(struct text *t, const char *s, const char *indent)
 {
 	for (bool first = true; *s; first = false) {
@@ -109,7 +109,7 @@ static void mirror_render_add_prose(struct text *t, const char *s, const char *i
 	}
 }
 
-/* Marks the place of the two lines, and ends the frontmatter. */
+/* Marks the place of the lines `rev` and `sum`, and ends the frontmatter. */
 static void page_body(struct page *p)
 {
 	p->split = p->text.len;
@@ -248,8 +248,8 @@ static void add_kin(struct text *t, const struct team_view *v)
 			  i + 1 == v->n_below ? ".\n\n" : "");
 }
 
-/* For a limit on time or messages, the page does not show how much is used, since this changes
- * all the time. */
+/* Adds the table of budgets. For time and messages the page does not show how much is used,
+ * since the used amounts change all the time. */
 static void add_budgets(struct text *t, const struct team_view *v)
 {
 	if (v->n_budgets)
@@ -387,8 +387,9 @@ void render_mail_text(const char *content, struct text *out)
 	text_mask(out, start);
 }
 
-/* The message as a heading that ends with its number, its unusual properties, and its
- * text as a quotation, no line of which can begin as a heading does. */
+/* Appends a message as a heading, a list of its unusual properties, and a quotation of its
+ * text. The heading ends with the message's number. No line of the quotation can begin like a
+ * heading. */
 void render_mail(const struct mirror_mail_row *row, struct text *out)
 {
 	const size_t start = out->len;
@@ -467,7 +468,7 @@ const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena 
 
 /* --- rows --------------------------------------------------------------------- */
 
-/* All statements over a list have a list of ids as their only parameter. */
+/* read_list() needs statements whose only parameter is a list of ids. */
 _Static_assert(sizeof(struct sql_mirror_tasks_in) == sizeof(char *), "ids only");
 _Static_assert(sizeof(struct sql_mirror_deps_in) == sizeof(char *), "ids only");
 _Static_assert(sizeof(struct sql_mirror_tags_in) == sizeof(char *), "ids only");
@@ -508,7 +509,7 @@ static int read_list(struct call *call, enum sql id, const char *ids, size_t siz
 	return mirror_rows_read(call, id, &in, size, out);
 }
 
-/* The rows of `key` in a list that is sorted by its first column. */
+/* Returns the rows whose first column is `key`, from a list that is sorted by its first column. */
 static const void *take_rows(struct list *list, int64_t key, size_t *n)
 {
 	const char *first;
@@ -558,8 +559,7 @@ int view_tasks(struct call *call, const char *ids, struct task_view **out, size_
 	return 0;
 }
 
-/* A card shows the address of a member's door only while the policy lets teammates use the
- * door. */
+/* Hides the address of a member's door unless the policy lets teammates use the door. */
 static int hide_shut_door(struct call *call, struct mirror_agents_row *row)
 {
 	bool open = true;
@@ -639,8 +639,7 @@ int view_board(struct call *call, const struct mirror_team_row *team,
 	struct list tasks;
 	int rc;
 
-	/* The time 0 is before the end of every lease, so that states are counted as they
-	 * are written. */
+	/* At the time 0 no lease has ended, so states are counted as the rows store them. */
 	rc = sql_row(call, team_board, &n, .team = team->id, .now = 0);
 	if (rc == 0)
 		rc = fault_set(&call->fault, FAULT_INTERNAL, "", "team %s has no board",

@@ -15,10 +15,10 @@
 
 /* Moves and removes folders of teams while nobody works in them. */
 
-/* Locks the folder teams/FROM (and teams/TO, unless NULL) exclusively: no operation works on a
- * note in the folder. A write into FROM may be decided while its process died before the file
- * was moved: such a write is made before the folder is moved. *lock becomes the argument for
- * show_let_go(), also on failure. 0 or negative. */
+/* Locks the folder teams/FROM exclusively, and also teams/TO unless `to` is NULL. While the
+ * lock is held, no operation works on a note in a locked folder. Makes each write into FROM
+ * that a dead process had decided and not made. Sets *lock, the argument of show_let_go(), even
+ * on failure. Returns 0 or a negative fault code. */
 static int show_hold(struct mirror_show *s, const char *from, const char *to, int *lock)
 {
 	const struct notes *notes = s->call.settings ? s->call.settings->notes : NULL;
@@ -31,15 +31,16 @@ static int show_hold(struct mirror_show *s, const char *from, const char *to, in
 	return rc < 0 ? rc : vault_make_in(&s->call, from);
 }
 
-/* Ends the lock of show_hold(); a negative `lock` means no lock. */
+/* Releases the lock of show_hold(). If `lock` is negative, there is no lock to release. */
 static void show_let_go(struct mirror_show *s, int lock)
 {
 	if (lock >= 0)
 		s->call.settings->notes->unlock(s->call.settings->notes->self, lock);
 }
 
-/* Moves the folder teams/TEAM to `path` (or PATH-2, …), which is teams/TO unless TO is NULL.
- * The caller holds the lock of show_hold(). 0 or negative. */
+/* Moves the folder teams/TEAM to `path`, or to PATH-2 and so on if `path` is taken. If `to` is
+ * not NULL, `path` is teams/TO. Holds the lock of show_hold() during the move. Returns 0 or a
+ * negative fault code. */
 static int show_move(struct mirror_show *s, const char *team, const char *path,
 		     const char *to)
 {
@@ -57,7 +58,7 @@ static int show_move(struct mirror_show *s, const char *team, const char *path,
 
 struct join {
 	struct files *files;
-	int from, to; /* descriptors */
+	int from, to; /* descriptors of the two folders */
 };
 
 static int join_each(void *with, const char *name)
@@ -88,7 +89,8 @@ static int join_folders(struct files *fs, const char *from, const char *to,
 }
 
 /* Moves people's files from the folder teams/NAME, which belongs to no team, into the folder of
- * `team`, and removes teams/NAME. A file with a taken name gets `.conflict` in its name. */
+ * `team`, and removes teams/NAME. If a file's name is taken in the team's folder, the file gets
+ * `.conflict` in its name. */
 static int show_join(struct mirror_show *s, const char *name, const char *team)
 {
 	char from[FILES_PATH], to[FILES_PATH];
@@ -102,15 +104,16 @@ static int show_join(struct mirror_show *s, const char *name, const char *team)
 	return rc;
 }
 
-/* The notes of a team that is destroyed with its folder. */
+/* The notes of a team that is destroyed together with its folder. */
 
 struct found {
 	const struct notes *notes;
 	struct arena *arena;
-	const char **pages; /* of the mirror */
-	size_t n_pages, n_kept; /* kept: files with a person's words */
-	int64_t bytes; /* bytes of the kept files */
-	const char *summary; /* the page that shows the folder is the team's */
+	const char **pages; /* paths of the mirror's pages, without `summary` */
+	size_t n_pages, n_kept; /* numbers of pages, and of files with a person's words */
+	int64_t bytes; /* total size of the files with a person's words */
+	const char *summary; /* path of TEAM.md, which shows that the folder is the
+				team's */
 };
 
 static int mirror_purge_look_at(void *with, const struct note_entry *e, struct fault *f)
@@ -128,7 +131,7 @@ static int mirror_purge_look_at(void *with, const struct note_entry *e, struct f
 	return NOTES_PASS;
 }
 
-/* Drops a page of the mirror; a person's edit of the page is kept. */
+/* Removes a page of the mirror. A person's edit of the page is kept. */
 static int drop_page(struct mirror_show *s, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -138,8 +141,9 @@ static int drop_page(struct mirror_show *s, const char *path)
 	return files_drop(&s->files, folder, name, &s->call.fault);
 }
 
-/* The folder keeps the team's summary until the folder is moved. So after a crash the next
- * process still knows the team, and continues. */
+/* Moves the notes in a team's folder to the vault's trash. The folder keeps the team's summary
+ * until the folder is moved. If this process dies before the move, the next process finds the
+ * team in the summary, and continues. */
 static int move_notes(struct mirror_show *s, const char *folder,
 		      const struct mirror_team_row *team, const struct found *found)
 {
@@ -181,8 +185,8 @@ static int purge(struct mirror_show *s, const char *folder,
 	return rc < 0 ? rc : 0;
 }
 
-/* Moves the notes of a purged team's folder into the vault's trash, or removes the notes if
- * they may not be kept. The mirror's pages are removed. */
+/* Moves the notes of a purged team's folder into the vault's trash, or removes the notes if the
+ * trash may not keep them. Removes the mirror's pages. */
 static int show_purge(struct mirror_show *s, const struct mirror_team_row *team)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -197,7 +201,7 @@ static int show_purge(struct mirror_show *s, const struct mirror_team_row *team)
 	return rc;
 }
 
-enum { CHUNK = 256 }; /* tasks that are held in memory at once */
+enum { CHUNK = 256 }; /* maximum number of tasks in memory */
 
 static int mirror_show_begin(struct mirror_show *s, struct mirror_head_row *head)
 {
@@ -228,8 +232,8 @@ static int move_renamed(struct mirror_show *s, const struct mirror_renames_row *
 	return rc;
 }
 
-/* Moves the folders of teams that were renamed: 1 if the transaction was ended to do so, else
- * 0, or negative. */
+/* Moves the folders of renamed teams. Returns 1 if the transaction was ended for the moves, 0
+ * if no team was renamed, or a fault code. */
 static int look_ahead(struct mirror_show *s)
 {
 	struct mirror_renames_row *rows = NULL;
@@ -304,8 +308,8 @@ static int show_task_chunk(struct mirror_show *s, const char *ids, int64_t ended
 	return rc;
 }
 
-/* Shows tasks. Tasks of a destroyed team are shown only for the archive, when the team is
- * `ended`. */
+/* Shows tasks. Tasks of a destroyed team are shown only if `ended` is the team's row, because
+ * the team's folder is about to be archived. */
 static int show_some_tasks(struct mirror_show *s, const struct ids *tasks, int64_t ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -364,7 +368,7 @@ int show_agents(struct mirror_show *s, const struct ids *agents)
 /* --- names in a folder ------------------------------------------------------------ */
 
 struct names {
-	char **v; /* sorted after all were read */
+	char **v; /* sorted after all names were read */
 	size_t n;
 	struct arena *arena;
 };
@@ -414,7 +418,7 @@ int64_t team_folder_row(struct mirror_show *s, const char *team)
 	return page_number(s->files.old.data, s->files.old.len, "row: ");
 }
 
-/* Archives the folder "teams/NAME" under the day of the time `at`. */
+/* Moves the folder "teams/TEAM" to the archive, under a name with the day of the time `at`. */
 static int show_archive(struct mirror_show *s, const char *team, int64_t at)
 {
 	char archive[FILES_PATH], day[25];
@@ -429,8 +433,9 @@ static int show_archive(struct mirror_show *s, const char *team, int64_t at)
 	return 0;
 }
 
-/* Whether the folder of this name is another team's: 1, 0, or negative. A name can be given to
- * a new team at once, before the mirror has read the end of the former team in the log. */
+/* Returns 1 if the folder `name` belongs to another team, 0 if it does not, or a fault code. A
+ * new team can get the name of an ended team before the mirror has read the end of that team in
+ * the log. */
 static int show_is_anothers(struct mirror_show *s, const char *name, int64_t team)
 {
 	int64_t has = team_folder_row(s, name);
@@ -438,8 +443,9 @@ static int show_is_anothers(struct mirror_show *s, const char *name, int64_t tea
 	return has < 0 ? (int)has : has && has != team;
 }
 
-/* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md, unless the folder
- * of this name is another team's. show_team() makes room for the team. */
+/* Stages a team's TEAM.md and, if `board` is set, the team's INDEX.md. Stages no file if the
+ * folder with the team's name belongs to another team. show_team() moves the other team's
+ * folder away. */
 static int put_summary(struct mirror_show *s, int64_t team, bool board, bool ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -486,7 +492,8 @@ static int tasks_of(struct mirror_show *s, int64_t team, struct ids *out)
 	return rc;
 }
 
-/* Shows the end of a destroyed team in its folder, and archives or purges the folder. */
+/* Archives the folder of a destroyed team after the team's last state was written, or purges
+ * the folder. */
 static int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 {
 	struct ids tasks = { 0 };
@@ -503,7 +510,8 @@ static int show_end_team(struct mirror_show *s, const struct mirror_team_row *te
 	return rc;
 }
 
-/* Reads a team, in a transaction of its own: 1, 0 if there is no such team, or negative. */
+/* Reads a team in a separate transaction. Returns 1 if the team was read, 0 if there is no such
+ * team, or a fault code. */
 static int show_read_team(struct mirror_show *s, int64_t team,
 			  struct mirror_team_row *row)
 {
@@ -516,9 +524,10 @@ static int show_read_team(struct mirror_show *s, int64_t team,
 	return rc;
 }
 
-/* Moves another team's folder out of a team's place. If the other team is destroyed, its folder
- * is archived or purged. Any other folder is archived: it is from a state that was replaced, or
- * is a person's copy, since the folders of living teams were moved to their names before. */
+/* Moves a folder of another team away from teams/NAME. The folder of a destroyed team is
+ * archived or purged. Any other folder is from a state that was replaced, or is a person's
+ * copy, and is archived. The folders of living teams were already moved to the teams' own
+ * names. */
 static int clear_place(struct mirror_show *s, const char *name, int64_t there)
 {
 	struct mirror_team_row row;
@@ -554,9 +563,9 @@ int show_team(struct mirror_show *s, int64_t team)
 
 /* --- files without a row ----------------------------------------------------------------- */
 
-/* Removes each file of a folder that the mirror wrote and that is not in `expected`. Files that
- * people put into the folder stay; a person's file in the place of a card is handled as any
- * saved card. */
+/* Removes the files of a folder that the mirror wrote and that are not in `expected`. Files
+ * that people put into the folder stay. A person's file in the place of a card is handled like
+ * any saved card. */
 static int sweep_folder(struct mirror_show *s, const char *team, const char *below,
 			struct names *expected)
 {
@@ -584,7 +593,7 @@ static int sweep_folder(struct mirror_show *s, const char *team, const char *bel
 	return rc < 0 ? rc : 0;
 }
 
-/* The names of the files that a team's rows need. */
+/* Lists the names of the files that show a team's tasks and agents. */
 static int expect_names(struct mirror_show *s, int64_t team, struct names *tasks,
 			struct names *cards)
 {
@@ -633,15 +642,15 @@ int show_sweep_team(struct mirror_show *s, int64_t team)
 
 /* --- rows without a file ------------------------------------------------------------------ */
 
-/* The files that a team's folder lacks: the cards of its agents, and its tasks, at most
- * `most`. */
+/* The agents of a team, and at most `most` tasks of the team whose files are missing. */
 struct absent {
-	int64_t team; /* 0: the team does not exist any more */
+	int64_t team; /* 0 if the team does not exist any more */
 	struct ids agents, tasks;
 	size_t most;
 };
 
-/* Lists missing tasks: 1 if there are more than `most`, else 0, or negative. */
+/* Lists tasks whose files are missing. Returns 1 if there are more than a->most such tasks, 0
+ * if all such tasks are listed, or a fault code. */
 static int find_tasks(struct mirror_show *s, const struct names *found, struct absent *a)
 {
 	struct mirror_slugs_row slug;
@@ -714,7 +723,7 @@ out:
 
 /* --- teams without a row -------------------------------------------------------------------- */
 
-/* Archives a folder below teams/ that the mirror made, if its team is gone. */
+/* Archives a folder below teams/ that the mirror made, if the folder's team does not exist. */
 static int mirror_show_sweep_one(struct mirror_show *s, const char *name)
 {
 	struct text *old = &s->files.old;
@@ -757,7 +766,8 @@ void show_release(struct mirror_show *s)
 
 /* Moves the folder of a team that was renamed. */
 
-/* The name of the temporary folder of a living team that waits for its own folder name. */
+/* Returns the temporary name of a living team's folder, which is used until the team's own
+ * folder name is free. */
 static const char *aside(struct mirror_show *s, int64_t team)
 {
 	return arena_printf(&s->call.arena, ".moving-%" PRId64, team);
@@ -772,11 +782,12 @@ static int mirror_renamed_move_folder(struct mirror_show *s, const char *from,
 	return show_move(s, from, path, to);
 }
 
-/* Makes room at `name`, which another folder has, for a team with a folder still called `was`.
- * The folder of an ended team is archived or purged. A living team was renamed too, so its
- * folder is moved aside. The folder of a team without a row is archived; people's files in a
- * folder of no team are moved into the folder `was`. 1 if a team's folder was moved aside, else
- * 0, or negative. */
+/* Frees the folder name `name`, so that the folder `was` of a renamed team can get this name.
+ * `there` is the team whose folder now has the name `name`, or 0. The folder of an ended team
+ * is archived or purged. The folder of a living team is moved aside, since the living team was
+ * renamed too. The folder of a team without a row is archived. If the folder has no team,
+ * people's files are moved into the folder `was`. Returns 1 if a team's folder was moved aside,
+ * 0 if not, or a fault code. */
 static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 				    int64_t there, const char *was)
 {
@@ -784,7 +795,8 @@ static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 	struct mirror_team_row row;
 	int rc = there ? show_read_team(s, there, &row) : 0;
 
-	/* If the own folder of a living team is in its place, this folder is a person's copy. */
+	/* If a living team also has a folder under its own name, the folder `name` is a
+	 * person's copy. */
 	if (rc > 0 && !row.destroyed_at && strcmp(row.name, name) != 0 &&
 	    team_folder_row(s, row.name) == there) {
 		rc = show_archive(s, name, s->call.now);
@@ -805,7 +817,7 @@ static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 	return rc < 0 ? rc : 0;
 }
 
-/* A folder that was moved aside is found under its temporary name, also after a crash. */
+/* A folder that was moved aside is found by its temporary name, even after a crash. */
 int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 {
 	struct mirror_team_row row;
@@ -835,12 +847,12 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 
 struct folder_names {
 	struct arena *arena;
-	const char *below; /* folder below teams/ */
+	const char *below; /* prefix of the names, either "" or ".archive/" */
 	const char **v;
 	size_t n;
 };
 
-enum { NAME_MOST = 90 }; /* longest name of a folder that team_folder() takes */
+enum { NAME_MOST = 90 }; /* maximum length of a folder name that team_folder() takes */
 
 static int add_folder(void *with, const char *name)
 {
@@ -852,8 +864,8 @@ static int add_folder(void *with, const char *name)
 	return 0;
 }
 
-/* Whether the page of a folder, which team_folder_row() has just read, is about the team of
- * `row`. A team of another state may have had the same row number. */
+/* Whether the page of a folder is about the team of `row`. The page was just read by
+ * team_folder_row(). A team of another state may have had the same row number. */
 static bool tells_of(struct mirror_show *s, const struct mirror_team_row *row)
 {
 	const struct text *page = &s->files.old;
@@ -864,8 +876,8 @@ static bool tells_of(struct mirror_show *s, const struct mirror_team_row *row)
 			 arena_printf(&s->call.arena, "created_at: \"%s\"", made));
 }
 
-/* Whether the page was written for a folder of this name; the page in a copied folder was not.
- * In the archive, the page tells of the team's end. */
+/* Whether the page was written for the folder `name`. The page in a copied folder was written
+ * for another folder. In the archive, the page must say that the team is destroyed. */
 static bool is_written_for(struct mirror_show *s, const char *name)
 {
 	const struct text *page = &s->files.old;

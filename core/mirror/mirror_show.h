@@ -1,8 +1,8 @@
 /*
  * mirror_show - writes each row to its file.
  *
- * Every function reads in a transaction of its own and stages files; the files are in place and
- * durable after files_commit(). Failures are in show->call.fault.
+ * Every function reads in a separate transaction, and stages files. files_commit() puts the
+ * staged files in place and makes them durable. Failures are stored in show->call.fault.
  */
 #ifndef CORE_MIRROR_MIRROR_SHOW_H
 #define CORE_MIRROR_MIRROR_SHOW_H
@@ -12,63 +12,63 @@
 
 struct mirror_show {
 	struct files files;
-	struct call call; /* store, arena, fault, now */
+	struct call call; /* only store, arena, fault, now and settings are used */
 	struct page page; /* scratch */
 	int64_t rev; /* newest event of the running transaction */
-	bool ahead; /* folders are moved before rows are read: see show_begin() */
-	int64_t moved; /* event up to which folders of renamed teams were moved */
+	bool ahead; /* show_begin() moves the folders of renamed teams */
+	int64_t moved; /* event up to which the folders of renamed teams were moved */
 	bool over_texts; /* show_agents() also replaces files that a person saved */
 	struct ids sweep; /* teams whose folders may hold files without a row */
-	struct mirror_aside *aside; /* borrowed; NULL: not wanted */
+	struct mirror_aside *aside; /* receives the moved folders; borrowed, or NULL */
 };
 
-/* Begins a read transaction and finds the newest event that the transaction sees: 0 or
- * negative. If `ahead` is set, the function first makes each team's folder have the name in the
- * team's row: a folder whose team was renamed since `moved` is moved first, with the folder's
- * staged files. Without this, the first file for the new name would make a second folder. */
+/* Begins a read transaction, and finds the newest event that the transaction sees. If `ahead`
+ * is set, first moves the folders of all teams that were renamed since `moved`, with the
+ * folders' staged files. Without the move, the first file for a team's new name would make a
+ * second folder. Returns 0 or a negative fault code. */
 int show_begin(struct mirror_show *s, struct mirror_head_row *head);
 void show_end(struct mirror_show *s);
 
-/* Write the files of these tasks or agents: 0 or negative. A card that a person saved stays
- * until its text is accepted or refused. */
+/* Stage the files of these tasks or agents. Return 0 or a negative fault code. A card that a
+ * person saved stays until its text is accepted or refused. */
 int show_tasks(struct mirror_show *s, const struct ids *tasks);
 int show_agents(struct mirror_show *s, const struct ids *agents);
 
-/* Shows a team's TEAM.md; the folder of a destroyed team is archived or purged. */
+/* Stages a team's TEAM.md. The folder of a destroyed team is archived or purged. */
 int show_team(struct mirror_show *s, int64_t team);
 
-/* Moves a renamed team's folder from its old name to the team's present name. Does nothing if
- * the folder was moved already, or is not the team's. A folder already at the new name is
- * archived. */
+/* Moves the folder `was` of a renamed team to the team's present name. Does nothing if the
+ * folder was already moved, or belongs to another team. If another folder has the present name,
+ * the other folder is first moved away. */
 int show_renamed(struct mirror_show *s, int64_t team, const char *was);
 
-/* Moves every folder that has another name than its living team to the team's name, as
- * show_renamed() does. A folder in the archive is moved too if its team lives again. This is
- * needed since after a restore, no event tells of the changes since the backup. The team of a
- * folder is found by the row and the time in the folder's TEAM.md. */
+/* Moves each living team's folder to the team's name, if the folder has another name. An
+ * archived folder is moved too if its team exists again. The moves are needed after a restore,
+ * because no event reports the changes since the backup. The row and the time in the folder's
+ * TEAM.md identify the folder's team. */
 int show_find_renamed(struct mirror_show *s);
 
-/* Shows TEAM.md and INDEX.md of a living team. */
+/* Stages TEAM.md and INDEX.md of a living team. */
 int show_summary(struct mirror_show *s, int64_t team);
 
-/* Removes the files of the mirror in a team's folders that no row needs. */
+/* Removes from a team's folders the files that the mirror wrote and that no row needs. */
 int show_sweep_team(struct mirror_show *s, int64_t team);
 
 /* Writes the files that are missing in a living team's folders, with at most `most` files of
- * tasks. Returns 1 if more files are missing, else 0, or negative. */
+ * tasks. Returns 1 if more files are missing, 0 if no more files are missing, or a fault code. */
 int show_complete_team(struct mirror_show *s, const char *name, size_t most);
 
-/* Archives folders that the mirror made for teams that have no row any more. */
+/* Archives the folders that the mirror made for teams that no longer exist. */
 int show_sweep_folders(struct mirror_show *s);
 
-/* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
+/* Writes a path such as "teams/TEAM", "teams/TEAM/tasks" or "teams/TEAM/cards". */
 void team_folder(const char *team, const char *below, char out[FILES_PATH]);
 
-/* The row of the team that the folder "teams/NAME" belongs to, as its TEAM.md says: 0 if the
- * folder has no TEAM.md, negative on failure. */
+/* Returns the row of the team that TEAM.md names in the folder teams/TEAM. Returns 0 if the
+ * folder has no TEAM.md, or a negative fault code on failure. */
 int64_t team_folder_row(struct mirror_show *s, const char *team);
 
-/* Frees the memory of the show. */
+/* Frees the memory of `s`, and closes its files. */
 void show_release(struct mirror_show *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* mirror_slice - shows the rows of one turn of the mirror. */
+/* mirror_slice - shows the rows of one slice of the mirror's work. */
 #include "core/base/clock.h"
 #include "core/mirror/mirror_inside.h"
 #include "ops.gen.h"
@@ -8,16 +8,16 @@ enum { SLICE_EVENTS = 20000 }; /* the maximum number of events in a slice */
 /* The rows that a slice of the log changed. */
 struct touched {
 	struct ids tasks, agents, teams, changed, renamed, boards, mail, redacted;
-	struct former { /* a name that a team gave up */
+	struct former { /* a former name of a team */
 		int64_t team;
 		const char *name;
-	} * former; /* in the call's arena, in the order of the log */
+	} * former; /* former names in the order of the log, in the call's arena */
 	size_t n_former;
 };
 
 /* --- everything ----------------------------------------------------------------------- */
 
-/* A page of ids after the cursor's row. */
+/* Reads the next ids behind the cursor's row. */
 static int mirror_slice_read_page(struct mirror *m, enum sql id, const void *in,
 				  struct ids *out)
 {
@@ -102,7 +102,8 @@ static int page_ids(struct mirror *m, const struct mirror_cursor *at, struct ids
 	return 0;
 }
 
-/* Messages are paged by their numbers, since there are far more messages than other rows. */
+/* Shows the next messages. Messages are read by their numbers, since there are far more
+ * messages than other rows. */
 static int pass_mail(struct mirror *m, struct mirror_cursor *at)
 {
 	int64_t row = at->row;
@@ -138,13 +139,13 @@ int slice_pass(struct mirror *m, struct mirror_cursor *at)
 		at->stage = at->stage + 1;
 		at->row = 0;
 	}
-	m->show.sweep.n = 0; /* a stage of its own sweeps all folders */
+	m->show.sweep.n = 0; /* STAGE_SWEEP sweeps all folders */
 out:
 	ids_release(&ids);
 	return rc;
 }
 
-/* The folders of teams get their present names before anything is written into them. */
+/* Gives the folders of teams their present names, before any file is written into the folders. */
 static int find_folders(struct mirror *m)
 {
 	int rc;
@@ -202,8 +203,8 @@ static void touch_holders(struct touched *t, const struct mirror_events_row *eve
 	}
 }
 
-/* Adds the pages that name a team: those of its parent and child teams, and, if it was
- * `renamed`, the cards in the teams below. */
+/* Adds the pages of a team's parent and child teams, since these pages name the team. If the
+ * team was `renamed`, also adds the cards and tasks of the parent and child teams. */
 static int touch_kin(struct call *call, struct touched *t, int64_t team, bool renamed)
 {
 	struct mirror_kin_row row;
@@ -219,15 +220,15 @@ static int touch_kin(struct call *call, struct touched *t, int64_t team, bool re
 	return rc;
 }
 
-/* Whether an event changes the page of its team alone. */
+/* Whether an event changes only the page of its own team. */
 static bool mirror_slice_is_own(const struct mirror_events_row *event)
 {
 	return event->kind == EVENT_TEAM_LOW || event->kind == EVENT_TEAM_EXHAUSTED ||
 	       event->kind == EVENT_TEAM_USAGE;
 }
 
-/* Adds cards that show a door: a card shows its address if the policies of the team and of the
- * teams above allow the door. */
+/* Adds the cards that can show a door. A card shows the door's address if the policies of the
+ * team and of the teams above allow the door. */
 static int touch_doors(struct call *call, struct touched *t, int64_t team)
 {
 	struct mirror_agents_of_row row;
@@ -303,8 +304,8 @@ static int touch(struct call *call, struct touched *t,
 	return 0;
 }
 
-/* Adds tasks that depend on a changed task: a task's file shows the states of the tasks that it
- * depends on. */
+/* Adds the tasks that depend on a changed task, since the file of a task shows the states of
+ * its dependencies. */
 static int touch_dependents(struct call *call, struct touched *t)
 {
 	struct mirror_dependents_row row;
@@ -321,8 +322,8 @@ static int touch_dependents(struct call *call, struct touched *t)
 	return rc;
 }
 
-/* Adds the files of a whole board and all cards, which show the name of a renamed agent or
- * team. */
+/* After a rename of a team or agent, adds all tasks and cards of the team, since the tasks and
+ * cards show the changed name. */
 static int touch_renamed(struct call *call, struct touched *t)
 {
 	struct mirror_agents_of_row agent;
@@ -344,7 +345,7 @@ static int touch_renamed(struct call *call, struct touched *t)
 	return rc;
 }
 
-/* Reads the log from `m->at` on; *upto becomes the last event that was read. */
+/* Reads the log behind m->at. Sets *upto to the last event that was read. */
 static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 {
 	struct call *call = &m->show.call;
@@ -353,7 +354,8 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	int64_t n = 0;
 	int rc;
 
-	m->show.ahead = false; /* the last messages of ended teams are shown first */
+	m->show.ahead = false; /* folders are moved after the last messages of ended teams
+				  were shown */
 	if ((rc = show_begin(&m->show, NULL)) < 0)
 		return rc;
 	*upto = m->show.rev;
@@ -381,7 +383,7 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	return rc;
 }
 
-/* Shows the messages of ended teams, before their folders go. */
+/* Shows the messages of ended teams, before the folders of these teams are archived or purged. */
 static int slice_last_mail(struct mirror *m)
 {
 	int rc;
@@ -394,8 +396,8 @@ static int slice_last_mail(struct mirror *m)
 	return rc;
 }
 
-/* Moves the folders of renamed teams. If an ended team had the new name, its last messages are
- * shown first, before its folder is moved out of the way. */
+/* Moves the folders of renamed teams. If an ended team had the new name, the ended team's last
+ * messages are shown before the ended team's folder is moved away. */
 static int move_folders(struct mirror *m, const struct touched *t, int64_t upto)
 {
 	int rc = 0;

@@ -1,4 +1,4 @@
-/* mirror_verify - is the mirror equal to the rows? */
+/* mirror_verify - compares the files of the mirror with the rows. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ static void mirror_verify_tell(struct check *c, const char *folder, const char *
 	c->differences++;
 }
 
-/* Compares the page just rendered with its file. */
+/* Compares the page that was just rendered with the page's file. */
 static int mirror_verify_check_file(struct check *c, const char *team, const char *below,
 				    const char *name)
 {
@@ -135,8 +135,8 @@ static int check_teams(struct check *c, const struct ids *ids)
 	return rc;
 }
 
-/* Pages through one kind of rows, each page in a read transaction of its own: a long
- * transaction would prevent checkpoints of the log. */
+/* Checks all rows of one kind, page by page. Each page has a separate read transaction, since a
+ * long transaction would prevent checkpoints of the log. */
 static int mirror_verify_check_all(struct check *c, enum sql id,
 				   int (*check)(struct check *c, const struct ids *ids))
 {
@@ -159,7 +159,8 @@ static int mirror_verify_check_all(struct check *c, enum sql id,
 	return rc;
 }
 
-/* Compares a page of messages once: a day with many messages is met more than once. */
+/* Compares a page of messages with its file, unless the report already names the file. A day
+ * with many messages is checked more than once. */
 static int mirror_verify_check_mail(void *with, const char *team, const char *below,
 				    const char *file)
 {

@@ -9,8 +9,8 @@
 
 /* --- commands --------------------------------------------------------------------- */
 
-/* Whether a typed word is word `n` of a command. People often type the second word of a command
- * as an option of the first: `inbox --peek`. */
+/* Whether `typed` is word `n` of a command. People often type the second word of a command as
+ * an option, as in `inbox --peek`. */
 static bool args_is_word(const char *word, int n, const char *typed)
 {
 	return !strcmp(word, typed) ||
@@ -121,7 +121,8 @@ json_t *field_word(const struct field *fd, const char *word)
 	}
 	if (!v)
 		v = json_string(word);
-	return v ? v : json_null(); /* not UTF-8: decode then finds the value missing */
+	return v ? v : json_null(); /* a word that is not UTF-8 becomes null, which
+				       op_decode() treats as missing */
 }
 
 bool type_splits(const struct type *t)
@@ -199,7 +200,7 @@ static int add_pair(json_t *args, const struct field *fd, const char *word,
 	return 0;
 }
 
-/* Adds a word to a text: all remaining words become one text. */
+/* Adds a word to the text of an argument that takes all remaining words. */
 static int args_add_words(json_t *args, const struct field *fd, const char *word)
 {
 	const char *old = json_string_value(json_object_get(args, fd->name));
@@ -208,8 +209,8 @@ static int args_add_words(json_t *args, const struct field *fd, const char *word
 	return json_object_set_new(args, fd->name, both);
 }
 
-/* Sets an argument. A repeat with the same value is allowed, since a team may also be given
- * before the verb. */
+/* Sets an argument. An argument may be given twice with the same value, since a team may also
+ * be given before the verb. */
 static int args_add_word(json_t *args, const struct field *fd, const char *word,
 			 struct fault *f)
 {
@@ -238,8 +239,8 @@ struct words {
 	bool options_over; /* `--` was read */
 };
 
-/* Writes the field's name for an option's word, cut to the size of `name`. The option
- * `lease-seconds` means lease_seconds. */
+/* Copies a word to `name`, and replaces each `from` by `to`. A word that is longer than `name`
+ * is cut. For example, the option `lease-seconds` becomes the field lease_seconds. */
 static void args_option_name(char name[64], const char *word, size_t n, char from,
 			     char to)
 {
@@ -281,8 +282,8 @@ static bool args_is_utf8(const char *word)
 	return s != NULL;
 }
 
-/* Takes `--name value`, `--name=value`, `--flag` or `--no-flag` from words. Returns the number
- * of words taken. */
+/* Takes `--name value`, `--name=value`, `--flag` or `--no-flag` from the words. Returns the
+ * number of words that were taken, or a negative fault code. */
 static int take_option(struct words *w, int argc, char **argv)
 {
 	const char *word = argv[0] + 2, *value = strchr(word, '=');
@@ -323,7 +324,8 @@ static int take_bare(struct words *w, const char *word)
 		return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'",
 				 word);
 	fd = field_find(w->op->in, names[w->bare]);
-	/* `done "all is well"`: a word that cannot be the task is the text after it. */
+	/* In `done "all is well"`, the word cannot be the task, so it is the text that follows
+	 * the task. */
 	if (fd->flags & FIELD_OPTIONAL && names[w->bare + 1] &&
 	    fd->type->kind == KIND_TEXT && !type_matches(fd->type, word))
 		fd = field_find(w->op->in, names[++w->bare]);

@@ -13,11 +13,12 @@
 
 /* --- saying what is wrong ------------------------------------------------------------ */
 
-/* A place in the arguments: a chain of steps on the stack. The chain is written as a JSON
- * pointer only if there is a fault at this place. */
+/* A step on the way to a place in the arguments. The steps are a chain on the stack. The chain
+ * is written as a JSON pointer only if there is a fault at the place. */
 struct step {
 	const struct step *up;
-	const char *name; /* NULL: the step is item `at` of a list */
+	const char *name; /* name of a member, or NULL if the step is item `at` of a
+			     list */
 	size_t at;
 };
 
@@ -67,10 +68,10 @@ static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 
 /* --- texts ------------------------------------------------------------------------------ */
 
-/* The compiled patterns: the only mutable static data of core/. To compile a pattern costs
- * forty times as much as to use it, and the result never changes in a process. So each pattern
- * is compiled at its first use and kept under its type's index. If two threads compile the same
- * pattern, the later thread frees its own copy. regexec() locks by itself. */
+/* The compiled patterns are the only mutable static data of core/. To compile a pattern costs
+ * forty times as much as to use the pattern, and the result never changes in a process. Each
+ * pattern is compiled at its first use, and kept under the index of its type. If two threads
+ * compile the same pattern, the later thread frees its own copy. regexec() locks by itself. */
 static _Atomic(regex_t *) patterns[TYPE_MAX];
 
 static const regex_t *compiled(const struct type *t)
@@ -81,7 +82,8 @@ static const regex_t *compiled(const struct type *t)
 	if (re)
 		return re;
 	re = xmalloc(sizeof(*re));
-	/* opgen has compiled each pattern once, so only a lack of memory can make this fail. */
+	/* opgen has compiled each pattern once, so only a lack of memory can make regcomp()
+	 * fail. */
 	if (regcomp(re, t->pattern, REG_EXTENDED | REG_NOSUB) != 0)
 		out_of_memory();
 	if (atomic_compare_exchange_strong(&patterns[t->index], &none, re))
@@ -118,7 +120,7 @@ static int decode_text(struct decoder *d, const struct type *t, json_t *v,
 	const char *s = json_string_value(v);
 	size_t n = json_string_length(v);
 
-	/* An id that consists of digits is often written as a number: 2 for "002". */
+	/* An id that consists of digits is often written as a number, such as 2 for "002". */
 	if (json_is_integer(v) && t->pattern && d->mode != DECODE_EXACT) {
 		s = arena_printf(d->arena, "%" JSON_INTEGER_FORMAT,
 				 json_integer_value(v));
@@ -181,7 +183,7 @@ static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64
 	return decode_check_range(d, t, *at, step);
 }
 
-/* Writes the names of all choices to `list`, as many as fit. */
+/* Writes as many names of choices to `list` as fit. */
 static void list_choices(const struct type *t, char *list, size_t room)
 {
 	size_t n = 0;
@@ -228,8 +230,8 @@ static bool holds_nul(const char *s)
 	return false;
 }
 
-/* Reads an object as JSON text with sorted keys. So equal objects give equal texts, which
- * op_hash() needs. */
+/* Stores an object as JSON text with sorted keys. The keys are sorted because op_hash() needs
+ * equal texts for equal objects. */
 static int decode_json(struct decoder *d, const struct type *t, json_t *v,
 		       const char **at, const struct step *step)
 {
@@ -309,8 +311,8 @@ static int decode_value(struct decoder *d, const struct type *t, json_t *v, void
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-/* Splits "a,b" into a list of words, without the blanks around them. Returns NULL if `v` is no
- * such text. */
+/* Splits "a,b" into a list of words, without the blanks around them. Returns NULL if `v` is not
+ * a text with commas between words. */
 static json_t *split_words(const struct type *t, json_t *v)
 {
 	const char *s = json_string_value(v);
@@ -356,8 +358,8 @@ static void decode_keep_texts(struct decoder *d, char *base, const struct field 
 	}
 }
 
-/* Decodes a list. A single value stands for a list with one value: `"to":"coder"`. Short words
- * may share one text: `"tags":"a,b"`. */
+/* Decodes a list. A single value, as in `"to":"coder"`, stands for a list with one value. Short
+ * words may share one text, as in `"tags":"a,b"`. */
 static int decode_list(struct decoder *d, json_t *v, char *base, const struct field *fd,
 		       const struct step *step)
 {
@@ -416,8 +418,8 @@ static int decode_field(struct decoder *d, const struct field *fd, json_t *v, ch
 	return decode_value(d, fd->type, v, base + fd->at, step);
 }
 
-/* Sets a field to its default. The default of a list or map is empty, not absent: its pointer
- * is not NULL. */
+/* Sets a field to its default. The default of a list or map is empty, but not absent, so the
+ * pointer of the list or map is not NULL. */
 static void set_default(struct decoder *d, const struct field *fd, char *base)
 {
 	char *at = base + fd->at;
@@ -477,13 +479,13 @@ static int decode_short(struct decoder *d, const struct record *r, json_t *text,
 	json_t *whole = json_pack("{s:O}", record_short(r)->name, text);
 	int rc = decode_record(d, r, whole, dst, up);
 
-	json_decref(whole); /* frees the object; the text itself has another owner */
+	json_decref(whole); /* frees the object; the text has another owner */
 	return rc;
 }
 
-/* Decodes a record by one walk over the JSON object, not over the fields. A bit for each field
- * shows whether it was seen. So a field that is given twice, by its name and by an alias, is
- * found. */
+/* Decodes a record in one pass over the members of the JSON object. `seen` has a bit for each
+ * field that was found. The bits show whether a field is given twice, by its name and by an
+ * alias. */
 static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 			 char *dst, const struct step *up)
 {

@@ -4,15 +4,15 @@
 
 /* --- JSON Schema ---------------------------------------------------------------- */
 
-/* How much a schema describes.
+/* How much detail a schema has.
  *
- * BRIEF is for lists of tools, which every model reads as a whole. It leaves out everything
- * that does not help to choose a tool: limits, patterns, additionalProperties, and descriptions
- * that only repeat the name. Decoding checks these limits and patterns all the same, and
- * op_schema() shows them.
+ * BRIEF is for lists of tools, which every model reads as a whole. A BRIEF schema leaves out
+ * details that do not help to choose a tool. The details that are left out are limits,
+ * patterns, additionalProperties, and descriptions that only repeat the name. op_decode()
+ * checks the limits and patterns nevertheless, and op_schema() shows them.
  *
- * With REFERS, a record inside a record is given by its name, for a document that describes
- * each record once. */
+ * REFERS is for a document that describes each record once. A REFERS schema gives a record
+ * inside a record only by name. */
 enum detail { WHOLE, BRIEF, REFERS };
 
 static json_t *record_schema(const struct record *r, enum detail detail);
@@ -58,8 +58,8 @@ static bool is_listed(const struct field *fd)
 	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
 }
 
-/* Describes a record among the arguments of a tool by the names of its fields. If only a text
- * field is required, a text may stand for the record. */
+/* Describes a record among a tool's arguments by the names of the record's fields. If only a
+ * text field is required, a text may stand for the record. */
 static json_t *record_words(const struct record *r)
 {
 	struct text words = { 0 };
@@ -132,7 +132,7 @@ static json_t *default_value(const struct field *fd)
 	return NULL;
 }
 
-/* Whether a default needs no description: readers expect empty, false and 0. */
+/* Whether a default needs no description, since readers expect empty values, false and 0. */
 static bool is_plain_default(const json_t *value)
 {
 	return json_is_false(value) ||
@@ -216,7 +216,7 @@ static void add_property(json_t *props, const struct field *fd, bool cursor)
 	json_t *old = json_object_get(props, fd->name);
 	json_t *s = field_schema(fd, BRIEF);
 
-	if (cursor) /* the hint of the page before gives its value */
+	if (cursor) /* the hint of the previous page gives the argument's value */
 		json_object_del(s, "description");
 	if (!old)
 		json_object_set(props, fd->name, s);
@@ -228,8 +228,8 @@ static void add_property(json_t *props, const struct field *fd, bool cursor)
 	json_decref(s);
 }
 
-/* Whether an argument begins the next page. Every action with pages takes such an argument, and
- * the hint of an answer gives its value. */
+/* Whether an argument begins the next page. Every action with pages takes an argument for the
+ * next page. The hint of an answer gives the argument's value. */
 static bool is_cursor(const struct op *op, const struct field *fd)
 {
 	return fd == page_argument(op);
@@ -246,7 +246,7 @@ static bool describe_is_common(const struct op *op, const struct field *fd)
 	return !is_listed(fd) || is_cursor(op, fd);
 }
 
-/* Writes an action with its arguments: `block(task?, text)`. */
+/* Writes an action with its arguments, as in `block(task?,text)`. */
 static void add_action(struct text *out, const struct op *op)
 {
 	const char *before = "(";

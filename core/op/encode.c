@@ -37,7 +37,7 @@ static inline bool is_absent(const struct field *fd, const char *base)
 /* The text to which a struct is written, and the form of the text. */
 struct writing {
 	struct text *out;
-	bool brief; /* see op_encode_brief() */
+	bool brief; /* whether the text has the form of op_encode_brief() */
 };
 
 static const uint64_t all_fields = UINT64_MAX;
@@ -60,7 +60,7 @@ static void encode_int(int64_t value, struct text *out)
 
 static void encode_time(const struct writing *w, int64_t ms)
 {
-	size_t n = w->brief ? 20 : 24; /* with or without milliseconds */
+	size_t n = w->brief ? 20 : 24; /* length without or with milliseconds */
 	char quoted[27] = "\"";
 
 	time_format(ms, quoted + 1);
@@ -92,7 +92,8 @@ static void encode_map(const struct pair *pairs, size_t n, struct text *out)
 	text_add(out, "}", 1);
 }
 
-/* Writes a value. Of a record, only the fields in the bit set `fields` are written. */
+/* Writes a value. If the value is a record, only the fields in the bit set `fields` are
+ * written. */
 static void encode_value(const struct writing *w, const struct type *t, const void *at,
 			 uint64_t fields)
 {
@@ -128,8 +129,7 @@ static void encode_value(const struct writing *w, const struct type *t, const vo
 	case KIND_RECORD:
 		encode_record(w, t->record, at, fields, NULL);
 		break;
-	case KIND_MAP: /* encode_field() writes maps, since the count is a field of its
-			  own */
+	case KIND_MAP: /* encode_field() writes maps, since a map has a separate count */
 		assert(0);
 	}
 }
@@ -159,8 +159,8 @@ static void encode_field(const struct writing *w, const struct field *fd,
 	text_add(out, "]", 1);
 }
 
-/* Whether a value is empty or equal to its field's default, so that a brief answer leaves it
- * out. */
+/* Whether a value is empty or equal to its field's default, so that a brief answer leaves the
+ * value out. */
 static bool encode_is_plain(const struct field *fd, const char *base)
 {
 	const char *s;
@@ -188,8 +188,8 @@ static bool encode_is_plain(const struct field *fd, const char *base)
 	return false;
 }
 
-/* Writes a record. `inner` has a bit set for each field, for the record in that field. NULL:
- * the records have all their fields. */
+/* Writes a record. If a field is a record, the field's entry in `inner` says which fields of
+ * the inner record are written. If `inner` is NULL, all fields of inner records are written. */
 static void encode_record(const struct writing *w, const struct record *r,
 			  const void *src, uint64_t fields, const uint64_t *inner)
 {
@@ -247,12 +247,12 @@ size_t op_size_brief(const struct op *op, const struct record *r, const void *sr
 
 /* --- at most ----------------------------------------------------------------------------- */
 
-/* Upper bounds in bytes of JSON. A name is a field's name with its signs, or the word of an
- * enum value. */
+/* Upper bounds of the bytes that a value takes in JSON. NAME_MOST is for a field's name with
+ * its quotes, colon and comma, or for the word of an enum value. */
 enum {
 	NAME_MOST = 64,
-	NUMBER_MOST = 32, /* a number, a time or a bool */
-	ESCAPED_MOST = 6, /* an escaped byte of a text */
+	NUMBER_MOST = 32, /* bound for a number, a time or a bool */
+	ESCAPED_MOST = 6, /* bound for an escaped byte of a text */
 };
 
 static size_t text_most(const char *s)
@@ -315,8 +315,8 @@ size_t op_size_most(const struct record *r, const void *src)
 
 /* --- hashing --------------------------------------------------------------------------- */
 
-/* Multiplies to 128 bits and folds: every bit of the word moves every bit of
- * the result, in three cycles a word. */
+/* Mixes a word into a hash, by a multiplication to 128 bits whose halves are combined. Every
+ * bit of the word affects every bit of the result, in three cycles a word. */
 static uint64_t mix(uint64_t h, uint64_t word)
 {
 	unsigned __int128 m =
@@ -361,7 +361,7 @@ static uint64_t hash_value(uint64_t h, const struct type *t, const void *at)
 		return mix(h, *(const bool *)at);
 	case KIND_RECORD:
 		return hash_record(h, t->record, at, NULL);
-	case KIND_MAP: /* as in encode_value() */
+	case KIND_MAP: /* hash_field() hashes maps, since a map has a separate count */
 		assert(0);
 	}
 	return h;

@@ -20,7 +20,7 @@ const struct face *face_tool(const char *tool, const char *action)
 
 /* --- arguments ------------------------------------------------------------------------ */
 
-/* The operation's name for an argument of the face. */
+/* Returns the operation's name for an argument of the face. */
 static const char *own_name(const struct face *face, const struct field *fd)
 {
 	return face->own ? face->own[fd - face->in->fields] : fd->name;
@@ -32,11 +32,11 @@ static bool face_is_key(const struct op *op, const char *name)
 	return strcmp(name, op_key(op)) == 0 && field_find(op->in, name);
 }
 
-/* A name that names nothing, because no name begins with a dash. */
+/* A text that is never a name, because no name begins with a dash. */
 #define NOBODY "-"
 
-/* Whether an argument wants a name, but the value cannot be a name. The operation then gets
- * NOBODY, and answers with the names that exist. */
+/* Whether an argument takes a name, but the value cannot be a name. For a value that cannot be
+ * a name, the operation gets NOBODY, and the operation's fault lists the names that exist. */
 static bool is_no_name(const struct field *fd, const json_t *value)
 {
 	const char *s = json_string_value(value);
@@ -45,8 +45,8 @@ static bool is_no_name(const struct field *fd, const json_t *value)
 	       !type_matches(fd->type, s) && type_matches(fd->type, NOBODY);
 }
 
-/* Checks a value against the argument of the face, which may allow less than the operation's
- * argument. For example, it may allow one name, but no list of names. */
+/* Checks a value against an argument of the face. The face's argument may allow less than the
+ * operation's argument, for example one name but no list of names. */
 static int check_value(const struct field *fd, const char *where, const json_t *value,
 		       struct fault *f)
 {
@@ -64,7 +64,7 @@ static int check_value(const struct field *fd, const char *where, const json_t *
 	return fault_hint(f, "%s", fd->type->doc);
 }
 
-/* Makes the value that replaces a value which earlier systems have accepted. */
+/* Converts a value that earlier systems accepted to a value that the operation accepts. */
 static json_t *usual(const struct field *fd, json_t *value)
 {
 	const struct type *type = fd->type;
@@ -179,17 +179,18 @@ void face_move(const struct face *face, struct fault *f)
 
 /* --- templates ------------------------------------------------------------------------ */
 
-/* The values that replace the paths in a template. All are borrowed. */
+/* The values that replace the paths in a template. All values are borrowed. */
 struct parts {
-	const json_t *said, *args; /* the answer or fault; the face's arguments */
-	const char *list; /* the list that is filled now, ... */
+	const json_t *said, *args; /* the answer or fault, and the face's arguments */
+	const char *list; /* path of the list whose items now fill the template, or
+			     NULL */
 	size_t n_list;
-	json_t *item; /* ... and its current item, for paths that begin with the list;
-			 NULL: no item */
+	json_t *item; /* current item of the list, or NULL; a path that begins with the
+			 list names a part of this item */
 };
 
-/* The length of the path in "{path}". `s` points at the brace. Returns 0 if no path is between
- * the braces: a template may also show text with braces. */
+/* Returns the length of the path in "{path}". `s` points at the opening brace. Returns 0 if no
+ * path is between the braces, since a template may also show text with braces. */
 static size_t face_path_of(const char *s, bool *optional)
 {
 	size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyz"
@@ -200,7 +201,7 @@ static size_t face_path_of(const char *s, bool *optional)
 	return n && s[1 + n + *optional] == '}' ? n : 0;
 }
 
-/* A member of an object by its name, or an item of a list by its index. */
+/* Returns a member of an object by its name, or an item of a list by its index. */
 static json_t *face_step_of(const json_t *v, const char *step, size_t n)
 {
 	size_t place = 0;
@@ -214,7 +215,8 @@ static json_t *face_step_of(const json_t *v, const char *step, size_t n)
 	return json_array_get(v, place);
 }
 
-/* The part that a path of `n` bytes names, borrowed; NULL if no such part exists. */
+/* Returns the part that a path of `n` bytes names, or NULL if no such part exists. The part is
+ * borrowed. */
 static json_t *face_part_of(const struct parts *x, const char *path, size_t n)
 {
 	const char *end = path + n;
@@ -234,7 +236,7 @@ static json_t *face_part_of(const struct parts *x, const char *path, size_t n)
 	return v;
 }
 
-/* Appends a part to a longer text. */
+/* Appends a part of an answer to a longer text. */
 static void face_add_part(struct text *out, const json_t *v)
 {
 	char *json;
@@ -255,7 +257,7 @@ static bool says_nothing(const json_t *v)
 	       (json_is_array(v) && !json_array_size(v));
 }
 
-/* Fills a text of a template. Returns NULL if the member with this text is left out. */
+/* Fills a text of a template. Returns NULL if the member that has this text must be left out. */
 static json_t *fill_text(const struct parts *x, const char *s)
 {
 	struct text out = { 0 };
@@ -299,7 +301,8 @@ static json_t *fill_object(const struct parts *x, const json_t *template)
 	return out;
 }
 
-/* The first path in a template, such as agents.name; NULL: the template has no path. */
+/* Returns the first path in a template, such as agents.name, or NULL if the template has no
+ * path. */
 static const char *first_part(const json_t *template)
 {
 	const char *name, *at = NULL, *s = json_string_value(template);
@@ -352,7 +355,8 @@ static json_t *face_fill(const struct parts *x, const json_t *template)
 	return NULL;
 }
 
-/* Fills a template. Returns JSON text, malloc'd. `code` is added unless it is NULL. */
+/* Fills a template, and returns JSON text that the caller frees. Adds the member `code` unless
+ * `code` is NULL. */
 static char *write_filled(const char *template, const struct parts *x, const char *code)
 {
 	json_t *form = json_loads(template, 0, NULL), *filled = face_fill(x, form);
@@ -392,7 +396,8 @@ static const char *fault_body(const struct face *face, const struct fault *f)
 	return t->body;
 }
 
-/* The cause of a fault. If an argument was at fault, its name comes first. */
+/* Returns the cause of a fault. If an argument was at fault, the text begins with the
+ * argument's name. */
 static json_t *error_of(const struct fault *f)
 {
 	bool told = f->code != FAULT_INVALID || !f->where[0];
@@ -415,7 +420,7 @@ char *face_refusal(const struct face *face, const json_t *args, const struct fau
 	said = json_loads(t.data, 0, NULL);
 	json_object_set_new(said, "error", error_of(f));
 	if (strcmp(f->hint, fault_info(f->code)->hint) == 0)
-		/* the usual hint names other members */
+		/* the usual hint of a fault names members that this answer lacks */
 		json_object_del(said, "hint");
 	text = write_filled(body, &(struct parts){ .said = said, .args = args },
 			    fault_info(f->code)->name);
@@ -426,7 +431,7 @@ char *face_refusal(const struct face *face, const json_t *args, const struct fau
 
 /* --- descriptions ----------------------------------------------------------------------- */
 
-/* The field at the end of a path; NULL if the path names no field. */
+/* Returns the field at the end of a path, or NULL if the path names no field. */
 static const struct field *field_at(const struct face *face, const char *path)
 {
 	char name[64];
@@ -444,8 +449,8 @@ static const struct field *field_at(const struct face *face, const char *path)
 	return fd;
 }
 
-/* The shape of a text in a template. A part that may be missing is null, unless its member is
- * left out. */
+/* Makes the schema of a text in a template. The schema allows null for a part that may be
+ * missing, unless the member of a missing part is left out. */
 static json_t *text_shape(const struct face *face, const char *s, bool one)
 {
 	bool optional;
@@ -473,7 +478,7 @@ static bool is_optional(const json_t *template)
 	return s && *s == '{' && strchr(s, '?');
 }
 
-/* The shape of a template. `one` means that the template stands for one item of a list. */
+/* Makes the schema of a template. If `one` is set, the template stands for one item of a list. */
 static json_t *shape(const struct face *face, const json_t *template, bool one)
 {
 	json_t *props, *must, *value;

@@ -32,8 +32,8 @@ static void write_op(const struct op *op, enum hint_style style, struct text *ou
 		hint_add(out, op->name);
 }
 
-/* Writes the text for a word between braces. Returns false if the word is neither an operation
- * nor a choice. */
+/* Writes the text that replaces a word between braces. Returns false if the word is neither an
+ * operation nor a choice. */
 static bool write_word(const char *word, enum hint_style style, struct text *out)
 {
 	const char *bar = strchr(word, '|');
@@ -60,7 +60,8 @@ void hint_write(const char *hint, enum hint_style style, struct text *out)
 			text_add(out, open, (size_t)(close + 1 - open));
 		hint = close + 1;
 	}
-	hint_add(out, hint); /* even if empty: `out` has a buffer after this call */
+	hint_add(out, hint); /* done even if `hint` is empty, so that `out` has a
+				buffer */
 }
 
 static void write_available(const char *names, struct text *out)

@@ -4,10 +4,11 @@
 
 #include "core/op/op.h"
 
-enum { CONTAINER_COST = 256, VALUE_COST = 96 }; /* bytes, at least */
+/* Estimated bytes of a list or object, and of any other value. */
+enum { CONTAINER_COST = 256, VALUE_COST = 96 };
 
-/* The least memory that the values of a text take once they are parsed. `[],` takes some 130
- * bytes. Strings are not counted: a string takes no more memory than its text. */
+/* Estimates the memory that the values of a text take once they are parsed. `[],` takes some
+ * 130 bytes. Strings are not counted, since a string takes no more memory than its text. */
 static size_t json_cost(const char *text, size_t len)
 {
 	size_t cost = 0;

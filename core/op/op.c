@@ -41,7 +41,8 @@ static bool has_alias(const struct field *fd, const char *name)
 
 const struct field *field_find(const struct record *r, const char *name)
 {
-	/* Each member of each call is looked up here. Most names differ in the first character. */
+	/* Each member of each call is looked up here. The first characters are compared first,
+	 * since most names differ there. */
 	for (size_t i = 0; i < r->n_fields; i++)
 		if (*r->fields[i].name == *name && strcmp(r->fields[i].name, name) == 0)
 			return &r->fields[i];
@@ -180,7 +181,7 @@ static size_t field_distance(const struct field *fd, const char *name)
 
 const struct field *field_nearest(const struct record *r, const char *name)
 {
-	/* A name may be wrong in about one letter of three; more wrong letters make
+	/* A name may be wrong in about one letter of three. A name with more wrong letters is
 	 * another word. */
 	size_t best = strlen(name) / 3 + 2;
 	const struct field *near = NULL;
@@ -201,7 +202,7 @@ static bool op_copy_is_counted(const struct field *fd)
 	return fd->flags & FIELD_LIST || fd->type->kind == KIND_MAP;
 }
 
-/* Whether a field is a pointer. A pointer shows by NULL that the field is absent. */
+/* Whether a field is stored as a pointer. A NULL pointer shows that the field is absent. */
 static bool is_pointer(const struct field *fd)
 {
 	return op_copy_is_counted(fd) || fd->type->kind == KIND_TEXT ||
@@ -251,9 +252,9 @@ void record_copy(const struct record *from, const void *src, const struct record
 	}
 }
 
-/* Arguments that begin a page, and the place of their value in the answer before. The value is
- * a field of that answer, or a field of the last item of its list. A page of a directory begins
- * after the name of the last entry. */
+/* The arguments that begin a page, and the places of their values in the answer that holds the
+ * previous page. The value of such an argument is a field of the answer, or a field of the last
+ * item of the answer's list. A page of a directory begins after the name of the last entry. */
 static const struct cursor {
 	const char *argument, *own, *last[4];
 } cursors[] = {
@@ -281,7 +282,7 @@ const struct field *page_argument(const struct op *op)
 	return c ? field_find(op->in, c->argument) : NULL;
 }
 
-/* The last item of the answer's first list. */
+/* Returns the last item of the answer's first list. */
 static const json_t *last_item(const struct op *op, const json_t *answer)
 {
 	for (size_t i = 0; i < op->out->n_fields; i++) {
@@ -293,8 +294,8 @@ static const json_t *last_item(const struct op *op, const json_t *answer)
 	return NULL;
 }
 
-/* Whether a value may begin a page: a numeric argument needs a number, any other argument a
- * text. */
+/* Whether a value may begin a page. A numeric argument needs a number, and any other argument
+ * needs a text. */
 static bool suits(const struct field *fd, const json_t *value)
 {
 	return fd->type->kind == KIND_INT ? json_is_integer(value)

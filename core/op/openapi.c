@@ -6,7 +6,7 @@
 
 /* --- schemas ------------------------------------------------------------------------- */
 
-/* Adds the records in a record to `schemas`, and the records inside those records. */
+/* Adds to `schemas` all records inside a record, and all records inside those records. */
 static void add_records(const struct record *r, json_t *schemas)
 {
 	for (size_t i = 0; i < r->n_fields; i++) {
@@ -57,10 +57,10 @@ struct route {
 	const char *method, *path;
 	const struct op *op;
 	const struct record *in;
-	json_t *id, *summary, *answer; /* stolen */
+	json_t *id, *summary, *answer; /* operation() takes over these references */
 };
 
-/* Whether a field is a step of the path. */
+/* Whether a field is a step of the route's path. */
 static bool is_step(const struct route *r, const char *name)
 {
 	const size_t n = strlen(name);
@@ -71,14 +71,14 @@ static bool is_step(const struct route *r, const char *name)
 	return false;
 }
 
-/* Whether the arguments of the route are in a body: with POST, PUT and PATCH. */
+/* Whether the route's arguments are in a body, as for POST, PUT and PATCH. */
 static bool openapi_has_body(const struct route *r)
 {
 	return *r->method == 'P';
 }
 
-/* The arguments that are parameters: those in the path, and all others if the route has no
- * body. */
+/* Describes the arguments in the path. If the route has no body, also describes all other
+ * arguments. */
 static json_t *parameters_of(const struct route *r)
 {
 	json_t *all = json_array();
@@ -121,7 +121,8 @@ static json_t *body_of(const struct route *r)
 			 "application/json", "schema", s);
 }
 
-/* The schema of an answer. The answer to a repeated call has a field besides its record. */
+/* Makes the schema of an answer. The answer to a repeated call has the field `replayed` besides
+ * the fields of the record. */
 static json_t *answer_of(const struct op *op)
 {
 	json_t *s = op_schema_naming(op->out);
@@ -185,8 +186,8 @@ static void add_op(json_t *paths, json_t *schemas, const struct op *op)
 	add_records(op->out, schemas);
 }
 
-/* Adds the route of a face. A face's faults have forms of their own, which `responses` does not
- * describe. Each of these forms has `code`. */
+/* Adds the route of a face. The faults of a face have forms that `responses` does not describe.
+ * The form of each fault has the member `code`. */
 static void add_face(json_t *paths, const struct face *face)
 {
 	const size_t summary = strcspn(face->doc, "\n");

@@ -32,8 +32,8 @@ static size_t route_unescape(char *s, size_t n)
 	return out;
 }
 
-/* The value of a step. A step that is no text (%00, bad UTF-8) becomes null, which decode
- * refuses as missing. */
+/* Returns the value of a step in a path. A step that is no text (with %00 or bad UTF-8) becomes
+ * null, which op_decode() refuses as missing. */
 static json_t *step_value(const struct field *fd, const char *step, size_t n)
 {
 	char word[1024];
@@ -48,7 +48,7 @@ static json_t *step_value(const struct field *fd, const char *step, size_t n)
 	return field_word(fd, word);
 }
 
-/* Sets the argument that a field of a template names, such as `{task}`. */
+/* Sets the argument that a field of a template, such as `{task}`, names. */
 static void route_take_field(const struct record *in, const char *template, size_t n,
 			     const char *step, size_t len, json_t *args)
 {
@@ -58,8 +58,9 @@ static void route_take_field(const struct record *in, const char *template, size
 	json_object_set_new(args, name, step_value(field_find(in, name), step, len));
 }
 
-/* Whether `path` fits a template such as `/tasks/{task}/claim`. Every field takes one step that
- * is not empty. `n_fields` gets the number of fields; `args`, if not NULL, gets their values. */
+/* Whether `path` fits a template such as `/tasks/{task}/claim`. Every field matches one step
+ * that is not empty. Sets *n_fields to the number of fields. If `args` is not NULL, adds the
+ * fields' values to `args`. */
 static bool path_fits(const char *template, const char *path, int *n_fields,
 		      const struct record *in, json_t *args)
 {
@@ -93,8 +94,8 @@ struct fit {
 	int n_fields;
 };
 
-/* Compares a route with the best one so far. The route with the fewest fields is taken, so that
- * a task with the name `ready` does not hide /tasks/ready. */
+/* Compares a route with the best route so far. The route with the fewest fields is taken, so
+ * that /tasks/{task} does not hide /tasks/ready. */
 static void try(struct fit *best, const char *method, const char *path,
 		const char *own_method, struct fit route)
 {

@@ -18,9 +18,9 @@ static void text_grow(struct text *t, size_t more)
 	t->room = room;
 }
 
-/* Makes room for `more` bytes and a NUL. The function is inline because each part of each
- * answer calls it, and usually there is room already. If memory runs out the process ends, as
- * with an arena. */
+/* Makes room for `more` bytes and a NUL. The function is inline, because it is called for each
+ * part of each answer, and usually there is room already. If memory runs out, the process ends,
+ * as with an arena. */
 static inline char *text_room(struct text *t, size_t more)
 {
 	if (t->room - t->len <= more)
@@ -124,8 +124,8 @@ const char *text_past_blanks(const char *s)
 	return s;
 }
 
-/* Whether the word `word`, given in small letters, is at `s`. Capitals at `s` count as small
- * letters, and `_` counts as `-`. */
+/* Whether the text at `s` begins with `word`, which is given in small letters. Capitals at `s`
+ * count as small letters, and `_` counts as `-`. */
 static bool text_is_word(const char *s, const char *word)
 {
 	for (; *word; s++, word++)
@@ -242,8 +242,8 @@ size_t text_wide(const char *text)
 	return n;
 }
 
-/* Whether one of eight bytes is below ' ', above 0x7f, a quote or a backslash. It is also true
- * for a few plain bytes; a closer look then finds that they are plain. */
+/* Whether one of eight bytes is below ' ', above 0x7f, a quote or a backslash. The result may
+ * also be true for a few plain bytes, which plain_size() then checks one by one. */
 static bool has_special(const char *s)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
@@ -255,7 +255,7 @@ static bool has_special(const char *s)
 	return ((v | (v - ones * ' ') | (quote - ones) | (slash - ones)) & highs) != 0;
 }
 
-/* The number of the `len` bytes at `s` that JSON contains unchanged. */
+/* Returns the number of bytes at the beginning of `s` that JSON contains unchanged. */
 static size_t plain_size(const char *s, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)s;
@@ -283,7 +283,7 @@ static void add_escape(struct text *t, unsigned char c)
 	static const char digits[] = "0123456789abcdef";
 
 	if (c >= 0x80)
-		text_add(t, "\xef\xbf\xbd", 3); /* U+FFFD */
+		text_add(t, "\xef\xbf\xbd", 3); /* the replacement character U+FFFD */
 	else if (c < sizeof(letters) && letters[c])
 		text_add(t, (char[]){ '\\', letters[c] }, 2);
 	else
@@ -311,8 +311,8 @@ void text_add_json(struct text *t, const char *s)
 	text_add(t, "\"", 1);
 }
 
-/* The number of bytes of JSON for the character at `s`. `*n` gets the number of bytes that the
- * character takes at `s`. */
+/* Returns the number of bytes of JSON for the character at `s`. Sets *n to the number of bytes
+ * of the character at `s`. */
 static size_t text_cost(const char *s, size_t len, size_t *n)
 {
 	unsigned char c = (unsigned char)*s;
@@ -325,7 +325,7 @@ static size_t text_cost(const char *s, size_t len, size_t *n)
 		return c == '"' || c == '\\' ? 2 : 1;
 	wide = text_wide(s);
 	*n = wide && wide <= len ? wide : 1;
-	return *n > 1 ? wide : 3; /* U+FFFD */
+	return *n > 1 ? wide : 3; /* U+FFFD has 3 bytes */
 }
 
 size_t text_json_fit(const char *s, size_t len, size_t *room)
@@ -342,8 +342,8 @@ size_t text_json_fit(const char *s, size_t len, size_t *room)
 
 enum { DAY_MS = 86400000 };
 
-/* Days between 1970-01-01 and a day of the Gregorian calendar. Years are counted from March, so
- * that the leap day is the last day of a year. */
+/* Returns the number of days from 1970-01-01 to a day of the Gregorian calendar. Years are
+ * counted from March, so that the leap day is the last day of a year. */
 static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 {
 	int64_t era, year_of_era, day_of_year;
@@ -386,7 +386,7 @@ void time_format(int64_t ms, char out[25])
 	put_digits(out + 20, ms % 1000, 3);
 }
 
-/* Reads `n` digits with a value from lo to hi. */
+/* Reads `n` digits with a value from `lo` to `hi`. */
 static bool text_take_digits(const char **s, int n, int lo, int hi, int *value)
 {
 	*value = 0;

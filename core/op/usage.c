@@ -34,7 +34,8 @@ static bool is_on(const struct field *fd)
 	return fd->type->kind == KIND_BOOL && (fd->flags & FIELD_DEFAULT) && fd->def_int;
 }
 
-/* Names and ids have a pattern. Other texts have no pattern. */
+/* The types of names and ids have a pattern, and their placeholder is the type's name. Types of
+ * other texts have no pattern. */
 void field_value(const struct field *fd, char out[32])
 {
 	static const char *const values[] = {
@@ -53,7 +54,7 @@ void field_value(const struct field *fd, char out[32])
 		*p = (char)toupper((unsigned char)*p);
 }
 
-/* Writes a field in the form of the usage: `TASK`, `--epoch N`, `--no-open`. */
+/* Writes a field in the form of the usage, such as `TASK`, `--epoch N` or `--no-open`. */
 static void name_field(const struct op *op, const struct field *fd, const char *no,
 		       char *out, size_t room)
 {

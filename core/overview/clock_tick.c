@@ -1,6 +1,8 @@
 /*
- * clock_tick - changes that only the clock causes: leases end, messages expire, times are moved
- * after a gap, and budgets of time are used up.
+ * clock_tick - makes the changes that only the clock causes.
+ *
+ * Leases end, messages expire, and budgets of time are used up. After a gap
+ * (core/host/reaper.h), the ends of leases and other times are moved.
  */
 #include "core/access/pair.h"
 #include "core/agent/agent.h"
@@ -10,7 +12,8 @@
 #include "core/team/budget.h"
 #include "core/turn/turn.h"
 
-/* The most rows in a transaction of the tick: other writers then wait for milliseconds. */
+/* The maximum number of rows in a transaction of the tick, so that other writers wait only for
+ * milliseconds. */
 enum { SLICE = 200 };
 
 static int move_by_leap(struct call *call, int64_t ms, int64_t since)
@@ -46,7 +49,8 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 			     .host = store_host(call->store), .since = since);
 	if (rc < 0)
 		return rc;
-	if (other.n) /* another host ran meanwhile, so all callers could renew */
+	if (other.n) /* another host ran during the gap, so all callers could renew their
+			leases */
 		return 0;
 	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	if (rc >= 0)
@@ -63,7 +67,7 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	return rc < 0 ? rc : move_by_leap(call, in->leap_ms, since);
 }
 
-/* Moves times in the future to now, because the clock may have been put back while no host ran. */
+/* Moves times in the future to now, because the clock may have been set back while no host ran. */
 static int move_from_future(struct call *call)
 {
 	int rc = sql_run(call, task_from_future, .now = call->now);

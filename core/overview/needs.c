@@ -8,19 +8,19 @@
 #include "core/turn/chain.h"
 
 enum {
-	EACH_MOST = 5, /* the most rows of a kind in an answer */
-	COUNT_MOST = 20, /* the most rows of a kind that are counted */
-	RESULTS_MOST = 100, /* the most results that are counted */
-	TEAMS_MOST = 100, /* the most teams with mail; in a count, also of teams in
-			     need */
-	NEWS_MS = 24 * 3600 * 1000, /* the time for which a failed task is news */
+	EACH_MOST = 5, /* maximum number of rows of each kind in an answer */
+	COUNT_MOST = 20, /* maximum number of rows of each kind that are counted */
+	RESULTS_MOST = 100, /* maximum number of results that are counted */
+	TEAMS_MOST = 100, /* maximum number of teams with mail and, in a count, of teams
+			     in need */
+	NEWS_MS = 24 * 3600 * 1000, /* time for which a task that failed is listed */
 };
 
 struct gathering {
 	struct call *call;
 	struct needs *needs;
 	const struct team_seat_row *team;
-	size_t of_kind; /* rows of the kind that is gathered now */
+	size_t of_kind; /* number of rows of the kind that is gathered now */
 };
 
 static void needs_add(struct gathering *g, struct need need)
@@ -37,7 +37,7 @@ static void needs_add(struct gathering *g, struct need need)
 }
 
 /* Adds a row of the kind that is gathered now. After EACH_MOST rows of a kind, the next row
- * only says that there are more. `more` is the command that shows all rows. */
+ * only says that there are more rows. `more` is the command that shows all rows. */
 static void needs_add_one(struct gathering *g, enum concern what, const char *name,
 			  int64_t since, const char *text, const char *more)
 {
@@ -54,7 +54,7 @@ static void needs_add_one(struct gathering *g, enum concern what, const char *na
 								"and more: %s", more) });
 }
 
-/* The most rows of a kind to read. */
+/* Returns the maximum number of rows of each kind to read. */
 static int64_t needs_most(const struct gathering *g)
 {
 	return g->needs->counts ? COUNT_MOST : EACH_MOST + 1;
@@ -67,7 +67,7 @@ static int64_t agent_of(const struct gathering *g)
 	return call->identity.agent ? call->caller.agent : g->team->agent;
 }
 
-/* The command `cadre`, with the team's name if the answer is about several teams. */
+/* Returns the command `cadre`, with the team's name if the answer is about several teams. */
 static const char *needs_command_of(const struct gathering *g)
 {
 	return g->needs->named
@@ -141,8 +141,8 @@ static int add_acks(struct gathering *g)
 	return rc;
 }
 
-/* The text for a task that is blocked, or that failed while others wait for it. The text begins
- * with the command to type, because a screen may cut the reason short. */
+/* Returns the text for a task that is blocked, or that failed or was cancelled. If a command
+ * can help, the text begins with the command, because a screen may cut the end of the text. */
 static const char *task_trouble(const struct gathering *g,
 				const struct tasks_troubled_row *r)
 {
@@ -258,7 +258,8 @@ static int add_workspaces(struct gathering *g)
 	return rc;
 }
 
-/* The command by which the operator reads the results of another agent, or "". */
+/* Returns the command by which the operator reads the results of another agent, or "" if the
+ * caller is an agent. */
 static const char *reading_for(const struct gathering *g, const char *name)
 {
 	return g->call->identity.agent
@@ -293,7 +294,8 @@ static int add_results(struct gathering *g)
 	return rc;
 }
 
-/* Adds a stopped team. The team waits until somebody lets it go on. */
+/* Adds the team if the team is stopped. A stopped team waits until somebody lets the team go
+ * on. */
 static int add_stopped(struct gathering *g)
 {
 	struct call *call = g->call;
@@ -334,8 +336,9 @@ static int needs_add_budgets(struct gathering *g)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gathers everything in a team that needs somebody. A count leaves out the first two functions
- * and the last: stops, budgets and unread results. */
+/* Gathers the caller's mail and all things in a team that need somebody's attention. A count
+ * leaves out stops, budgets and unread results, which are the first two functions and the last
+ * function of `add`. */
 static int needs_add_all(struct gathering *g)
 {
 	static int (*const add[])(struct gathering * g) = {
@@ -376,8 +379,8 @@ static int needs_gather(struct call *call, struct needs *needs, int64_t team)
 				 .call = call, .needs = needs, .team = &seat });
 }
 
-/* Gathers the needs of all teams as long as the answer has room. Teams with waiting mail come
- * first, then other teams in which something may need somebody. */
+/* Gathers the needs of all teams as long as the answer has room. Teams with waiting mail are
+ * listed before other teams in which something may need attention. */
 static int needs_gather_all(struct call *call, struct needs *needs)
 {
 	struct teams_with_mail_row *mail = NULL;
@@ -404,13 +407,13 @@ static int needs_gather_all(struct call *call, struct needs *needs)
 	return rc;
 }
 
-/* Adds a state that refuses writes, before all other needs, because it concerns everybody. */
+/* Adds the first row if the state refuses writes, because a refusal concerns everybody. */
 static void needs_add_state(struct call *call, struct needs *needs)
 {
 	struct gathering g = { .call = call, .needs = needs };
 	struct fault f = { 0 };
 
-	/* The fault of a read has no hint, and may be gone at the next call. */
+	/* The fault of a read has no hint, and may not occur at the next call. */
 	if (store_look(call->store, &f) < 0 && *f.hint)
 		needs_add(&g, (struct need){ .what = CONCERN_STATE,
 					     .text = arena_printf(&call->arena, "%s; %s",

@@ -31,7 +31,7 @@ static bool add_work(struct call *call, struct state_status_out *out,
 	return true;
 }
 
-/* Lists the tasks that are held in a team, in the order of the team's board. */
+/* Lists the held tasks of a team, in the order of the team's board. */
 static int tell_works(struct call *call, int64_t team, struct state_status_out *out)
 {
 	struct task_line_row r;
@@ -51,7 +51,7 @@ static int tell_works(struct call *call, int64_t team, struct state_status_out *
 	return query_over(&q, rc);
 }
 
-/* Lists the tasks that are held in all teams, in the order of their holders. */
+/* Lists the held tasks of all teams, in the order of their holders. */
 static int tell_all_works(struct call *call, struct state_status_out *out)
 {
 	struct works_all_row r;
@@ -122,8 +122,8 @@ int state_status(struct call *call, const struct state_status_in *in,
 	return 0;
 }
 
-/* The caller's team. For an operator it is the team that the call or the configuration names;
- * 0: all teams. */
+/* Finds the team for state.line, which is an agent's own team, or the team that the operator's
+ * call or the configuration names. `*team` is 0 if the answer is about all teams. */
 static int line_team(struct call *call, int64_t *team)
 {
 	int rc = 0;
@@ -135,7 +135,8 @@ static int line_team(struct call *call, int64_t *team)
 	return rc;
 }
 
-/* Fills an agent's line with its name, its task and the number of tasks that it could claim. */
+/* Fills the answer of state.line for an agent with the agent's name, its task and the number of
+ * tasks that the agent could claim. */
 static int tell_own(struct call *call, struct state_line_out *out)
 {
 	struct tasks_for_row ready;
@@ -154,7 +155,8 @@ static int tell_own(struct call *call, struct state_line_out *out)
 	return 0;
 }
 
-/* The name of the operator's team, or the number of teams. */
+/* Fills the answer of state.line for an operator with the name of the team, or with the number
+ * of teams. */
 static int tell_teams(struct call *call, int64_t team, struct state_line_out *out)
 {
 	struct team_names_row *all = NULL;
@@ -205,7 +207,7 @@ int state_renew(struct call *call, const struct state_renew_in *in,
 
 /* --- cleaning -------------------------------------------------------------------------------- */
 
-/* The most rows of each table that a call removes, so that other writers wait only for a short
+/* A call removes at most SLICE rows of each table, so that other writers wait only for a short
  * time. */
 enum { SLICE = 500, DAY_MS = 86400000 };
 
@@ -244,8 +246,8 @@ static int clean_turns(struct call *call, int64_t before, struct state_gc_out *o
 	return rc < 0 ? rc : 0;
 }
 
-/* Refuses a call that would remove rows which the configuration keeps, unless the caller
- * confirms it. */
+/* Refuses a call that removes rows which the configuration keeps, unless the call has
+ * `confirm`. */
 static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
 		  int64_t before)
 {

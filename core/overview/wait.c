@@ -2,10 +2,10 @@
  * wait - reads that wait until a task, a result, a team, an agent or a workspace has the state
  * that the caller wants.
  *
- * Each read looks at rows. It is answered when the rows have the wanted state, or when they can
- * never have it. Until then any event of the team wakes the read, because every change of such
- * a row writes an event. If only a host can change the rows and no host runs, the answer says
- * so at once.
+ * A read that waits looks at rows. The read is answered when the rows have the wanted state, or
+ * can no longer get the wanted state. While the read waits, any event of the team runs the read
+ * again, because every change of the rows writes an event. If only a host can change the rows
+ * and no host runs, the read is answered at once. The answer then says that no host runs.
  */
 #include <string.h>
 
@@ -29,14 +29,15 @@ static unsigned wait_wanted(const int64_t *until, size_t n, unsigned otherwise)
 	return bits ? bits : otherwise;
 }
 
-/* Whether rows cannot change because no host of this state runs. `here` says that this host has
- * work to do for the rows. It is not known whether a host on another machine runs. */
+/* Whether rows cannot change because no host of this state runs. `here` says that the rows wait
+ * for a host on this machine. A host on another machine may run without being known here. */
 static bool wait_is_hostless(const struct call *call, int64_t here)
 {
 	return here && !call_finds_host(call);
 }
 
-/* Lets the call wait for at most `seconds`, unless it has to be answered at once. */
+/* Lets the call wait for an event of its team. If `at_once` is true or `seconds` is 0, the call
+ * is answered now. */
 static int wait_go_on(struct call *call, int64_t seconds, bool at_once)
 {
 	if (at_once || seconds == 0)
@@ -46,9 +47,9 @@ static int wait_go_on(struct call *call, int64_t seconds, bool at_once)
 	return 0;
 }
 
-/* Puts the call back into the team of the thing for which the call waits. The team is found by
- * its row. Its name is not used, because meanwhile it may be renamed, and another team may have
- * its old name. Returns 0 or a fault. */
+/* In a later run of the call, sets the caller's team to the team with the row `team`. The
+ * team's name is not used, because the team may be renamed by then, and another team may have
+ * the old name. Returns 0 or a fault. */
 static int enter_again(struct call *call, int64_t team)
 {
 	struct caller_row place;
@@ -64,8 +65,7 @@ static int enter_again(struct call *call, int64_t team)
 	return fault_hint(&call->fault, "See the teams with: {team.list}.");
 }
 
-/* Finds the task. After the first run of the call, it is found by its row. Returns 0 or a
- * fault. */
+/* Finds the task. Later runs of the call find the task by its row. Returns 0 or a fault. */
 static int find_task(struct call *call, const struct task_wait_in *in, struct task_row *t)
 {
 	int rc;
@@ -81,8 +81,8 @@ static int find_task(struct call *call, const struct task_wait_in *in, struct ta
 	return 0;
 }
 
-/* Finds the reason why the task cannot be completed. Returns 1, 0 if nothing prevents it, or
- * negative. */
+/* Finds the reason why the task cannot be completed. Returns 1 if the task cannot be completed,
+ * 0 if nothing prevents its completion, or negative. */
 static int tell_hindrance(struct call *call, const struct task_row *t, const char **why)
 {
 	struct task_hindrance_row h;
@@ -126,8 +126,8 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE) |
 				BIT(AGENT_STATUS_DONE);
 
-/* Finds the agent. After the first run of the call, the agent is found by its row, because the
- * agent or its team may have another name by then. Returns 0 or a fault. */
+/* Finds the agent. Later runs of the call find the agent by its row, because the agent or its
+ * team may have another name by then. Returns 0 or a fault. */
 static int wait_find_agent(struct call *call, const struct agent_wait_in *in,
 			   struct agent_row *a)
 {
@@ -168,7 +168,7 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 
 /* --- results ---------------------------------------------------------------------- */
 
-/* Finds the assignment. After the first run of the call, it is found by its row. Returns 0 or a
+/* Finds the assignment. Later runs of the call find the assignment by its row. Returns 0 or a
  * fault. */
 static int find_assignment(struct call *call, const struct result_wait_in *in,
 			   struct assignment_row *x)
@@ -201,7 +201,7 @@ static int check_knows(struct call *call, const struct assignment_row *x)
 	return who_leads(call, "/id");
 }
 
-/* The text for the reason that keeps a command from running. */
+/* The reason why a queued command does not run yet, as a text. */
 static const char *place_text(const struct assignment_place_row *place)
 {
 	static const char *const states[] = {
@@ -255,9 +255,10 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
-/* --- what may be gone ----------------------------------------------------------------- */
+/* --- teams and workspaces, ended ones too --------------------------------------------- */
 
-/* Clears a `not_found` fault, because the thing may have ended. Returns 0, or any other fault. */
+/* Clears a `not_found` fault, because the team or workspace may have ended. Returns 0, or `rc`
+ * if the call's fault is not `not_found`. */
 static int look_back(struct call *call, int rc)
 {
 	if (call->fault.code != FAULT_NOT_FOUND)
@@ -266,7 +267,8 @@ static int look_back(struct call *call, int rc)
 	return 0;
 }
 
-/* Finds the last ended team with this name, or a team by its id: 1, 0, or negative. */
+/* Finds the team with this name that ended last, or a team by its id. Returns 1, 0 if there is
+ * no such team, or negative. */
 static int find_ended_team(struct call *call, const char *name, int64_t *team)
 {
 	const struct id_among all = { .noun = ID_TEAM, .ended = true, .where = "/team" };
@@ -281,8 +283,8 @@ static int find_ended_team(struct call *call, const char *name, int64_t *team)
 	return rc;
 }
 
-/* Finds a living team, or else the last ended team with this name. After the first run of the
- * call, the team is found by its row. Returns 0 or a fault. */
+/* Finds a living team with this name, or else the team with this name that ended last. Later
+ * runs of the call find the team by its row. Returns 0 or a fault. */
 static int wait_find_team(struct call *call, const char *name, struct team_row *t)
 {
 	int rc = call->made ? 0 : who_team(call, name);
@@ -303,8 +305,8 @@ static int wait_find_team(struct call *call, const char *name, struct team_row *
 	return sql_row(call, team_by_id, t, .id = call->caller.team);
 }
 
-/* Without `until` the call waits until the team is made. A team with a workspace that could not
- * be made is not made until somebody tries again or removes the member. */
+/* Without `until` the call waits until the team is made. If a workspace of the team could not
+ * be made, somebody has to make the workspace again or remove the workspace's member. */
 int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait_out *out)
 {
 	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |
@@ -330,15 +332,17 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->reached = (want & BIT(s.now_state)) && !out->guests;
 	out->over = !out->reached &&
 		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
-	/* To destroy a team needs no host, but to end its guests does. */
+	/* A team can be destroyed without a host, but only a host can end the guests of the
+	 * team. */
 	out->hostless = !out->reached && !out->over &&
 			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
 			wait_is_hostless(call, places.here);
 	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
-/* Finds the last destroyed workspace with this id, name or agent, if the caller may see it: 1,
- * 0 or negative. */
+/* Finds the destroyed workspace with this id, name or agent, the newest if there are several.
+ * The caller must be allowed to see the workspace. Returns 1, 0 if there is no such workspace,
+ * or negative. */
 static int find_ended_workspace(struct call *call, const struct workspace_wait_in *in,
 				struct workspace_row *w)
 {
@@ -370,8 +374,8 @@ static int find_ended_workspace(struct call *call, const struct workspace_wait_i
 	return rc > 0 && own && w->team != own ? 0 : rc;
 }
 
-/* Finds a living workspace, or else a destroyed one. After the first run of the call, it is
- * found by its row. Returns 0 or a fault. */
+/* Finds a living workspace, or else a destroyed workspace. Later runs of the call find the
+ * workspace by its row. Returns 0 or a fault. */
 static int find_workspace(struct call *call, const struct workspace_wait_in *in,
 			  struct workspace_row *w)
 {
@@ -423,8 +427,9 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	out->reached = (want & BIT(w.state)) && !out->has_pid;
 	out->over = !(want & BIT(w.state)) &&
 		    (BIT(w.state) & (want & ended ? 0 : ended | failed));
-	/* A host makes the workspace ready, or fails to make it ready. If the workspace has to
-	 * be down, the host ends the guest. */
+	/* A host is needed for the states in `next`. A host makes a workspace ready, or fails
+	 * to make it ready. A host also ends the guest of a workspace that is stopped or
+	 * destroyed. */
 	next = w.state == WORKSPACE_STATE_CREATING ? BIT(WORKSPACE_STATE_READY) | failed
 						   : BIT(w.state);
 	out->hostless = !out->reached && !out->over && (want & next) &&

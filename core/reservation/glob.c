@@ -1,32 +1,34 @@
 /*
- * glob - decides whether two globs have a path in common, without looking into any folder.
+ * glob - decides whether two globs can match the same path, without looking into any folder.
  *
- * A glob is read into tokens. Each token takes characters, may be skipped, or both. Two globs
+ * A glob is read into tokens. A token takes characters, or may be skipped, or both. Two globs
  * meet if a walk can go through both token lists side by side, from the two beginnings to the
  * two ends. Each step of the walk takes a character that both tokens allow, or skips tokens. A
- * place in the walk is a pair of numbers that never become smaller. So one pass over all pairs
- * in order finds every place that can be reached. A path is a glob that has only characters.
+ * place of the walk is a pair of indexes, one for each list, and no step makes an index
+ * smaller. So one pass over all pairs of indexes, in order, finds every place that the walk can
+ * reach. A path is a glob that has only characters.
  */
 #include "core/reservation/glob.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Tokens; a token that is not negative is a character. */
+/* The kinds of tokens. A token that is not negative is a character. */
 enum token {
-	ONE = -1, /* a character of a name */
-	SOME = -2, /* any number of characters of a name, also none */
-	ALL = -3, /* any number of any characters, also none */
-	/* Signs that the tokens after them may be skipped: */
-	FOLDERS = -4, /* the tokens are ALL and a slash */
-	BELOW = -5, /* up to the end: a slash, ONE and ALL */
-	END = -6, /* the end of the list; takes nothing */
+	ONE = -1, /* one character of a name */
+	SOME = -2, /* any number of characters of a name, or no character */
+	ALL = -3, /* any number of any characters, or no character */
+	/* FOLDERS and BELOW say that the tokens behind them may be skipped. */
+	FOLDERS = -4, /* stands before ALL and a slash, which may be skipped */
+	BELOW = -5, /* stands before a slash, ONE and ALL at the end of a list */
+	END = -6, /* the end of the list, which takes no character */
 };
 
 enum {
-	/* `*` and a slash become three tokens, and up to four tokens follow the last name. */
+	/* The two bytes of a `*` and a slash become three tokens. Up to four tokens follow the
+	 * last name. */
 	TOKENS = GLOB_BYTES * 3 / 2 + 8,
-	JUMP = 4, /* the most tokens that are skipped at once */
+	JUMP = 4, /* the most tokens that one step can skip */
 };
 
 /* --- tidying ---------------------------------------------------------------------------- */
@@ -36,8 +38,8 @@ static bool is_wild(char c)
 	return c == '*' || c == '?';
 }
 
-/* The length of the part of an absolute path that names `root`; 0 if the path is not below
- * `root`. */
+/* The number of bytes of `given` that name the folder `root`. 0: the absolute path `given` is
+ * not in the folder `root`. */
 static size_t glob_below(const char *given, const char *root)
 {
 	size_t n = root ? strlen(root) : 0;
@@ -50,7 +52,8 @@ static size_t glob_below(const char *given, const char *root)
 	return n ? n : 1;
 }
 
-/* Removes the last name from the path. Returns NULL, or the reason why this is not possible. */
+/* Removes the last name from the path. Returns NULL, or the reason why the name cannot be
+ * removed. */
 static const char *glob_go_up(char *out, size_t *n)
 {
 	if (!*n)
@@ -58,7 +61,7 @@ static const char *glob_go_up(char *out, size_t *n)
 	while (*n && out[*n - 1] != '/')
 		if (is_wild(out[--*n]))
 			return "`..` stands behind a `*` or `?`";
-	*n -= *n > 0; /* the slash */
+	*n -= *n > 0; /* the slash before the removed name */
 	return NULL;
 }
 
@@ -95,7 +98,8 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 	return NULL;
 }
 
-/* Whether a shell would read the braces as several names. Other braces are a part of a name. */
+/* Whether a shell would expand braces in the glob. Braces that no shell expands are characters
+ * of a name. */
 static bool glob_has_choice(const char *glob)
 {
 	const char *open = strchr(glob, '{'), *close = strrchr(glob, '}');
@@ -131,7 +135,7 @@ const char *glob_stem(struct arena *a, const char *glob)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* Takes a character of UTF-8; a byte of invalid UTF-8 counts as one character. */
+/* Takes the next character of UTF-8. A byte of invalid UTF-8 counts as one character. */
 static int32_t take_char(const char **s)
 {
 	const unsigned char *p = (const unsigned char *)*s;
@@ -149,11 +153,11 @@ static int32_t take_char(const char **s)
 	return c;
 }
 
-/* Reads a name without `**`. Writes at most three tokens for two bytes, and returns the number
- * of tokens. */
+/* Reads a name without `**` into tokens, at most one token more than the name has bytes.
+ * Returns the number of tokens. */
 static size_t glob_read_name(const char *s, const char *end, int32_t *out)
 {
-	bool empty = true; /* the tokens so far fit an empty name */
+	bool empty = true; /* the tokens so far can match an empty name */
 	size_t n = 0;
 
 	while (s < end)
@@ -205,23 +209,23 @@ static size_t read_glob(const char *glob, int32_t out[TOKENS])
 
 /* --- deciding --------------------------------------------------------------------------- */
 
-/* Whether a token may take more characters after it has taken one. */
+/* Whether a token may take more than one character. */
 static bool glob_stays(int32_t token)
 {
 	return token == SOME || token == ALL;
 }
 
-/* The number of tokens that are skipped at once at a token that need take nothing; 0: the token
- * has to take a character. */
+/* The number of tokens that one step can skip at this token. 0: the token has to take a
+ * character. */
 static size_t jump_of(int32_t token)
 {
 	return token == FOLDERS ? 3 : token == BELOW ? JUMP : glob_stays(token) ? 1 : 0;
 }
 
-/* Whether some character fits both tokens. */
+/* Whether there is a character that both tokens can take. */
 static bool shares(int32_t a, int32_t b)
 {
-	if (a <= FOLDERS || b <= FOLDERS) /* END, too */
+	if (a <= FOLDERS || b <= FOLDERS) /* END, FOLDERS and BELOW take no character */
 		return false;
 	if (a == ALL || b == ALL)
 		return true;
@@ -230,11 +234,11 @@ static bool shares(int32_t a, int32_t b)
 	return a == b;
 }
 
-/* Places (i, j) that can be reached, in a row for each i. A step leads to the same i or to one
- * of the next JUMP. */
+/* The places (i, j) that the walk can reach, with a row of flags for each i. A step increases i
+ * by at most JUMP, so JUMP + 1 rows are enough. */
 struct walk {
 	bool at[JUMP + 1][TOKENS + JUMP];
-	size_t last; /* the highest i of a place that can be reached */
+	size_t last; /* the highest i among the reached places */
 	size_t steps;
 };
 
@@ -249,7 +253,7 @@ static void glob_mark(struct walk *w, size_t i, size_t j)
 	w->last = i > w->last ? i : w->last;
 }
 
-/* Marks all places that one step from (i, j) can reach. */
+/* Marks all places that one step from the place (i, j) can reach. */
 static void glob_step(struct walk *w, const int32_t *a, const int32_t *b, size_t i,
 		      size_t j)
 {
@@ -283,13 +287,14 @@ static bool meets(const int32_t *a, const int32_t *b, size_t *steps)
 			glob_step(&w, a, b, i, j);
 		met = a[i] == END && glob_row_of(&w, i)[j];
 		memset(glob_row_of(&w, i), 0, sizeof(w.at[0]));
-		w.steps += j / 8; /* looking at a place costs less than a step */
+		w.steps += j / 8; /* eight looks at places count as one step */
 	}
 	*steps += w.steps;
 	return met;
 }
 
-/* Whether the two globs begin with characters that differ, as most globs of a project do. */
+/* Whether the two globs differ in a character before their first `*` or `?`. Most globs of a
+ * project differ before their first `*` or `?`. */
 static bool parts_early(const char *a, const char *b)
 {
 	while (*a && *a == *b && !is_wild(*a))

@@ -12,14 +12,14 @@
 
 enum {
 	TEAM_MOST = 1024,
-	STEPS_MOST = 1 << 26, /* the most steps of comparing globs in a call: half a
-				 second */
+	STEPS_MOST = 1 << 26, /* the most steps of a call that compares globs
+				 (half a second) */
 };
 
 /* --- paths ------------------------------------------------------------------------------- */
 
-/* Tidies a path. An absolute path must be in the agent's project. `where` is the argument for a
- * fault. */
+/* Tidies a path. An absolute path must be in the agent's project. `where` is the argument that
+ * a fault names. */
 static const char *tidy(struct call *call, const char *given, const char *where)
 {
 	struct agent_row a = { 0 };
@@ -94,8 +94,8 @@ static void reservation_show(const struct call *call,
 				     .since = r->created_at };
 }
 
-/* Lists the agent's reservations whose globs are among `globs`; NULL: all reservations of the
- * agent. */
+/* Lists the agent's reservations of the globs in `globs`. If `globs` is NULL, lists all
+ * reservations of the agent. */
 static int reservation_tell(struct call *call, int64_t agent, const char **globs,
 			    size_t n, struct reservation **out, size_t *n_out)
 {
@@ -150,7 +150,7 @@ static int reservation_not_held(struct call *call, const char *name, const char 
 
 /* --- taking ------------------------------------------------------------------------------ */
 
-/* Refuses globs that take too long to compare, because other callers would have to wait. */
+/* Refuses globs that take too long to compare, because other callers have to wait meanwhile. */
 static int too_much(struct call *call, const char *where)
 {
 	fault_set(&call->fault, FAULT_INVALID, where,
@@ -175,8 +175,8 @@ static int in_the_way(struct call *call, const struct reservation_line_row *r,
 		r->name);
 }
 
-/* Counts the globs that the caller does not hold yet. A glob that the caller holds is taken
- * again and does not count. */
+/* Counts the globs that the caller does not hold yet. A glob that the caller already holds gets
+ * no second row. */
 static size_t count_new(const struct call *call, const char **globs, size_t n,
 			const struct reservation_line_row *held, size_t n_held)
 {
@@ -190,8 +190,8 @@ static size_t count_new(const struct call *call, const char **globs, size_t n,
 	return fresh;
 }
 
-/* Refuses globs that another agent's reservation excludes, and globs that are too many or take
- * too long to compare. */
+/* Refuses globs that another agent's reservation excludes. Also refuses too many globs, and
+ * globs that take too long to compare. */
 static int reservation_check_free(struct call *call, const char **globs, size_t n,
 				  bool shared)
 {
@@ -266,7 +266,7 @@ int reservation_take(struct call *call, const struct reservation_take_in *in,
 				&out->reservations, &out->n_reservations);
 }
 
-/* --- keeping and giving back ------------------------------------------------------------- */
+/* --- renewing and giving back ------------------------------------------------------------ */
 
 int reservation_renew(struct call *call, const struct reservation_renew_in *in,
 		      struct reservation_renew_out *out)
@@ -349,8 +349,8 @@ int reservation_settle(struct call *call, int64_t most, size_t *n)
 	return rc;
 }
 
-/* The stems (glob_stem()) of all globs that may stand for one of the paths, as a list in JSON:
- * "", the part before each slash of a path, and each path. */
+/* Writes a JSON list of all stems (glob_stem()) of globs that can match one of the paths. The
+ * stems are "", the part before each slash of a path, and each path. */
 static const char *stems_of(struct call *call, const char *const *paths, size_t n)
 {
 	struct text list = { 0 };
@@ -370,7 +370,7 @@ static const char *stems_of(struct call *call, const char *const *paths, size_t 
 	return copy;
 }
 
-/* --- looking ----------------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------------- */
 
 int reservation_covers(struct call *call, const struct agent_row *agent,
 		       const char *const *paths, size_t n, struct reservation *out,

@@ -92,8 +92,8 @@ int task_once(struct call *call, const char *team, const char *task, task_change
 
 	if ((rc = who_team(call, team)) < 0)
 		return rc;
-	/* A repeated call answers with the task of the first call. Its caller may no longer
-	 * hold this task. */
+	/* A repeated call answers with the task of the first call, even if the caller no longer
+	 * holds that task. */
 	if (call->made)
 		return task_tell(call, call->made, out);
 	if ((rc = task_mine(call, task, &t)) < 0 || (rc = change(call, in, &t)) < 0)
@@ -180,16 +180,16 @@ int task_give_back(struct call *call, int64_t agent, const char *why)
 }
 
 /*
- * Tasks that cannot go on because they wait for a task that failed or was called off, and
- * messages about them.
+ * Finds the tasks that cannot begin because they wait for a failed or cancelled task, and sends
+ * messages about these tasks.
  */
 
 enum {
-	STUCK_NAMED = 8, /* more tasks than this are only counted... */
-	STUCK_COUNTED = 20, /* ...up to this number */
+	STUCK_NAMED = 8, /* the most tasks that a list of ids names */
+	STUCK_COUNTED = 20, /* the most tasks that are counted */
 };
 
-/* The ids of the first tasks, and the number of the others. */
+/* Lists the ids of the first STUCK_NAMED tasks, and the number of the other tasks. */
 static const char *stuck_ids(struct call *call, const struct tasks_behind_row *rows,
 			     size_t n)
 {
@@ -247,7 +247,7 @@ int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t numbe
 	if ((rc = sql_run(call, task_restick, .task = task)) < 0 ||
 	    !(behind = task_behind(call, task)))
 		return call->fault.code;
-	/* The lead is not told of a task that the lead itself called off. */
+	/* The lead is not told of a task that the lead itself has cancelled. */
 	if (!failed && call->caller.level == WHO_LEAD)
 		return 0;
 	return team_tell(

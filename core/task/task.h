@@ -1,8 +1,8 @@
 /*
- * task - the board: claiming, holding and finishing work.
+ * task - the board, on which agents claim, hold and finish tasks.
  *
  * A claim is a lease under an epoch. The statements of storage/task.sql decide which caller
- * wins. This file explains to the other callers why they did not win.
+ * wins a task. The C code explains to the other callers why they did not win.
  */
 #ifndef CORE_TASK_TASK_H
 #define CORE_TASK_TASK_H
@@ -11,27 +11,29 @@
 #include "core/event/event.h"
 #include "core/team/team.h"
 
-/* Finds the task `id` of the call's team, and stores the end of its lease if the lease has
- * lapsed. Returns 0 or a fault at /task. */
+/* Finds the task `id` of the call's team. If the task's lease has run out, a writing operation
+ * ends the claim first. Returns 0 or a fault at /task. */
 int task_find(struct call *call, const char *id, struct task_row *t);
-/* Like task_find(), but without an `id` it finds the only task that the caller holds. */
+/* Like task_find(), but if `id` is NULL, finds the only task that the caller holds. */
 int task_mine(struct call *call, const char *id, struct task_row *t);
-/* Like task_find(), but without a fault: returns 1, or 0 if there is no such task. */
+/* Like task_find(), but sets no fault if the task does not exist. Returns 1, 0 if the task does
+ * not exist, or negative. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
 /* A function that changes the task for a handler. Returns 0 or a fault. */
 typedef int task_change(struct call *call, const void *in, const struct task_row *t);
 
-/* Runs a handler that changes one task. Finds the team and the task, and calls `change`, unless
- * an earlier run of this call has made the change. Fills `out` with the task after the change.
- * Returns 0 or a fault. */
+/* Runs a handler that changes one task. Finds the team and the task, and calls `change`. If an
+ * earlier run of this call has made the change, `change` is not called. Fills `out` with the
+ * task after the change. Returns 0 or a fault. */
 int task_once(struct call *call, const char *team, const char *task, task_change *change,
 	      const void *in, struct task *out);
 
-/* Adds a hint for the state of a task that nobody holds. Returns the fault's code. */
+/* Adds a hint for a caller who needs a task that nobody holds. `state` is the state of the
+ * task. Returns the fault's code. */
 int task_hint(struct fault *f, enum task_state state);
 
-/* Bits of task.parts: the other tables that have rows for a task. */
+/* Bits of the column task.parts. Each bit names another table that has rows for the task. */
 enum {
 	TASK_HAS_TAGS = 1,
 	TASK_HAS_CRITERIA = 2,
@@ -39,19 +41,19 @@ enum {
 	TASK_HAS_DEPS = 8,
 };
 
-/* Makes a task in the call's team; call->made becomes its row. Returns 0, or a fault at the
- * argument. */
+/* Makes a task in the call's team, and sets call->made to the task's row. Returns 0, or a fault
+ * at the argument. */
 int task_make(struct call *call, const struct task_create_in *in);
 
 /* Adds a note by the caller to a task. The task counts as changed. */
 int task_add_note(struct call *call, int64_t task, const char *text);
 
-/* Fills the whole task, or its line in lists. */
+/* task_tell() fills a whole task, and task_tell_line() fills the line of a task in a list. */
 int task_tell(struct call *call, int64_t id, struct task *out);
 int task_tell_line(struct call *call, const struct task_line_row *r,
 		   struct task_line *out);
 
-/* The task's name, such as `001`, in the call's arena. */
+/* The name of the task with this number, such as `001`, in the call's arena. */
 const char *task_name(struct call *call, int64_t number);
 
 /* Puts a failed task back on the board. Returns 1, or 0 if the task has not failed. */
@@ -60,8 +62,8 @@ int task_put_back(struct call *call, int64_t task);
 /* Claims a task for the recipient of an assignment. t->epoch becomes the new epoch. */
 int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
 		  int64_t lease_ms);
-/* Completes or fails the task of an assignment under the epoch of its dispatch. A task whose
- * claim has ended is not changed. */
+/* Completes or fails the task of an assignment, under the epoch with which the task was
+ * dispatched. A task whose claim has ended is not changed. */
 int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
 			 const char *result);
 int task_renew_assigned(struct call *call, const struct assignment_row *x,
@@ -71,18 +73,18 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
  * Returns 0 or negative. */
 int task_moved(struct call *call, int64_t team, int64_t from, int64_t to);
 
-/* Stores the end of leases that ran out: of one task, or with 0 of up to `limit` tasks. */
+/* Ends the claim of the task `id` if the claim's lease has run out. If `id` is 0, ends up to
+ * `limit` claims whose leases have run out. */
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
-/* Describes how many pending tasks of the call's team wait, themselves or through others, for a
- * task that failed or was called off, and which tasks wait. NULL: no task waits. Returns 0 or
- * negative. */
+/* Describes the pending tasks of the call's team that wait, directly or through other tasks,
+ * for a failed or cancelled task. `*says` is NULL if no task waits. Returns 0 or negative. */
 int task_stuck(struct call *call, const char **says);
-/* Names the pending tasks that wait for a task, themselves or through others: `002, 003 wait
- * for it`. Returns NULL if no task waits, or with a fault set. */
+/* Names the pending tasks that wait for a task, directly or through other tasks, as in `002,
+ * 003 wait for it`. Returns NULL if no task waits, or with a fault set. */
 const char *task_behind(struct call *call, int64_t task);
-/* Tells the lead of a team that a task failed or was called off while others wait for the task.
- * Returns 0 or negative. */
+/* Tells the lead of a team that a task failed or was cancelled while other tasks wait for this
+ * task. Returns 0 or negative. */
 int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t number,
 		    bool failed);
 

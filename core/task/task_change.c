@@ -12,7 +12,7 @@
 
 /* --- making ------------------------------------------------------------------------------ */
 
-/* Makes a file name from a title: lower case, dashes, at most 40 bytes. */
+/* Makes a file name of at most 40 bytes from a title, with lower-case letters and dashes. */
 static const char *slug_of(struct call *call, const char *title)
 {
 	char *slug = arena_alloc(&call->arena, 42);
@@ -30,7 +30,8 @@ static const char *slug_of(struct call *call, const char *title)
 	return n ? slug : "task";
 }
 
-/* The title without blanks around it; NULL with a fault if no text is left. */
+/* The title without the blanks around it. NULL, with a fault, if the title has nothing but
+ * blanks. */
 static const char *trimmed(struct call *call, const char *title)
 {
 	size_t n;
@@ -128,7 +129,7 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 	return waits;
 }
 
-/* Finds the only agent that may claim the new task, if the call names one. */
+/* Finds the assignee of the new task, if the call names an assignee. */
 static int find_assignee(struct call *call, const struct task_create_in *in,
 			 struct agent_row *assignee)
 {
@@ -188,8 +189,9 @@ int task_create(struct call *call, const struct task_create_in *in,
 	return task_tell(call, call->made, &out->task);
 }
 
-/* Makes the tasks. Their rows have consecutive numbers, and call->made is the first of them, so
- * that a repeated call finds them all. A fault names the task and the task's argument. */
+/* Makes the tasks. The rows of the tasks have consecutive numbers, and call->made is the first
+ * number. So a repeated call finds all the rows. A fault names the task and the task's
+ * argument. */
 static int create_all(struct call *call, const struct task_create_many_in *in)
 {
 	int64_t first = 0;
@@ -241,8 +243,8 @@ int task_create_many(struct call *call, const struct task_create_many_in *in,
 
 /* --- changing ------------------------------------------------------------------------------- */
 
-/* Checks that the caller may change the text of a task: its creator, its owner and the lead
- * may. */
+/* Checks that the caller may change the text of a task. The creator, the owner and the lead may
+ * change the text. */
 static int may_edit(struct call *call, const struct task_row *t)
 {
 	if (t->created_by == call->caller.agent || t->owner == call->caller.agent)
@@ -375,7 +377,7 @@ int task_put_back(struct call *call, int64_t task)
 		rc = sql_run(call, task_restick, .task = task);
 	if (rc < 0)
 		return rc;
-	/* The command may still run if a person marked its task as failed. */
+	/* If a person marked the task as failed, the task's command may still run. */
 	if ((rc = assignment_call_off(call, task, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_RETRIED, task, 0, NULL)) < 0)
 		return rc;
@@ -467,8 +469,8 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 				 "a command needs the agent whose daemon runs it");
 	if (in->agent && !in->command && (rc = who_may_own(call, &to, "/agent")) < 0)
 		return rc;
-	/* The task is not assigned to an observer whose daemon runs it. An observer cannot
-	 * claim a task, so after a lapse nobody could claim it. */
+	/* If an observer's daemon runs the command, the task gets no assignee. An observer
+	 * cannot claim tasks, so after a lapse no agent could claim the task. */
 	rc = sql_run(call, task_assign, .id = t->id,
 		     .assignee = in->agent && who_observes(&to) ? 0 : to.id,
 		     .now = call->now);

@@ -1,6 +1,6 @@
 /*
- * task_claim - claims a task: exactly one caller wins, and the others are told why they did not
- * win.
+ * task_claim - claims a task. Exactly one caller wins the task, and each other caller is told
+ * why the task cannot be claimed.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,11 +11,12 @@
 #include "core/team/estop.h"
 #include "core/turn/chain.h"
 
-enum { BLOCKERS_NAMED = 10 }; /* the most that a person would read */
+enum { BLOCKERS_NAMED = 10 }; /* the most dependencies that a fault names */
 
-/* --- why not --------------------------------------------------------------------------- */
+/* --- why a claim fails ----------------------------------------------------------------- */
 
-/* The first of the dependencies for which the task waits, and the number of the others. */
+/* Lists the first dependencies for which the task waits, and the number of the other
+ * dependencies. */
 static const char *open_deps(struct call *call, const struct task_row *t)
 {
 	struct task_blockers_row d;
@@ -74,7 +75,8 @@ static int claimed(struct call *call, int64_t task, int64_t owner, int64_t epoch
 
 	if (rc >= 0)
 		rc = sql_run(call, board_claim, .team = call->caller.team);
-	/* A team in the state `working` stays in this state, so the state need not be computed. */
+	/* A claim does not change the state of a team that is `working`, so the state need not
+	 * be computed. */
 	if (rc < 0 || call->caller.team_state == TEAM_STATE_WORKING)
 		return rc;
 	return team_announce(call, call->caller.team);
@@ -115,9 +117,8 @@ static bool is_better(const struct task_best_row *a, const struct task_best_row 
 	       (a->priority == b->priority && a->number < b->number);
 }
 
-/* Finds the task that an agent claims now: the best of the tasks that are meant for this agent
- * or for no agent in particular. Only two rows are read, however many tasks are meant for other
- * agents. */
+/* Finds the best ready task that an agent may claim. The task is meant for this agent, or for
+ * no particular agent. Only two rows are read, even if many tasks are meant for other agents. */
 static int find_best(struct call *call, int64_t agent, struct task_best_row *best)
 {
 	const int64_t team = call->caller.team;
@@ -142,7 +143,7 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 	return claim_take(call, won->id, a, lease_ms(call, in));
 }
 
-/* Tells a caller who could claim nothing how many tasks are ready and how many are pending. */
+/* Tells a caller who got no task how many tasks are ready and how many are pending. */
 static int nothing_ready(struct call *call, const struct task_claim_in *in,
 			 struct task_claim_out *out)
 {
@@ -160,19 +161,20 @@ static int nothing_ready(struct call *call, const struct task_claim_in *in,
 
 /*~ The handler.  Station 9 of 12.
  *
- * Handlers read like the specification, since the frame has done everything that is not about
- * tasks. Without a task's id, claim_best() asks for the best ready task. With an id,
- * claim_named() takes the named task. Look at what claim_take() returns: 1 if the statement has
- * changed a row, 0 if it has not. That number is the whole decision. The handler never reads
- * the state, sees that the task is pending, and then writes. Between the read and the write
- * another caller could claim the task: in this process or another, now or when a later version
- * runs batches side by side.
+ * A handler reads like the specification, since core/call/call.c has done all work that is not
+ * about tasks. If the call names no task, claim_best() claims the best ready task. If the call
+ * names a task, claim_named() claims this task. Look at the result of claim_take(), which is 1
+ * if the statement has changed a row, else 0. The result of claim_take() is the whole decision.
+ * The handler must not read the state `pending` first and write afterwards. Between a read and
+ * a write, another caller could claim the task. The other caller may be in this process or in
+ * another process, and a later version may run batches side by side.
  *
- * If the number is 0, not_claimable() finds out why, for the fault's text only: who holds the
- * task, for which tasks it waits, for whom it is meant, and what to do next.
+ * If claim_take() returns 0, not_claimable() only writes the fault's text. The text says who
+ * holds the task, for which tasks the task waits, or for whom the task is meant, and what the
+ * caller can do next.
  *
  * claimed() writes the event in the same transaction. The event wakes the calls that follow the
- * log. `given` tells the doors that this answer hands out a claim. If the answer cannot be
+ * log. call->given tells the doors that this answer hands out a claim. If the answer cannot be
  * delivered, the door takes the claim back.
  *
  * Next: storage/stmt.c
@@ -207,8 +209,8 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	if ((rc = task_tell(call, call->made, &out->task)) < 0)
 		return rc;
 	out->has_task = true;
-	/* At a repeated claim another agent may own the task. Its epoch is then not the
-	 * caller's. */
+	/* When a claim is repeated, another agent may already own the task. If another agent
+	 * owns the task, the answer has no epoch. */
 	if (!out->task.owner || strcmp(out->task.owner, a.name) != 0)
 		return 0;
 	out->has_epoch = true;
@@ -250,8 +252,8 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	struct fault *f = &call->fault;
 	struct agent_name_row a = { 0 };
 	const char *id = task_name(call, t->number);
-	/* If the caller's epoch is old, the fault is about the epoch, whoever holds the task
-	 * now. */
+	/* If the caller gives an old epoch, the fault names the epoch, no matter who holds the
+	 * task now. */
 	const char *where = epoch >= 0 && epoch != t->epoch ? "/epoch" : "/task";
 
 	if (!t->owner) {
@@ -282,12 +284,12 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 
 /* A change of a task by its owner. */
 struct change {
-	int64_t epoch, to; /* the epoch of the claim; the new state of the task */
+	int64_t epoch, to; /* epoch of the claim, and new state of the task */
 	int event;
 	const char *detail;
 };
 
-/* Ends a change by the owner. `rc` is the result of the statement; 0 means that the caller was
+/* Ends a change by the owner. `rc` is the result of the statement. If `rc` is 0, the caller was
  * not the owner. */
 static int end_change(struct call *call, const struct task_row *t, int rc,
 		      const struct change *c)
@@ -402,8 +404,8 @@ int task_release(struct call *call, const struct task_release_in *in,
 
 enum { READY_SHOWN = 1000 };
 
-/* Handles the tasks that waited only for the completed task, and are ready now. Writes an event
- * for each of them and lists the first READY_SHOWN. */
+/* Finds the tasks that waited only for the completed task and are ready now. Writes an event
+ * for each ready task, and lists the first READY_SHOWN tasks. */
 static int make_ready(struct call *call, int64_t done, int64_t team, const char ***ids,
 		      size_t *n)
 {
@@ -413,8 +415,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	size_t count;
 	int rc;
 
-	/* For most tasks no other task waits, and an UPDATE that returns rows costs ten times
-	 * as much as this query. */
+	/* Most tasks are not a dependency of any task. This query costs a tenth of an UPDATE
+	 * that returns rows. */
 	if ((rc = sql_row(call, task_in_the_way, &w, .dep = done)) <= 0 || !w.any)
 		return rc < 0 ? rc : 0;
 	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
@@ -432,8 +434,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	return rc;
 }
 
-/* The reason why a task failed, for the task's event: as much of the text as DETAIL_MOST bytes
- * of JSON hold. NULL if no reason was given. */
+/* The reason why a task failed, for the task's event. Only the first DETAIL_MOST bytes of JSON
+ * are kept. NULL: no reason was given. */
 static const char *why_failed(struct call *call, const char *text)
 {
 	size_t room = DETAIL_MOST, n = text ? strlen(text) : 0;
@@ -442,8 +444,8 @@ static const char *why_failed(struct call *call, const char *text)
 		 : NULL;
 }
 
-/* Ends a task. The caller may be the command that still runs for the task, so that command is
- * not called off. */
+/* Completes or fails a task. The caller may be the command that still runs for the task, so
+ * that command is not called off. */
 static int finished(struct call *call, const struct task_row *t, int64_t epoch, int rc,
 		    int64_t state, const char *result)
 {
@@ -463,8 +465,8 @@ struct completing {
 	struct task_complete_out *out;
 };
 
-/* Begins the agent's chain anew after it completed a task that comes from a person or from a
- * plan: the agent has done what a person asked for. */
+/* Begins the agent's chain anew after the agent completed a task that comes from a person or
+ * from a plan. With this task the agent has done the work that a person asked for. */
 static int begin_chain(struct call *call, const struct task_row *t)
 {
 	struct task_bidden_row bidden;

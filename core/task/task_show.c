@@ -1,5 +1,5 @@
 /*
- * task_show - shows tasks: whole, as lines, and their history.
+ * task_show - shows whole tasks, lines of tasks, and the history of a task.
  */
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 
 /* --- telling ------------------------------------------------------------------------- */
 
-/* Marks the task if an entry has no room in the answer. The caller then leaves out this entry
- * and the rest of the list. */
+/* Sets `more` of the task if an entry has no room in the answer. The caller then leaves out
+ * this entry and the rest of the list. */
 static bool task_show_fits(struct task *out, bool fits)
 {
 	out->more |= !fits;
@@ -67,19 +67,20 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	return query_over(&q, rc);
 }
 
-/* Takes space for a note in the answer. Returns false if the note does not fit. If the note is
- * too large by itself, the answer has its first part and its size. */
+/* Takes space for a note in the answer. Returns false if the note does not fit. A note that
+ * needs more than half of a whole answer is cut, and the answer has the note's size. */
 static bool note_take(struct call *call, struct note *note)
 {
 	size_t most = space_all(call) / 2;
 
-	/* A text that would take half of an answer is sent in parts. */
+	/* The rest of a cut text can be read in parts, by task.part. */
 	note->text = space_cut(call, note->text, most, &note->text_size);
 	note->has_text_size = note->text_size > 0;
 	return space_take(call, &record_note, note);
 }
 
-/* Lists the newest of `all` notes, as many as fit, in the order in which they were written. */
+/* Lists as many of the newest notes as fit, oldest first. `all` is the number of all notes of
+ * the task. */
 static int show_notes(struct call *call, int64_t task, int64_t all, struct task *out)
 {
 	struct task_notes_row r;
@@ -120,8 +121,8 @@ static bool is_ready(int64_t state, int64_t open_deps)
 	return state == TASK_STATE_PENDING && open_deps == 0;
 }
 
-/* Adds the rows that other tables have for a task. Most tasks have no such rows, and take one
- * statement. */
+/* Adds to the answer the rows that other tables have for a task. Most tasks have no such rows,
+ * and are read by one statement. */
 static int tell_parts(struct call *call, const struct task_whole_row *t, struct task *out)
 {
 	int rc = 0;
@@ -140,8 +141,8 @@ static int tell_parts(struct call *call, const struct task_whole_row *t, struct 
 /* Bytes that the field `description_size` adds to a task. */
 enum { SIZE_FIELD = 32 };
 
-/* Cuts a description or result that is too large for the answer. In a whole frame both always
- * fit, with all escapes. */
+/* Cuts a description or result that is too large for the answer. An answer of a whole frame has
+ * room for a description and a result, with all escapes. */
 static void cut_texts(struct call *call, struct task *out, bool has_lists)
 {
 	struct task rest = *out;
@@ -293,13 +294,13 @@ static unsigned states_of(const struct task_list_in *in)
 		states |= 1u << TASK_STATE_COMPLETED | 1u << TASK_STATE_FAILED |
 			  1u << TASK_STATE_CANCELLED;
 	if (in->all)
-		return 0; /* even if the caller asks for closed tasks, too */
+		return 0; /* `all` includes the closed tasks */
 	if (states)
 		return states;
 	return OPEN_STATES;
 }
 
-/* Parameters of task_lines_in: the states whose bits are set. */
+/* Parameters of task_lines_in for the states whose bits are set. */
 #define TASK_STATES(bits)                                    \
 	.pending = (bits) >> TASK_STATE_PENDING & 1,         \
 	.claimed = (bits) >> TASK_STATE_CLAIMED & 1,         \
@@ -309,8 +310,8 @@ static unsigned states_of(const struct task_list_in *in)
 	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
 	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
 
-/* Starts the statement whose index fits the question best. task_show_tell_page() leaves out the
- * rows of other states, and stops when the page is full. */
+/* Starts the statement whose index fits the call's arguments best. task_show_tell_page() leaves
+ * out the rows of unwanted states, and stops when the page is full. */
 static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,
 			int64_t owner, unsigned states, const struct task_row *after)
 {
@@ -416,18 +417,20 @@ int task_history(struct call *call, const struct task_history_in *in,
 }
 
 /*
- * Shows a task's lists by pages and its texts by ranges, if they are too large for one answer.
+ * Shows a task's lists by pages and a task's texts by ranges, if they are too large for one
+ * answer.
  */
 
 struct page {
 	struct call *call;
 	const struct task_part_in *in;
 	int64_t task, offset, limit;
-	int64_t next; /* for a text: offset after the part that is shown */
+	int64_t next; /* for a text, the offset behind the shown part */
 	struct task_part_out *out;
 };
 
-/* Whether entry number `size` of the list is on the page. Every entry is counted. */
+/* Whether the last counted entry of the list is on the page. `size` is the number of counted
+ * entries. */
 static bool task_part_is_here(const struct page *p)
 {
 	const struct task_part_out *out = p->out;
@@ -585,25 +588,25 @@ int task_part(struct call *call, const struct task_part_in *in, struct task_part
 }
 
 /*
- * order - the board in dependency order (Kahn). Every task comes after the tasks on which it
- * depends. Ties are sorted by priority, then number.
+ * order - lists the board in the order of dependencies (Kahn). Every task comes after the tasks
+ * on which it depends. Tasks that can come next are sorted by priority, then by number.
  */
 
 struct node {
 	struct task_line_row row;
-	size_t waits; /* dependencies not yet listed */
+	size_t waits; /* number of dependencies that are not listed yet */
 	size_t first; /* index in `next` of the first task that waits for this task */
 	size_t n_next;
 };
 
 struct graph {
-	struct node *nodes; /* sorted by priority, then number */
+	struct node *nodes; /* sorted by priority, then by number */
 	size_t n;
 	size_t *by_id; /* indexes in `nodes`, sorted by task id */
 	struct task_edges_row *edges;
 	size_t n_edges;
-	size_t *next; /* indexes of the waiting tasks, grouped by dependency */
-	size_t *heap; /* indexes of the tasks that can be listed, the least first */
+	size_t *next; /* indexes of waiting tasks, grouped by dependency */
+	size_t *heap; /* indexes of tasks that can be listed, the least first */
 	size_t n_heap;
 };
 
@@ -701,8 +704,8 @@ static size_t heap_take(struct graph *g)
 	return least;
 }
 
-/* Takes the next task of the order from the heap. Tasks that waited only for this task are
- * added to the heap. */
+/* Takes the next task of the order from the heap. Adds to the heap the tasks that waited only
+ * for this task. */
 static const struct node *order_next(struct graph *g)
 {
 	const struct node *t = &g->nodes[heap_take(g)];

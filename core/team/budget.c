@@ -11,7 +11,8 @@
 static int budget_announce(struct call *call);
 static int budget_announce_in(struct call *call, int64_t team);
 
-/* The words of each kind of budget: its noun, and the argument that sets its limit. */
+/* The words of each kind of budget. `noun` is what the budget counts, and `where` is the
+ * argument that sets the limit. */
 static const struct {
 	const char *noun, *where;
 } kinds[] = {
@@ -30,8 +31,8 @@ static int64_t budget_left_of(const struct budget_row *b)
 	return left > 0 ? left : 0;
 }
 
-/* Writes a text such as "team x has 3 of 10 tokens left (max_tokens): 2 are used, 5 reserved
- * for teams below it". */
+/* Writes how much of a limit the team `team` has left, has used, and has reserved for teams
+ * below. */
 static const char *tell_left(struct call *call, const char *team,
 			     const struct budget_row *b)
 {
@@ -51,8 +52,8 @@ static int get(struct call *call, int64_t team, int64_t kind, struct budget_row 
 
 /* --- limits ------------------------------------------------------------------------- */
 
-/* Refuses a limit for which the team above has too little left. If `most` is 0, refuses the
- * team that asks for no limit, because the team needs one. */
+/* Refuses a limit because too little is left in the team above. If `most` is 0, refuses a team
+ * without a limit, because the team above has a limit. */
 static int above_refuses(struct call *call, int64_t above, int64_t kind, int64_t most)
 {
 	struct budget_row b;
@@ -95,8 +96,8 @@ int budget_open(struct call *call, int64_t team, int64_t above,
 	return budget_announce_in(call, above);
 }
 
-/* Finds the reason why a limit is refused: the team's own spending, a team below without a
- * limit, or the team above. */
+/* Sets the fault for a refused limit. The reason is the team's own spending, a team below
+ * without a limit, or the team above. */
 static int budget_refuse(struct call *call, const struct team_row *t, int64_t kind,
 			 int64_t most)
 {
@@ -198,7 +199,7 @@ int budget_take_message(struct call *call)
 	if ((rc = sql_run(call, budget_message, .team = team)))
 		return rc < 0 ? rc : budget_announce(call);
 	if ((rc = get(call, team, BUDGET_KIND_MESSAGES, &b)) < 0 || !b.most)
-		/* budgets of time may be used up */
+		/* a budget of time may have become low or used up */
 		return rc < 0 ? rc : budget_announce(call);
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/to", "%s",
 		  tell_left(call, call->caller.team_name, &b));
@@ -206,8 +207,8 @@ int budget_take_message(struct call *call)
 					"for a higher max_messages.");
 }
 
-/* Counts spending: in the team up to its limit, and the rest in the team above. So no team
- * above shows more left than there is. Returns 0 or negative. */
+/* Counts spending in the team up to the team's limit, and the rest in the team above. So no
+ * team above shows a rest that is too large. Returns 0 or negative. */
 static int budget_spend_here(struct call *call, int64_t team, int64_t kind, int64_t n,
 			     int64_t *over)
 {
@@ -309,8 +310,9 @@ static int warn(struct call *call, const struct budget_turned_row *r)
 				       "assignments, members and teams below it."));
 }
 
-/* Announces budgets of the call's team that have become low or used up since the last
- * announcement. Writes an event for each, and sends a message to the lead and the operator. */
+/* Announces the budgets of the call's team that have become low or used up since the last
+ * announcement. For each announced budget, writes an event, and sends a message to the lead and
+ * the operator. */
 static int budget_announce(struct call *call)
 {
 	struct budget_turned_row *all = NULL;
@@ -341,7 +343,7 @@ static int announce_in(struct call *call, int64_t team, const char *name,
 	return rc;
 }
 
-/* Calls budget_announce() for another team. */
+/* Calls budget_announce() for the team `team`. */
 static int budget_announce_in(struct call *call, int64_t team)
 {
 	struct team_row t;
@@ -446,8 +448,8 @@ static int budget_list_below(struct call *call, int64_t team, const char *path,
 	return rc;
 }
 
-/* Adds a team. For the operator, the teams above it are added first, from the top. `*path` gets
- * the path of the team. */
+/* Adds the budgets of a team. For an operator, first adds the budgets of the teams above, from
+ * the top. `*path` gets the path of the team. */
 static int add_line_of(struct call *call, int64_t team, const char **path,
 		       struct budget_list *list)
 {
@@ -490,7 +492,7 @@ int team_notice(struct call *call, const char *type, const char *text)
 	return team_tell(call, call->caller.team, type, text, CHAIN_NOTICE);
 }
 
-/* Sends the draft in the call's team. */
+/* Stores the draft in the call's team, and delivers the message to the operator and the lead. */
 static int notice_send(struct call *call, struct draft *d)
 {
 	struct agent_row operator, to;
@@ -517,7 +519,7 @@ int team_tell(struct call *call, int64_t team, const char *type, const char *tex
 	      int64_t chain)
 {
 	const struct caller was = call->caller;
-	/* A notice continues the chain of the agent whose call caused the notice. */
+	/* A notice continues the chain of the caller whose call caused the notice. */
 	const int64_t own = chain_of(call, &(struct draft){ 0 });
 	struct draft d = { .type = type,
 			   .content = text,

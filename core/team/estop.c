@@ -13,7 +13,7 @@ int estop_check(struct call *call, const char *where)
 	return fault_hint(&call->fault, "Nothing new begins before {team.thaw}.");
 }
 
-/* Puts the ends of leases out of reach, for a team that was stopped at the time `stopped_at`. */
+/* Puts the ends of leases out of reach in a team that was stopped at the time `stopped_at`. */
 static int estop_hold_leases(struct call *call, int64_t team, int64_t stopped_at)
 {
 	int64_t passed = call->now - stopped_at;
@@ -39,8 +39,8 @@ int estop_hold(struct call *call)
 /* Restores leases and timeouts, and makes them longer by the time of the pause. */
 static int estop_give_back(struct call *call, int64_t team, int64_t stopped_at)
 {
-	/* Below 0 if the clock was put back meanwhile. The ends of leases follow the same
-	 * clock. */
+	/* The pause is negative if the clock was put back meanwhile. The ends of leases follow
+	 * the same clock. */
 	int64_t pause = call->now - stopped_at;
 	int rc =
 		sql_run(call, thaw_tasks, .team = team, .far = ESTOP_FAR, .pause = pause);
@@ -63,10 +63,10 @@ static int estop_give_back(struct call *call, int64_t team, int64_t stopped_at)
 
 /* A walk through the teams that are stopped or thawed. */
 struct walk {
-	const char **done, **left; /* names, in the call's arena */
+	const char **done, **left; /* names of teams, in the call's arena */
 	size_t n_done, n_left;
 	int64_t running; /* workspaces that no host stops */
-	bool denied; /* the operator or a team above has stopped one of the teams */
+	bool denied; /* the caller may not thaw one of the teams */
 };
 
 static int estop_tell(struct call *call, int64_t team, int kind)
@@ -75,9 +75,9 @@ static int estop_tell(struct call *call, int64_t team, int kind)
 			.subject = team);
 }
 
-/* Counts the workspaces of a stopped team whose guests have not stopped. If this process is a
- * host, nothing is counted, because the host tells the guests now. The status shows the guests
- * that cannot stop. */
+/* Counts the workspaces of a stopped team whose guests have not stopped. In the process of a
+ * host nothing is counted, because the host tells the guests to stop now. The status shows the
+ * guests that cannot stop. */
 static int count_running(struct call *call, int64_t team, struct walk *w)
 {
 	struct team_stop_row r;
@@ -135,7 +135,7 @@ static int thaw(struct call *call, const struct team_subtree_row *t, struct walk
 
 typedef int each(struct call *call, const struct team_subtree_row *t, struct walk *w);
 
-/* Visits a team and all teams below it, from the top. */
+/* Calls `f` for a team and for all teams below it, from the top. */
 static int walk_from(struct call *call, int64_t team, each *f, struct walk *w)
 {
 	struct team_subtree_row *all = NULL;
@@ -158,7 +158,7 @@ static int estop_walk_all(struct call *call, each *f, struct walk *w)
 	return rc;
 }
 
-/* Visits the named team and all teams below it, or all teams. */
+/* Calls `f` for the named team and all teams below it, or for all teams. */
 static int estop_walk(struct call *call, const char *team, bool all, each *f,
 		      struct walk *w)
 {

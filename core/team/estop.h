@@ -1,9 +1,10 @@
 /*
  * estop - stops teams at once, and lets them go on.
  *
- * A stopped team gets nothing new: no claims, no commands, no members, and no teams below it.
- * Its leases do not run out, since their ends are put out of reach until the thaw. The commands
- * in its workspaces stand still, too: the host tells the guests to stop them.
+ * A stopped team gets no new claims, no commands, no members, and no teams below it. The leases
+ * of a stopped team do not run out, since their ends are put out of reach until the thaw.
+ * Commands in the workspaces of a stopped team stand still, too. The host tells the guests to
+ * stop the commands.
  */
 #ifndef CORE_TEAM_ESTOP_H
 #define CORE_TEAM_ESTOP_H
@@ -16,7 +17,7 @@
 /* Returns 0, or `conflict` at `where` if the call's team is stopped. */
 int estop_check(struct call *call, const char *where);
 
-/* Puts the ends of leases out of reach if a call in a stopped team has just renewed the leases.
+/* Puts the ends of leases out of reach again after a call in a stopped team has renewed leases.
  * Returns 0 or negative. */
 int estop_hold(struct call *call);
 

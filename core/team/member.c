@@ -12,9 +12,9 @@
 #include "core/turn/turn.h"
 #include "core/workspace/workspace.h"
 
-/* --- taking in ---------------------------------------------------------------------- */
+/* --- adding ------------------------------------------------------------------------- */
 
-/* The resources of the VMs of a role's members. */
+/* The resources of the VMs that a role's members get. */
 static struct vm_wishes wishes_of(const struct role *r)
 {
 	struct vm_wishes w = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
@@ -25,7 +25,7 @@ static struct vm_wishes wishes_of(const struct role *r)
 	return w;
 }
 
-/* The backend of a role. A role that gives resources of a VM gets a VM. */
+/* The backend of a role. A role that gives resources of a VM but no backend gets a VM. */
 static enum backend_kind backend_of(const struct role *r)
 {
 	const struct vm_wishes w = wishes_of(r);
@@ -65,8 +65,8 @@ int member_check_host(struct call *call, const char *where)
 	return call_need_host(call, where, "workspaces need");
 }
 
-/* Plans the workspace of a member with this role: a copy of the golden workspace, if there is
- * one, with the role's backend. */
+/* Plans the workspace of a member with this role. The workspace has the role's backend. If
+ * there is a golden workspace, the member's workspace is a copy of the golden workspace. */
 static int plan_place(struct call *call, const struct role *r, const char *golden,
 		      const char *snapshot, const char *where, struct new_workspace *w)
 {
@@ -184,8 +184,8 @@ int member_tell_tokens(struct call *call, struct member *members, size_t n)
 	return 0;
 }
 
-/* Keeps only the members that the call names. In a repeated call, other members may have been
- * added since. */
+/* Keeps only the members that the call names. When a call is repeated, other members may have
+ * been added since the first call. */
 static void keep_named(struct call *call, const struct member_add_in *in,
 		       struct member_add_out *out)
 {
@@ -223,10 +223,10 @@ int member_add(struct call *call, const struct member_add_in *in,
 	return member_tell_tokens(call, out->members, out->n_members);
 }
 
-/* --- letting go --------------------------------------------------------------------- */
+/* --- removing ----------------------------------------------------------------------- */
 
-/* Moves the mail that waits for an agent to another agent, or tells the senders that their mail
- * is dead. */
+/* Moves the waiting mail of an agent to the agent `to`. Mail that is not moved becomes dead,
+ * with an event for each message. */
 static int move_mail(struct call *call, const struct agent_row *a, int64_t to)
 {
 	struct member_move_mail_row *moved = NULL;
@@ -268,7 +268,7 @@ static int stop_place(struct call *call, const struct agent_row *a)
 				    NULL);
 }
 
-/* Finds the agent that gets a leaving member's mail; `to->id` is 0 if no agent gets it. */
+/* Finds the agent that gets a leaving member's mail. `to->id` is 0 if no agent gets the mail. */
 static int find_heir(struct call *call, const char *name, const struct agent_row *a,
 		     struct agent_row *to)
 {
@@ -306,7 +306,8 @@ int team_keep_lead(struct call *call, const struct agent_row *a, const char *whe
 	return fault_hint(&call->fault, "Add another member with the role `lead` first.");
 }
 
-/* Gives the lead's places that a leaving member holds in teams below to the lead of the team. */
+/* If a leaving member holds the place of the lead in a team below, the lead of the member's
+ * team gets this place. */
 static int hand_to_lead(struct call *call, const struct agent_row *a)
 {
 	int64_t lead;

@@ -16,11 +16,11 @@
 #include "core/team/team_plan.h"
 #include "core/workspace/workspace_removal.h"
 
-/* The team above a new or changed team limits it: who may make it, how deep it may be, and
- * which workspaces and policy it may have. */
+/* Checks a new or changed team against the limits of the team above. The team above limits who
+ * makes the team, how deep the team is, and which workspaces and policy the team has. */
 
-/* Whether the caller may make teams below its own team: the lead may, and a member whose role
- * allows it. */
+/* Whether the caller may make teams below its own team. The lead, or a member whose role nests,
+ * may make teams below. */
 static int check_maker(struct call *call)
 {
 	struct agent_nests_row r;
@@ -38,8 +38,9 @@ static int check_maker(struct call *call)
 	return who_ask(call, WHO_LEAD);
 }
 
-/* Finds the parent of a new team and puts the call into the parent. `*above` is NULL for a team
- * without a parent. Returns 0, or denied at /parent if the caller may not make the team. */
+/* Finds the parent of a new team, and sets the caller's team to the parent. `*above` is NULL
+ * for a team without a parent. Returns 0, or denied at /parent if the caller may not make the
+ * team. */
 static int team_above(struct call *call, const char *parent,
 		      const struct team_row **above)
 {
@@ -88,8 +89,8 @@ static int team_above_too_deep(struct call *call, const struct team_row *above)
 	return fault_hint(&call->fault, "Make it below a higher team.");
 }
 
-/* Refuses a policy that is wider than the policy of `team` or of a team above it. The fault
- * names that team. Returns 0, or denied at the argument. */
+/* Refuses a policy that is wider than the policy of `team` or of a team above `team`. The fault
+ * names the team with the narrower policy. Returns 0, or denied at the argument. */
 static int team_check_policy(struct call *call, int64_t team,
 			     const struct team_wish *wish)
 {
@@ -116,8 +117,8 @@ static int team_check_policy(struct call *call, int64_t team,
 		"A team below another narrows its policy, and never widens it.");
 }
 
-/* Opens ports in the team that the call has made or changes. The team `above` (0: no team) has
- * to allow the ports. Returns 0, or denied at /allowed_ports. */
+/* Opens ports in the team that the call makes or changes. If `above` is not 0, the team `above`
+ * must allow the ports. Returns 0, or denied at /allowed_ports. */
 static int team_add_ports(struct call *call, int64_t above, const int64_t *ports,
 			  size_t n)
 {
@@ -133,8 +134,9 @@ static int team_add_ports(struct call *call, int64_t above, const int64_t *ports
 	return rc < 0 ? rc : 0;
 }
 
-/* Fills the fault for a wish that the team above does not allow, or for which it has too little
- * left. The fault names the limit, the team with that limit, and the rest. */
+/* Fills the fault for a wish that the team above does not allow, or for which the team above
+ * has too little left. The fault names the limit, the team with that limit, and the amount that
+ * is left. */
 static int team_above_refuses(struct call *call, const struct team_row *above,
 			      const struct team_wish *wish)
 {
@@ -187,7 +189,8 @@ static int team_name_taken(struct call *call, const char *name, const char *wher
 	return fault_hint(&call->fault, "Choose another name, or destroy that one.");
 }
 
-/* Renames a team. The old name still finds the team until another team gives up the same name. */
+/* Renames a team. The old name still finds the team until another team with that name is
+ * renamed. */
 static int rename_team(struct call *call, const struct team_row *t, const char *name)
 {
 	int rc = team_check_name(call, name, "/new_name");
@@ -204,8 +207,8 @@ static int rename_team(struct call *call, const struct team_row *t, const char *
 
 /* --- limits ------------------------------------------------------------------------ */
 
-/* Sets the limit. If the team's own use and the team above both forbid the limit, the fault
- * names the team's own use. */
+/* Sets the limit on workspaces. If both the team's own use and the team above forbid the limit,
+ * the fault names the team's own use. */
 static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_vms)
 {
 	const struct team_wish more = { .max_vms = max_vms - t->max_vms };
@@ -262,7 +265,7 @@ static int set_policy(struct call *call, const struct team_row *t,
 
 /* --- the operation ------------------------------------------------------------------ */
 
-/* Whether the call gives anything to change. */
+/* Whether the call has an argument that changes the team. */
 static bool team_update_says(const struct team_update_in *in)
 {
 	return in->new_name || in->has_max_vms || in->has_max_tokens ||
@@ -271,9 +274,9 @@ static bool team_update_says(const struct team_update_in *in)
 	       in->has_allow_inter_vm || in->allowed_ports;
 }
 
-/* The first argument that the caller may not give; NULL if the caller may give all. The lead of
- * the team above may give every argument except a name. The team's own lead may give only
- * arguments that concern no other team. */
+/* The first argument that the caller may not give. NULL: the caller may give all arguments of
+ * the call. The lead of the team above may give every argument except a name. The team's own
+ * lead may give only arguments that concern no other team. */
 static const char *from_above(const struct call *call, const struct team_update_in *in)
 {
 	bool above = call->identity.agent && call->caller.team != call->caller.own_team;
@@ -319,8 +322,8 @@ static int team_update_row(struct call *call, const struct team_update_in *in)
 	return event_emit(call, EVENT_TEAM_UPDATED, t.id, 0, renamed ? t.name : NULL);
 }
 
-/* Lists the ports that are open between a team's VMs; an empty list means all ports. Returns 0
- * or negative. */
+/* Lists the ports that are open between a team's VMs. An empty list means that all ports are
+ * open. Returns 0 or negative. */
 static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n)
 {
 	struct team_ports_row row;
@@ -332,8 +335,8 @@ static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, siz
 	return rc;
 }
 
-/* Puts the call into the team that it changes: the caller's own team, or for a lead a team
- * below. */
+/* Sets the caller's team to the team that the call changes. An agent can change its own team.
+ * The lead, or the maker of a team below, can also change the team below. */
 static int team_update_enter(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);
@@ -391,7 +394,7 @@ int team_announce(struct call *call, int64_t team)
 			.detail = field_choice(&record_team_line, "state", s.now_state));
 }
 
-/* --- telling ----------------------------------------------------------------------- */
+/* --- answers ----------------------------------------------------------------------- */
 
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more)
@@ -436,7 +439,7 @@ static struct budget vms_of(const struct team_counts_row *n, int64_t limit)
 				.left = limit - n->used - n->reserved };
 }
 
-/* Shows a lead or the operator the teams below and their limits, as far as the answer has room. */
+/* Shows the teams below and their limits to a lead or the operator, as many as fit the answer. */
 static int tell_below(struct call *call, const struct team_row *t,
 		      struct team_status_out *out, struct budget_list *budgets)
 {
@@ -526,7 +529,7 @@ int team_status(struct call *call, const struct team_status_in *in,
 	return 0;
 }
 
-/* Makes a team: its row, its members and their workspaces. */
+/* Makes a team with a row, members and workspaces. */
 
 static int64_t places(const struct call *call, const struct team_create_in *in)
 {
@@ -539,7 +542,7 @@ static int64_t places(const struct call *call, const struct team_create_in *in)
 }
 
 /* The limits that the new team asks for. By default, a team below another team asks for as many
- * workspaces as its roles need, and for the policy of the team above. */
+ * workspaces as its roles need. The default policy is the policy of the team above. */
 static struct team_wish wish_of(const struct call *call, const struct team_create_in *in,
 				const struct team_row *above)
 {
@@ -588,7 +591,8 @@ static int check_places(struct call *call, const struct team_create_in *in,
 	return 0;
 }
 
-/* Makes the caller the lead of the new team if no role is the lead: a team always has a lead. */
+/* Makes the caller the lead of the new team if no role is the lead, because every team has a
+ * lead. */
 static int add_lead(struct call *call)
 {
 	struct newcomer n = { .name = "lead",
@@ -601,8 +605,8 @@ static int add_lead(struct call *call)
 	return rc ? rc : agent_add(call, &n, "/roles");
 }
 
-/* Puts the call into the new team, and adds the operator's place there. An agent who makes a
- * team below its own stays the caller. */
+/* Sets the caller's team to the new team, and adds the operator's place to the new team. If an
+ * agent makes the team, the agent stays the caller. */
 static int team_create_enter(struct call *call, const char *name, int64_t capacity)
 {
 	struct newcomer operator= { .name = "operator",
@@ -632,8 +636,7 @@ static int check_roles(struct call *call, const struct team_create_in *said,
 	return 0;
 }
 
-/* Makes the members: first the members from the call's own arguments, then the members from its
- * plan. */
+/* Makes the members from the call's own arguments, and then the members from the call's plan. */
 static int add_members(struct call *call, const struct team_create_in *said,
 		       const struct team_create_in *in, const struct team_plan *plan)
 {
@@ -747,7 +750,8 @@ int team_create(struct call *call, const struct team_create_in *in,
 	return member_tell_tokens(call, out->members, out->n_members);
 }
 
-/* Ends a team. The same transaction ends everything that depends on the team. */
+/* Ends a team. The same transaction also ends the tasks, workspaces, messages and agents of the
+ * team. */
 
 static int end_tasks(struct call *call, int64_t team)
 {
@@ -810,8 +814,8 @@ static int team_destroy_end(struct call *call, bool purge)
 	return event_emit(call, EVENT_TEAM_DESTROYED, team, 0, purge ? "purge" : NULL);
 }
 
-/* Calls `each` for the team of the call and for all teams below it, from the lowest up. The
- * call is in the team for which `each` is called. */
+/* Calls `each` for the team of the call and for all teams below, from the lowest up. While
+ * `each` runs for a team, the caller's team is this team. */
 static int each_below(struct call *call, bool purge,
 		      int (*each)(struct call *call, bool purge))
 {
@@ -829,15 +833,15 @@ static int each_below(struct call *call, bool purge,
 	return rc;
 }
 
-/* Notes what would be lost together with the team of the call. */
+/* Adds to the plan of the removal the data that the call's team would lose. */
 static int team_destroy_plan(struct call *call, bool purge)
 {
 	return removal_add_team(call, call->caller.team,
 				purge ? call->caller.team_name : NULL);
 }
 
-/* Finds the team to end. The operator may end any team, an agent a team below its own. A lead
- * may also end its own team if there is a team above it. */
+/* Finds the team to end. The operator may end any team. An agent may end a team below its own
+ * team. A lead may also end its own team if there is a team above. */
 static int team_destroy_find(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);

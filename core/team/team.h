@@ -6,43 +6,44 @@
 
 #include "core/event/event.h"
 
-/* Computes the team's state, and emits team.state when the state differs from the last
- * announced state.  Every operation that may change the state calls team_announce() at
- * its end.  0 or negative. */
+/* Computes the team's state, and emits team.state if the state differs from the last announced
+ * state. Every operation that may change the state calls team_announce() at its end. Returns 0
+ * or negative. */
 int team_announce(struct call *call, int64_t team);
 
-enum { TEAM_WAY = 65 }; /* the most levels of teams: limits.max_nesting_depth */
+enum { TEAM_WAY = 65 }; /* the most levels of teams (limits.max_nesting_depth) */
 
-/* A walk through the teams below a team. Each team comes after the team above it; teams with
- * the same team above are sorted by name. */
+/* A walk through the teams below a team. Each team comes after the parent team. Teams with the
+ * same parent are sorted by name. */
 struct team_walk {
 	int64_t root; /* 0: all teams */
-	const char *path; /* path of the root; NULL: paths begin below the root */
+	const char *path; /* path of the root; NULL: paths leave out the root */
 	bool all; /* include teams that have ended */
-	size_t depth; /* number of teams on the way to the current team */
+	size_t depth; /* number of teams on the way, the current team included */
 	struct team_place {
 		struct team_line_row team;
-		const char *path; /* the names of the teams on the way to this team */
+		const char *path; /* names of the teams on the way to this team */
 	} way[TEAM_WAY], *at;
 };
 
-/* Goes on to the next team and sets `at` to it. Returns 1, 0 at the end, or negative. */
+/* Moves to the next team and sets `at` to this team. Returns 1, 0 at the end, or negative. */
 int team_walk_next(struct call *call, struct team_walk *w);
 
-/* Fills the lines of team.list: a team with the teams below it, or with 0 all teams. Lists as
- * many as fit the answer, and counts the guests of these teams. Returns 0 or negative. */
+/* Fills the lines of team.list with the team `team` and the teams below, or with all teams if
+ * `team` is 0. Lists as many teams as fit the answer, and counts the guests of these teams.
+ * Returns 0 or negative. */
 int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *guests);
 
-/* Lists the members of the caller's team after the row `after` (0: from the first), as many as
- * fit the answer. With `gone` lists the members of a team that has ended. `*more` is set if
- * some members are left. Returns 0 or negative. */
+/* Lists the members of the caller's team after the row `after`, as many as fit the answer. If
+ * `after` is 0, the list begins with the first member. With `gone` lists the members of a team
+ * that has ended. `*more` is set if some members are left. Returns 0 or negative. */
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more);
 
-/* Moves an agent's call into a team directly below the agent's own team, by name. The agent
- * must lead its own team or must have made the team below. The caller stays the same agent.
- * Returns 1, 0 if there is no such team, or negative. */
+/* Sets the caller's team to the team `name`, which must be directly below the agent's own team.
+ * The agent must lead its own team, or must have made the team below. The agent stays the
+ * caller. Returns 1, 0 if there is no such team, or negative. */
 int team_enter_below(struct call *call, const char *name);
 
 /* The limits and policy that a new or changed team asks for from the team above. */
@@ -52,25 +53,25 @@ struct team_wish {
 	int64_t port; /* 0: no port */
 };
 
-/* Finds the present name of the team that had the name `was` before. `*now` is NULL if no team
+/* Finds the present name of the team that once had the name `was`. `*now` is NULL if no team
  * was renamed from `was`. Returns 0 or negative. */
 int team_name_now(struct call *call, const char *was, const char **now);
 
-/* Checks that a team still has a lead after a change of its member `a`.  `*lead` becomes the lead
- * (`lead` may be NULL).  0, or conflict at `where` if nobody leads the team now. */
+/* Checks that a team still has a lead after a change of its member `a`. Sets `*lead` to the
+ * lead (`lead` may be NULL). Returns 0, or conflict at `where` if nobody leads the team now. */
 int team_keep_lead(struct call *call, const struct agent_row *a, const char *where,
 		   int64_t *lead);
 
-/* Sends a text from the operator's place in the call's team, to the lead and to the operator's
- * place. Returns 0 or negative. */
+/* Sends a text to the lead of the call's team and to the operator's place in the team. The
+ * sender is the operator's place. Returns 0 or negative. */
 int team_notice(struct call *call, const char *type, const char *text);
 
-/* Like team_notice(), but in any team, and with any chain instead of CHAIN_NOTICE
- * (core/turn/chain.h). */
+/* Like team_notice(), but in the team `team`, and with the chain `chain` instead of
+ * CHAIN_NOTICE (core/turn/chain.h). */
 int team_tell(struct call *call, int64_t team, const char *type, const char *text,
 	      int64_t chain);
 
-/* Refuses a reserved name, which no team may have. Returns 0 or negative. */
+/* Refuses a reserved name, which no team may have. Returns 0, or a fault at `where`. */
 int team_check_name(struct call *call, const char *name, const char *where);
 
 #endif

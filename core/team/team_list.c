@@ -1,4 +1,4 @@
-/* team_list - lists teams: by name, or each team after the team above it. */
+/* team_list - lists teams by name, or lists each team after the team above it. */
 #include <string.h>
 
 #include "core/call/space.h"
@@ -6,8 +6,9 @@
 
 /* --- walking ------------------------------------------------------------------------ */
 
-/* Moves the walk at `level` of the way. If the way has a team at this level, the walk goes to
- * the next team of the level, else to the first. Returns 1, 0 or negative. */
+/* Moves the walk to another team at `level`. If the way already has a team at this level, the
+ * walk goes to the next team of the level, else to the first team of the level. Returns 1, 0 if
+ * there is no such team, or negative. */
 static int walk_at(struct call *call, struct team_walk *w, size_t level)
 {
 	const struct team_line_row *after = level < w->depth ? &w->way[level].team : NULL;
@@ -44,8 +45,8 @@ int team_walk_next(struct call *call, struct team_walk *w)
 struct listing {
 	const struct team_list_in *in;
 	struct team_list_out *out;
-	int64_t skip; /* number of lines still to skip */
-	int64_t guests; /* of the teams on the page */
+	int64_t skip; /* number of lines that are still to be skipped */
+	int64_t guests; /* guests of the teams on the page */
 };
 
 /* Adds a team to the page. Returns 1, 0 if the page is full, or negative. */
@@ -91,8 +92,8 @@ static int list_named(struct call *call, struct listing *l)
 	return rc;
 }
 
-/* Lists the team `team` (0: no team). With `below`, lists also the teams below it, or all teams
- * if `team` is 0. */
+/* Lists the team `team`. With `below`, also lists the teams below the team. If `team` is 0,
+ * lists no team, or with `below` all teams. */
 static int list_below(struct call *call, struct listing *l, int64_t team, bool below)
 {
 	struct team_walk w = { .root = team, .all = l->in->all };

@@ -10,8 +10,8 @@
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* Finds a part of a table by its key, or a part of an array by its number. NULL: there is no
- * such part. */
+/* Finds an entry of a table by its key, or an item of an array by its index. Returns NULL if
+ * there is no such entry or item. */
 static const struct toml_value *team_plan_part_of(const struct toml_value *v,
 						  const char *name, size_t len,
 						  struct toml_place *at)
@@ -32,8 +32,8 @@ static const struct toml_value *team_plan_part_of(const struct toml_value *v,
 	return &e->value;
 }
 
-/* The place of a value in the text, found by its JSON pointer. If the value is missing, it is
- * the place of the table or array around the value. */
+/* Finds the place of a value in the text by the value's JSON pointer. If the value is missing,
+ * returns the place of the table or array that should have the value. */
 static struct toml_place team_plan_place_of(const struct team_plan *p,
 					    const char *pointer)
 {
@@ -49,7 +49,8 @@ static struct toml_place team_plan_place_of(const struct team_plan *p,
 	return at;
 }
 
-/* Moves a fault from a value of the plan to the value's line in the text. */
+/* Changes a fault that names a value of the plan, so that the fault names the value's line in
+ * the text. */
 static int team_plan_blame(struct call *call, const struct team_plan *p)
 {
 	struct fault *f = &call->fault;
@@ -74,7 +75,7 @@ int plan_blame(struct call *call, const struct team_plan *p)
 	return team_plan_blame(call, p);
 }
 
-/* Sets a fault at a key of a task in the plan. */
+/* Sets a fault that names a key of a task in the plan. */
 #define refuse_task(call, p, task, key, ...)                                            \
 	(toml_refuse("plan",                                                            \
 		     team_plan_place_of(p, arena_printf(&(call)->arena,                 \
@@ -84,8 +85,8 @@ int plan_blame(struct call *call, const struct team_plan *p)
 
 /* --- the text ----------------------------------------------------------------------------- */
 
-/* Refuses a command in a task. A claimed task is done by the agent that claims it; a plan has
- * no way to run a command once the task is ready. */
+/* Refuses a plan in which a task has a command. The work of a claimed task is done by the agent
+ * that claims the task. A plan has no way to run a command when a task becomes ready. */
 static int check_commands(struct call *call, const struct team_plan *p)
 {
 	const json_t *tasks = json_object_get(json_object_get(p->json, "team"), "tasks");
@@ -117,22 +118,22 @@ static int team_plan_read_text(struct call *call, const char *text, struct team_
 	return 0;
 }
 
-/* --- tasks: whom they wait for ------------------------------------------------------------- */
+/* --- tasks: their dependencies ------------------------------------------------------------- */
 
 struct by_id {
 	const char *id;
 	size_t task;
 };
 
-/* A walk from a task to the tasks for which it waits. */
+/* A walk from a task to its dependencies. */
 struct walk {
 	struct call *call;
 	struct team_plan *p;
 	struct plan_task *tasks;
 	struct by_id *index; /* sorted by id */
-	int64_t *numbers; /* number on the board of each task that is done */
+	int64_t *numbers; /* for each task with a place, its number on the board */
 	size_t n;
-	bool *open, *done; /* for each task: it is on the way; its place is found */
+	bool *open, *done; /* marks of tasks on the way, and of tasks with a place */
 	size_t *way, n_way;
 };
 
@@ -176,8 +177,8 @@ static int refuse_cycle(struct walk *w, size_t task)
 	return fault_hint(&w->call->fault, "Leave one of these dependencies out.");
 }
 
-/* Gives a task its place in the order, after the tasks for which it waits. Replaces the ids of
- * these tasks by their numbers on the board. */
+/* Gives a task its place in the order, after the tasks for which the task waits. Replaces the
+ * ids of the task's dependencies by their numbers on the board. */
 static int place_task(struct walk *w, size_t task)
 {
 	struct plan_task *t = &w->tasks[task];
@@ -226,14 +227,14 @@ static int order_tasks(struct call *call, struct team_plan *p)
 	return rc;
 }
 
-/* --- tasks: who is to do them -------------------------------------------------------------- */
+/* --- tasks: their assignees ---------------------------------------------------------------- */
 
 static const char *role_of(const struct role *r)
 {
 	return r->role && *r->role ? r->role : r->name;
 }
 
-/* Whether `name` is the name of a member which the role makes. */
+/* Whether the role makes a member with the name `name`. */
 static bool makes(struct call *call, const struct role *r, const char *name)
 {
 	size_t n = strlen(r->name);
@@ -248,8 +249,9 @@ static bool makes(struct call *call, const struct role *r, const char *name)
 	       strcmp(arena_printf(&call->arena, "%s-%" PRId64, r->name, k), name) == 0;
 }
 
-/* The member of a role that gets the next task. The members take turns; `turns` counts for each
- * entry of in->roles how many tasks its members have got. NULL: no member has the role. */
+/* Finds the member of a role that gets the next task. The members are chosen in turn. For each
+ * entry of in->roles, `turns` counts the tasks that the entry's members have got. Returns NULL
+ * if no member has the role. */
 static const char *team_plan_next_of(struct call *call, const struct team_create_in *in,
 				     const char *role, int64_t *turns)
 {
@@ -283,7 +285,7 @@ static const char *assignee_of(struct call *call, const struct team_create_in *i
 			return name;
 	if ((next = team_plan_next_of(call, in, name, turns)))
 		return next;
-	/* Every team has a lead and an operator, even without a role for them. */
+	/* A team has a lead and an operator even if no role makes them. */
 	return strcmp(name, "lead") == 0 || strcmp(name, "operator") == 0 ? name : NULL;
 }
 
@@ -373,7 +375,7 @@ int plan_add_tasks(struct call *call, const struct team_plan *p)
 	const int64_t team = call->made;
 	int rc = 0;
 
-	/* The maker of a team assigns its tasks, and needs the level of a lead for this. */
+	/* The maker of a team assigns the team's tasks, which only a lead may do. */
 	if (level < WHO_LEAD)
 		call->caller.level = WHO_LEAD;
 	for (size_t i = 0; i < p->n_order && rc >= 0; i++)

@@ -45,7 +45,7 @@ const struct rule rule_table[] = {
 	{ sql_rule_budget_none, "team", "id", "team",
 	  "is a team without a limit below one that has it" },
 };
-enum { RULE_LOST = 3 }; /* the first rules find references to missing rows */
+enum { RULE_LOST = 3 }; /* the first RULE_LOST rules find references to missing rows */
 const size_t rule_count = sizeof(rule_table) / sizeof(*rule_table);
 
 int rule_broken(struct store *store, const struct rule *rule, int64_t from, int64_t *row,

@@ -13,13 +13,13 @@ struct export
 {
 	struct call *call;
 	FILE *out;
-	SHA2_CTX sum; /* of all bytes so far */
+	SHA2_CTX sum; /* sum of all bytes written so far */
 	int64_t lines;
 	int64_t team; /* row of the team; 0: the whole state */
 	int table; /* the table that is being written */
-	const char **paths; /* paths of notes */
+	const char **paths; /* paths of the notes to export */
 	size_t n_paths;
-	const char **teams; /* names of the living teams, if the export is of a team */
+	const char **teams; /* names of the living teams, for the export of a team */
 	size_t n_teams;
 	struct transfer_report *report;
 };
@@ -38,7 +38,7 @@ static int transfer_export_put_text(struct export *x, const char *text, size_t n
 	return fwrite(text, 1, n, x->out) == n ? 0 : transfer_export_failed(x->call);
 }
 
-/* Writes a line and frees its object. */
+/* Writes an object as one line, and frees the object. */
 static int transfer_export_put_line(struct export *x, json_t *line)
 {
 	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
@@ -152,7 +152,7 @@ static json_t *note_line(const char *path, const struct text *text)
 	return line;
 }
 
-/* Writes a note; a note that was removed meanwhile is left out. */
+/* Writes a note. If the note was removed meanwhile, nothing is written. */
 static int put_note(struct export *x, const char *path)
 {
 	const struct notes *notes = x->call->settings->notes;
@@ -191,7 +191,8 @@ static int transfer_export_find_team(struct export *x, const char *team)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Collects the names of the exported teams: the notes in their folders are exported, too. */
+/* Collects the name of a living team of the export, because the notes in the team's folder are
+ * exported, too. */
 static int note_team(void *with, const struct transfer_value *values, struct fault *f)
 {
 	struct export *x = with;
@@ -254,7 +255,8 @@ static int transfer_export_put_rows(struct export *x, const char *team)
 	return rc;
 }
 
-/* Writes the last line. A reader knows by it that no line is missing and no line was changed. */
+/* Writes the last line. This line shows a reader that no line is missing and no line was
+ * changed. */
 static int transfer_export_put_end(struct export *x)
 {
 	char hex[2 * SHA256_DIGEST_LENGTH + 1];

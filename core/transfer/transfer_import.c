@@ -14,7 +14,7 @@
 /* transfer_check - checks the relations between the rows of an export, after the rows were
  * added. */
 
-/* The value of a column, by the column's name, in a line that is a row. */
+/* The value of a column in a line that is a row. */
 static const struct transfer_value *transfer_value_of(const struct transfer_line *line,
 						      const char *column)
 {
@@ -27,8 +27,8 @@ static int64_t transfer_from(const struct import *m, const char *table)
 	return m->from[transfer_find(table)];
 }
 
-/* Makes a fault that names a line: that of the row of `table` which has the given number in the
- * column. */
+/* Sets a fault that names a line of the file. The line is the first row of `table` that has
+ * `number` in the column `column`. */
 static int transfer_check_blame(struct import *m, FILE *in, int table, int column,
 				int64_t number, const char *what)
 {
@@ -84,7 +84,7 @@ static int check_rule(struct import *m, FILE *in, const struct rule *rule)
 					      row - from, rule->what);
 }
 
-/* Checks the references between rows, and all rules: 0, or a fault that names the line. */
+/* Checks all references between rows, and all rules. Returns 0, or a fault that names the line. */
 static int transfer_check_rows(struct import *m, FILE *in)
 {
 	int rc = transfer_check_references(m, in);
@@ -94,7 +94,7 @@ static int transfer_check_rows(struct import *m, FILE *in)
 	return rc;
 }
 
-/* Checks that no number of a task is over its team's count: tasks are numbered from 1. */
+/* Checks that the tasks of each team are numbered from 1 without gaps. */
 static int transfer_check_numbers(struct import *m, FILE *in)
 {
 	int task = transfer_find("task");
@@ -163,8 +163,8 @@ static void transfer_import_keep_team(struct import *m, const struct transfer_li
 	name->was = arena_strdup(a, transfer_value_of(line, "name")->text);
 }
 
-/* Checks that a name is one that an operation could have given. This is more than a check of
- * spelling. */
+/* Checks that an operation could have given this name to the team or agent. A name with correct
+ * spelling may still be reserved. */
 static int transfer_import_check_name(struct import *m, const struct transfer_line *line)
 {
 	const char *name = is_team(line) || is_row(line, "agent")
@@ -184,8 +184,8 @@ static int transfer_import_check_name(struct import *m, const struct transfer_li
 			 "%s is a reserved name, which no member has", name);
 }
 
-/* Compares the number of rows of each table with the header. Notes may be fewer, since some may
- * have been removed during the export. */
+/* Compares the number of rows of each table with the number in the header. The file may have
+ * fewer notes than the header says, since notes may have been removed during the export. */
 static int check_counts(struct import *m)
 {
 	struct fault *f = &m->call->fault;
@@ -247,8 +247,8 @@ static int transfer_import_check_all(struct import *m, FILE *in)
 
 /* --- names ---------------------------------------------------------------------------- */
 
-/* Whether the name is taken: by a living team, or by another team of the file, before or after
- * renaming. */
+/* Whether a living team, or another team of the file, has this name. For a team of the file,
+ * both its old name and its new name count. */
 static int is_taken(struct import *m, size_t own, const char *name)
 {
 	struct team_taken_row row;
@@ -331,7 +331,7 @@ static const char *new_name(const struct import *m, const char *was, size_t n)
 
 /* --- rows ------------------------------------------------------------------------------ */
 
-/* The table of the row that an event of this kind is about, or -1. */
+/* The table that holds the subject of an event of this kind, or -1. */
 static int subject_table(int64_t kind)
 {
 	switch (events_of(kind)) {
@@ -364,8 +364,8 @@ static int check_earlier(const struct transfer_line *line,
 {
 	const struct transfer_column *key = &transfer_table[line->table].columns[0];
 
-	/* A place's holder may be a later agent. The agent's team is checked after all rows
-	 * were added. */
+	/* The holder of a place may be a later agent. The team of the holder is checked after
+	 * all rows were added. */
 	if (c->kind != TRANSFER_ROW || c->table != line->table ||
 	    strcmp(c->name, "holder") == 0 || key->kind != TRANSFER_KEY ||
 	    n < line->values[0].n)
@@ -438,7 +438,8 @@ static int add_note(struct import *m, const struct transfer_line *line)
 	return transfer_note_stage(m->call, &m->notes, line, path);
 }
 
-/* The second reading; the file may have changed since the first reading, and is checked again. */
+/* Does the second reading. The file is checked again, because it may have changed since the
+ * first reading. */
 static int transfer_import_add_all(struct import *m, FILE *in)
 {
 	struct transfer_reader *r = &m->reader;
@@ -498,9 +499,9 @@ static int set_counts(struct import *m, FILE *in)
 	return rc < 0 ? rc : 0;
 }
 
-/* The other state's clock may have been ahead, or somebody edited the file. So no lease may end
- * later than a lease given now, and a message with a time beyond the longest delay is delivered
- * now. */
+/* Corrects times that are too far in the future. The clock of the exported state may have been
+ * ahead, or somebody may have edited the file. No lease may end later than a lease given now. A
+ * message whose delay is longer than the longest delay is delivered now. */
 static int set_times(struct import *m)
 {
 	struct call *call = m->call;
@@ -514,14 +515,14 @@ static int set_times(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gives members tokens of this state; the operator can get these tokens. */
+/* Gives the members tokens of this state, which the operator can get. */
 static int give_tokens(struct import *m)
 {
 	struct call *call = m->call;
 	struct transfer_members_row *all = NULL;
 	size_t n = 0;
 	int64_t from = transfer_from(m, "agent");
-	/* A state that continues the exported state keeps the generations' numbers. */
+	/* If this state continues the exported state, the generations keep their numbers. */
 	int rc = m->report->whole ? 0 : sql_run(call, transfer_generations, .from = from);
 
 	if (rc >= 0)
@@ -539,8 +540,8 @@ static int give_tokens(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Ends commands: this state cannot know whether a command ran, or still runs, in the exported
- * state. */
+/* Ends all commands, because this state cannot know whether a command ran, or still runs, in
+ * the exported state. */
 static int end_commands(struct import *m)
 {
 	struct call *call = m->call;
@@ -586,7 +587,7 @@ static int look_at_state(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Writes all rows, between BEGIN and COMMIT. */
+/* Writes all rows of the import, between BEGIN and COMMIT. */
 static int transfer_import_write_all(struct import *m, FILE *in)
 {
 	int rc;

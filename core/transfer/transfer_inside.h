@@ -16,11 +16,11 @@ enum transfer_line_kind { LINE_HEADER, LINE_ROW, LINE_NOTE, LINE_END };
 
 struct transfer_line {
 	enum transfer_line_kind kind;
-	json_t *json; /* valid until the next line; owns the texts below */
+	json_t *json; /* the line's JSON, which owns the texts below until the next line is read */
 	int table; /* table of a row */
 	struct transfer_value values[TRANSFER_COLUMNS];
 	const char *path; /* path of a note */
-	const char *text, *base64; /* content of a note; only one of these is set */
+	const char *text, *base64; /* content of a note, as text or in base64 */
 	size_t size; /* size of the content */
 };
 
@@ -36,36 +36,38 @@ struct transfer_reader {
 	bool ended; /* the last line was read */
 };
 
-/* Starts at the beginning of the file. */
+/* Sets the reader to the beginning of the file `in`. */
 void transfer_reader_init(struct transfer_reader *r, FILE *in, int64_t now);
 void transfer_reader_release(struct transfer_reader *r);
-/* Reads and checks the next line: 1, 0 behind the last line, or a fault that names the line. */
+/* Reads and checks the next line. Returns 1, 0 behind the last line, or a fault that names the
+ * line. */
 int transfer_read(struct transfer_reader *r, struct fault *f);
-/* Writes the sum in the form that an export has. */
+/* Writes the sum in hexadecimal digits, as the last line of an export has it. */
 void transfer_sum(SHA2_CTX *sum, char hex[2 * SHA256_DIGEST_LENGTH + 1]);
 /* The index of the column `name`, which the table must have. */
 int transfer_column(int table, const char *name);
-/* Puts the number of the line in front of a fault. */
+/* Puts the number of the line in front of the fault's text. */
 int transfer_at(int64_t line, struct fault *f);
 
 /* --- transfer_value.c ------------------------------------------------------------------ */
 
-/* Bounds for the values in a file at the time `now`: the highest number of a row, the highest
- * count and the highest time. These bounds grow faster than a state can count, so rows written
- * after an import can be exported and read again. */
+/* The highest number of a row, the highest count and the highest time that a file may have at
+ * the time `now`. The bounds grow faster than the numbers of a state. So rows written after an
+ * import can be exported and read again. */
 int64_t transfer_key_most(int64_t now);
 int64_t transfer_count_most(int64_t now);
 int64_t transfer_time_most(int64_t now);
-/* Takes the value of a column from the JSON that a row has under the column's name; NULL: the
- * row has no such field. */
+/* Takes the value of a column from `json`, which is the row's field with the column's name. If
+ * `json` is NULL, the row has no field with this name. */
 int transfer_take(const struct transfer_column *c, const json_t *json, int64_t now,
 		  struct transfer_value *v, struct fault *f);
 
 /* --- transfer_note.c: notes of an import ------------------------------------------------- */
 
 struct transfer_notes {
-	/* Paths that the file names (asked), and paths that notes get (staged): true. The
-	 * folders above these paths: false. */
+	/* Objects whose keys are paths. `asked` has the paths that the file names, and `staged`
+	 * the paths that notes get. The value is true for the path of a note, and false for a
+	 * folder above a note. */
 	json_t *asked, *staged;
 	struct note_move *moves;
 	size_t n_moves;
@@ -73,18 +75,18 @@ struct transfer_notes {
 	size_t n_locks;
 };
 
-/* Whether an import may write a note at this path: 0 or a fault. */
+/* Checks that an import may write a note at this path. Returns 0 or a fault. */
 int transfer_note_check(struct call *call, const char *path);
-/* Stages the note of a line, at `path`, and keeps the lock of the path. A note at `path` with
- * another text stays, and the staged note gets a path beside that note. */
+/* Stages the note of a line at `path`, and locks the path until transfer_note_end(). If another
+ * text is at `path`, the staged note gets a path beside `path`. */
 int transfer_note_stage(struct call *call, struct transfer_notes *n,
 			const struct transfer_line *line, const char *path);
 /* Removes the staged notes of an import that failed. */
 void transfer_note_drop(struct call *call, struct transfer_notes *n);
-/* Stores the decision that the staged notes are moved into place; called in a write
+/* Stores the decision that the staged notes are moved into place. Must be called in a write
  * transaction. */
 int transfer_note_decide(struct call *call, const struct transfer_notes *n);
-/* Releases the locks. */
+/* Releases the locks of the notes' paths. */
 void transfer_note_end(struct call *call, struct transfer_notes *n);
 
 /* --- a running import ----------------------------------------------------------------------- */
@@ -94,13 +96,13 @@ struct import {
 	struct transfer_reader reader;
 	const char *as;
 	struct transfer_report *report;
-	/* Names of living teams in the file, and the names that they get. */
+	/* Names of living teams in the file, and the names of these teams after the import. */
 	struct transfer_name *names;
 	size_t n_names;
 	size_t root, n_roots; /* first team without a parent; number of such teams */
 	json_t *counts; /* counts of rows in the header; NULL: not given */
-	int64_t *found; /* rows read of each table; last, the notes read */
-	bool has_state; /* the header is of a whole state */
+	int64_t *found; /* number of rows read from each table, and of notes */
+	bool has_state; /* the export is of a whole state */
 	int64_t created_at, ids[3], counts_from;
 	int64_t *from; /* highest key of each table before the import */
 	struct transfer *rows;

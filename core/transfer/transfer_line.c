@@ -56,7 +56,7 @@ static int transfer_line_refuse(struct fault *f, const char *what)
 
 /* --- bytes ------------------------------------------------------------------------ */
 
-/* Reads a line, without the newline: 1, or 0 at the end of the file. */
+/* Reads a line, without the newline. Returns 1, 0 at the end of the file, or a fault. */
 static int read_bytes(struct transfer_reader *r, struct fault *f)
 {
 	int c;
@@ -182,13 +182,13 @@ static int transfer_line_read_note(struct transfer_line *line, struct fault *f)
 	return 0;
 }
 
-/* Rows come in the order of their tables, so that a row comes after the rows to which it
- * refers. */
+/* Reads a row. A file has rows in the order of their tables, so that a row comes after the rows
+ * to which it refers. */
 static int read_row(struct transfer_reader *r, const char *name, struct fault *f)
 {
 	struct transfer_line *line = &r->line;
 	const struct transfer_table *t;
-	size_t n = 1; /* the table's name */
+	size_t n = 1; /* number of known fields, with the table's name */
 
 	line->kind = LINE_ROW;
 	line->table = transfer_find(name);

@@ -23,7 +23,7 @@ int transfer_note_check(struct call *call, const char *path)
 			 "path is not spelled as paths of notes are");
 }
 
-/* The note's bytes, in the arena. */
+/* Gets the bytes of a line's note. Bytes decoded from base64 are in the arena. */
 static int transfer_note_take_bytes(struct call *call, const struct transfer_line *line,
 				    struct text *out)
 {
@@ -41,8 +41,8 @@ static int transfer_note_take_bytes(struct call *call, const struct transfer_lin
 	return 0;
 }
 
-/* Compares the note at `path` with these bytes: 1 if they are the same, 0 if there is no note,
- * 2 if the note differs, or negative. */
+/* Compares the note at `path` with these bytes. Returns 1 if the note has the same bytes, 2 if
+ * the note differs, 0 if there is no note, or negative. */
 static int transfer_note_look(struct call *call, const char *path,
 			      const struct text *bytes)
 {
@@ -59,8 +59,10 @@ static int transfer_note_look(struct call *call, const char *path,
 	return rc;
 }
 
-/* A path beside `path` that is free, and that no other note of the import gets; or at which the
- * same note exists. */
+/* Finds a path at which a note can be staged, either `*path` or a path beside `*path`, and
+ * stores the found path in `*path`. Returns 0 if the path is free and no other note of the
+ * import gets the path. Returns 1 if the same note is already at the path, 2 if other notes are
+ * at all tried paths, or negative. */
 static int transfer_note_find_place(struct call *call, const struct transfer_notes *n,
 				    const struct text *bytes, const char **path)
 {
@@ -84,8 +86,8 @@ static int transfer_note_taken(struct call *call, const char *path, const char *
 			 what);
 }
 
-/* Reserves a path: two notes cannot have the same path, and a note's path cannot be a folder of
- * another note. */
+/* Reserves a path in `set`. Two notes cannot have the same path, and the path of a note cannot
+ * be a folder of another note. */
 static int transfer_note_take_path(struct call *call, json_t **set, const char *path)
 {
 	const json_t *is;
@@ -127,7 +129,7 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 		return rc < 0 ? rc : 0;
 	if (transfer_note_take_path(call, &n->staged, path) < 0)
 		return call->fault.code;
-	/* Inside a transaction, never wait for a lock. */
+	/* Code in a transaction must not wait for a lock. */
 	lock = notes->lock(notes->self, path, NULL, false, &call->fault);
 	if (lock < 0)
 		return lock;
@@ -138,7 +140,7 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 	return 0;
 }
 
-/* No event is written for these rows, so their numbers are not those of events. */
+/* The rows of an import's moves have no events, so the rows get numbers that no event has. */
 int transfer_note_decide(struct call *call, const struct transfer_notes *n)
 {
 	struct transfer_moves_row all;

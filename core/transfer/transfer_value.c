@@ -5,7 +5,7 @@
 #include "core/team/estop.h"
 #include "core/transfer/transfer_inside.h"
 
-/* Leases of a stopped team end ESTOP_FAR later. */
+/* The leases of a stopped team end ESTOP_FAR later than other leases. */
 static const int64_t count_most = INT64_C(1) << 52, far = (INT64_C(1) << 45) + ESTOP_FAR;
 enum { TEXT_MOST = 16 << 20, SLUG_MOST = 64, PER_MS = 100 };
 

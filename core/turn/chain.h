@@ -1,18 +1,20 @@
 /*
- * chain - how many turns lie between a message and the last words of a person.
+ * chain - a number that tells how many turns lie between a message and the last words of a
+ * person.
  *
- * A person's words have the number 0. A person's words are the words of the operator, and of an
- * agent without a runner, because a person works there. There are two exceptions: mail made the
- * client of such an agent go on, or another agent gave it a command. The agent's words then
- * have a number higher by one than the mail or the command.
+ * The words of a person have the number 0. The words of the operator are a person's words. The
+ * words of an agent without a runner are a person's words too, because a person works with this
+ * agent. There are two exceptions. If mail made the client of an agent without a runner go on,
+ * the agent's words have a number higher by one than the mail. If another agent gave a command
+ * to an agent without a runner, the words have a number higher by one than the command.
  *
- * A turn has a number higher by one than the highest of its messages that may start turns. If a
- * person's words are among its messages, the turn has the number 1. An agent's words have the
- * number of its turn. They have the number 0 again once the agent has completed a task that a
- * person or a plan made.
+ * The number of a turn is higher by one than the highest number among its messages that may
+ * start turns. If one of the turn's messages has a person's words, the turn has the number
+ * 1. An agent's words have the number of the agent's turn. After the agent has completed a task
+ * that a person or a plan made, the agent's words have the number 0 again.
  *
- * Mail with the number limits.chain starts no turn. So everything that follows from a person's
- * words ends some time.
+ * Mail with the number limits.chain starts no turn. So every series of turns that began with a
+ * person's words ends at some time.
  */
 #ifndef CORE_TURN_CHAIN_H
 #define CORE_TURN_CHAIN_H
@@ -20,31 +22,31 @@
 #include "core/agent/agent.h"
 #include "core/message/message.h"
 
-enum { CHAIN_NOTICE = 1 }; /* for cadre's own notices, which are no person's words */
+enum { CHAIN_NOTICE = 1 }; /* for cadre's notices, which are no person's words */
 
-/* The number at which mail starts no turn. It is higher than CHAIN_NOTICE, so that a notice
- * starts a turn. */
+/* The number from which on mail starts no turn. The number is higher than CHAIN_NOTICE, so that
+ * a notice starts a turn. */
 int64_t chain_most(const struct call *call);
 
 /* The most turns that an agent may begin in an hour without a person's words. */
 int64_t chain_per_hour(const struct call *call);
 
-/* The chain of a message that the caller sends. */
+/* The chain number of a message that the caller sends. */
 int64_t chain_of(const struct call *call, const struct draft *d);
 
-/* Stores the number of an agent's words. Returns 0 or negative. */
+/* Stores the chain number of an agent's words. Returns 0 or negative. */
 int chain_put(struct call *call, int64_t agent, int64_t chain);
 
-/* Like chain_put(), if the caller is the agent `a` and has no runner. The words of an agent
- * with a runner have the number of its turn. Returns 0 or negative. */
+/* Like chain_put(), but only if the caller is the agent `a` and `a` has no runner. The words of
+ * an agent with a runner have the number of the agent's turn. Returns 0 or negative. */
 int chain_follow(struct call *call, const struct agent_row *a, int64_t chain);
 
-/* Notes that the caller runs a command as another agent. The words of that agent get a higher
- * number than the caller's words. Returns 0 or negative. */
+/* Notes that the caller makes another agent run a command. The words of the other agent get a
+ * higher number than the caller's words. Returns 0 or negative. */
 int chain_give(struct call *call, int64_t agent);
 
-/* Tells the lead and the operator that mail for `to` starts no turn. It tells once for the
- * team, until the operator has read the message. Returns 0 or negative. */
+/* Tells the lead and the operator that mail for `to` starts no turn. A team gets a second
+ * message about waiting mail only after the operator has read the first. Returns 0 or negative. */
 int chain_tell(struct call *call, const struct agent_row *to);
 
 #endif

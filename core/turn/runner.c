@@ -53,15 +53,16 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 	return team_announce(call, call->caller.team);
 }
 
-/* Stores whether an agent has a runner in the agent's row, which others read, and writes an
- * event. */
+/* Notes in the agent's row whether the agent has a runner, and writes an event. The agent's row
+ * is read for each message. */
 static int runner_note(struct call *call, int64_t agent, const char *command)
 {
 	int rc = sql_run(call, runner_say, .agent = agent, .runs = *command != 0);
 
 	if (rc < 0)
 		return rc;
-	/* A command may hold a key, and all members read events. */
+	/* The event does not show a command, because a command may hold a key and all members
+	 * read events. */
 	return event_emit(call, EVENT_TURN_RUNNER, 0, agent,
 			  !*command                   ? "none"
 			  : runner_client_of(command) ? runner_client_name(command)
@@ -114,7 +115,7 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 	if ((rc = sql_run(call, runner_set, .agent = agent, .command = command)) < 0 ||
 	    (rc = runner_note(call, agent, command)) < 0)
 		return rc;
-	/* An agent whose runner had failed takes turns again. */
+	/* A failed agent takes turns again, with the new runner. */
 	return a.status == AGENT_STATUS_FAILED
 		       ? agent_say_status(call, &a, AGENT_STATUS_READY)
 		       : 0;
@@ -131,7 +132,8 @@ int runner_follow(struct call *call, int64_t agent, const char *where)
 	    w.backend != BACKEND_KIND_FOLDER ||
 	    strcmp(w.path, a.project ? a.project : "") == 0)
 		return rc < 0 ? rc : 0;
-	/* Otherwise an agent could choose the folder in which its runner runs. */
+	/* Without this check, an agent could choose the folder in which the agent's runner
+	 * runs. */
 	if ((rc = check_giver(call, where, "move runners")) < 0 ||
 	    (rc = workspace_end(call, &w)) < 0)
 		return rc;
@@ -140,13 +142,13 @@ int runner_follow(struct call *call, int64_t agent, const char *where)
 }
 
 /*
- * A client at the limit of its plan has not failed: all agents of this
- * host with that client wait until the limit ends.
+ * Limits of plans. A client at the limit of its plan has not failed. All agents of this host
+ * with that client wait until the limit ends.
  */
 
 enum {
-	LIMIT_MS = 60000, /* the wait for a client that gave no end of its limit ... */
-	LIMIT_DOUBLINGS = 6, /* ... is doubled up to this many times */
+	LIMIT_MS = 60000, /* the first wait if the client gave no end of the limit */
+	LIMIT_DOUBLINGS = 6, /* the most times that this wait is doubled */
 };
 
 static int limit_tell(struct call *call, const struct runner_all_row *r, int64_t until)
@@ -168,8 +170,9 @@ static int limit_tell(struct call *call, const struct runner_all_row *r, int64_t
 		CHAIN_NOTICE);
 }
 
-/* Stores the end of the limit for all agents of this host with the same client as `u`. With
- * `until` 0 the limit has ended. Tells each of their teams once. */
+/* Stores the end of the limit for all agents of this host that have the same client as the turn
+ * `u`. If `until` is 0, the limit has ended. If the limit is new, tells each of the agents'
+ * teams once. */
 static int limit_spread(struct call *call, const struct turn_row *u, int64_t until)
 {
 	const struct runner_client *client = runner_client_of(u->command);
@@ -195,8 +198,9 @@ static int limit_spread(struct call *call, const struct turn_row *u, int64_t unt
 	return rc < 0 ? rc : 0;
 }
 
-/* Guesses when a limit ends: at the end of the present wait, else after a minute, which is
- * doubled each time. */
+/* Guesses when a limit ends. If the agent waits already, the guess is the end of this wait. If
+ * the agent does not wait yet, the guess is one minute from now, and twice as long with each
+ * further limit. */
 static int64_t limit_guess(const struct call *call, const struct runner_of_row *r)
 {
 	int64_t doubled = r->limited < LIMIT_DOUBLINGS ? r->limited : LIMIT_DOUBLINGS;

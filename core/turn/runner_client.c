@@ -4,23 +4,20 @@
 #include <string.h>
 
 enum {
-	LINE_MOST = 4 << 20, /* the most bytes of a line that is read: those of a
-				frame */
-	ODD_MOST = 64 << 10, /* the most bytes of a line that begins like JSON but is no
-				JSON */
+	LINE_MOST = 4 << 20, /* the most bytes of a line, as in a frame */
+	ODD_MOST = 64 << 10, /* most bytes of broken JSON that is kept */
 };
 
 struct runner_client {
 	const char *name;
-	/* The command line before and after the further words of a runner. */
+	/* The command line before and behind the words that a runner adds to the client's name. */
 	const char *before, *after;
 	void (*read)(const json_t *line, struct runner_told *told);
 };
 
-/* --- what lines hold ----------------------------------------------------------------- */
+/* --- contents of lines --------------------------------------------------------------- */
 
-/* The maximum of an amount, as for an `amount` that an agent reports. A larger amount counts as
- * the maximum. */
+/* The maximum of the type `amount` (schema/types.op). A larger amount counts as the maximum. */
 static const int64_t amount_most = 1000000000000;
 
 static int64_t amount(double x)
@@ -161,7 +158,7 @@ static void read_gemini(const json_t *line, struct runner_told *told)
 	const char *content = json_find_text(line, "content");
 
 	go_on_with(told, json_find_text(line, "session_id"));
-	/* The client's text comes in pieces that are not whole lines. */
+	/* This client sends its text in pieces that are not whole lines. */
 	if (is(line, "type", "message") && is(line, "role", "assistant") && content)
 		text_add(&told->text, content, strlen(content));
 	if (is(line, "type", "error"))
@@ -286,7 +283,7 @@ static void runner_client_read_line(const struct runner_client *c, const char *l
 	json_decref(json);
 }
 
-/* Takes a part of a line. */
+/* Takes a part of a line. If the line is too long, only its bytes are counted. */
 static void runner_client_take_part(const char *s, size_t len, struct runner_told *told)
 {
 	if (!told->passed && told->line.len + len <= LINE_MOST) {

@@ -17,20 +17,19 @@
 static int turn_finish(struct call *call, const struct turn_end_in *in);
 
 enum {
-	/* Bytes of JSON of the messages with which a turn begins. The longest message fits, and
-	 * all messages together fit a frame. */
+	/* Room for the messages with which a turn begins, in bytes of JSON. The longest message
+	 * fits this room, and this room fits a frame. */
 	PROMPT_ROOM = 3 << 20,
-	LEASE_MORE_MS = 120000, /* messages are held so much longer than a turn may
-				   run */
-	STOPPED_MOST = 3, /* the most turns in a row that urgent mail of agents stops */
+	LEASE_MORE_MS = 120000, /* lease of the messages beyond the turn's timeout */
+	STOPPED_MOST = 3, /* turns in a row that urgent mail of agents may stop */
 	/* Messages that arrive within this time after the message that stopped a turn are part
-	 * of the next turn. They do not stop the next turn. */
+	 * of the next turn, and do not stop the next turn. */
 	GATHER_MS = 100,
 };
 
-/* --- its agent --------------------------------------------------------------------- */
+/* --- the caller -------------------------------------------------------------------- */
 
-/* Makes the host the caller, in the team of the turn. */
+/* Sets the caller to the host, in the team of the turn. */
 static void turn_enter(struct call *call, int64_t team)
 {
 	call->caller =
@@ -46,9 +45,9 @@ static bool turn_is_operators(const struct envelope *e)
 	return strcmp(e->from, "operator") == 0;
 }
 
-/* Writes the prompt: each message after the name of the agent that sent it. If all messages are
- * the operator's, they have no names: then no text by an agent is there that could imitate the
- * operator. */
+/* Writes the prompt, with the name of the sender before each message. If all messages are the
+ * operator's, the prompt has no names. In a prompt without names, no text of an agent can
+ * imitate the operator. */
 static const char *turn_write_prompt(struct call *call, const struct envelope *all,
 				     size_t n)
 {
@@ -73,7 +72,7 @@ static const char *turn_write_prompt(struct call *call, const struct envelope *a
 	return prompt;
 }
 
-/* A name for the hand-out of a turn's messages. No other hand-out has this name. */
+/* A name for the hand-out of a turn's messages, different from the names of other hand-outs. */
 static int64_t request_of(const struct call *call, int64_t turn)
 {
 	uint64_t h = (call->seed ^ (uint64_t)turn) * 0x9e3779b97f4a7c15u;
@@ -93,7 +92,8 @@ static int tell_hour(struct call *call, const struct agent_row *a)
 			     a->name, chain_per_hour(call), a->name));
 }
 
-/* Stores how far a turn that begins is from a person's words. */
+/* Stores the chain number of a turn that begins. Sends a notice if the agent has now begun the
+ * most turns that an hour allows. */
 static int follow_chain(struct call *call, const struct agent_row *a, int64_t turn)
 {
 	struct turn_chain_row chain;
@@ -108,8 +108,8 @@ static int follow_chain(struct call *call, const struct agent_row *a, int64_t tu
 	return hour.n == chain_per_hour(call) ? tell_hour(call, a) : 0;
 }
 
-/* Begins a turn that was picked, and fills `s` for the host. Returns 1, 0 if no mail waits any
- * more, or negative. */
+/* Begins the turn `u`, and fills `s`, with which the host starts the turn. Returns 1, 0 if no
+ * mail waits any more, or negative. */
 static int turn_begin_picked(struct call *call, const struct turn_pick_row *u,
 			     struct turn_start *s)
 {
@@ -169,7 +169,7 @@ static int begin_some(struct call *call, const struct turn_next_in *in,
 	return 0;
 }
 
-/* Ends the turns that ran under an earlier host. */
+/* Ends the turns that an earlier host has begun and not ended. */
 static int end_earlier(struct call *call)
 {
 	struct turn_running_row *all = NULL;
@@ -247,13 +247,13 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 
 	if (rc <= 0)
 		return rc;
-	/* A host that got no answer sends a part again. The bytes that are already stored are
-	 * skipped. */
+	/* A host that got no answer sends a part again. The part's bytes that are already
+	 * stored are skipped. */
 	again = in->has_start && in->start < u.size ? u.size - in->start : 0;
 	again = again < n ? again : n;
 	text += again;
 	n -= again;
-	/* Once a part was not kept, no later part is kept. */
+	/* After a part that was not kept, no further part is kept. */
 	room = u.size > u.kept || u.kept > most ? 0 : most - u.kept;
 	more = n < room ? n : room;
 	more = text_start(text, more);
@@ -270,7 +270,7 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 
 /* --- ending -------------------------------------------------------------------------- */
 
-/* Sets the agent's status between two turns. */
+/* Sets the agent's status for the time between two turns. */
 static int say_rest(struct call *call, int64_t agent)
 {
 	struct turn_held_back_row held;
@@ -385,8 +385,8 @@ static int count_turn(struct call *call, const struct turn_row *u,
 					    : count_stopped(call, u);
 }
 
-/* Messages of a turn that ended well are acknowledged.  Messages of any other turn wait
- * again, so no message is lost, whatever the turn's command did. */
+/* Acknowledges the messages of a turn that ended well. The messages of any other turn wait
+ * again. So no message is lost, whatever the turn's command did. */
 static int settle_mail(struct call *call, const struct turn_row *u,
 		       const struct turn_end_in *in)
 {
@@ -401,9 +401,9 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 	return inbox_unhand(call, &a, u->request, !in->limited, &n);
 }
 
-/* Returns the turn's own part of an amount that a client reported. `whole` means that the
- * client reports the sum of its session. `*before` is the last such sum, and is updated. A sum
- * that is smaller than the last one has begun again at 0. */
+/* Returns the turn's own part of an amount that a client reported. `whole` says that the client
+ * reports the sum of its session. `*before` is the last sum of the client's session, and is
+ * updated. If the new sum is smaller than the last sum, the client has counted from 0 again. */
 static int64_t turn_own_part(bool whole, int64_t told, int64_t *before)
 {
 	int64_t own = whole && told >= *before ? told - *before : told;
@@ -415,7 +415,7 @@ static int64_t turn_own_part(bool whole, int64_t told, int64_t *before)
 	return whole && !told ? 0 : own;
 }
 
-/* Finds the amounts that the turn itself used, and stores the amounts of its session. */
+/* Finds the amounts that the turn itself used, and stores the sums of the turn's session. */
 static int find_usage(struct call *call, const struct turn_row *u,
 		      const struct turn_end_in *in, struct team_usage_in *usage)
 {
@@ -424,7 +424,7 @@ static int find_usage(struct call *call, const struct turn_row *u,
 
 	if (rc < 0)
 		return rc;
-	/* A turn that reported no session ran in the session that it was given. */
+	/* A turn that reported no session ran in the session with which the turn began. */
 	if (!r.client_session ||
 	    (u->client_session && strcmp(u->client_session, r.client_session)))
 		r.told_in = r.told_out = r.told_cost = 0;
@@ -462,7 +462,8 @@ static int tell_stood(struct call *call, const struct turn_row *u, const char *r
 					u->id, a.name, reason));
 }
 
-/* Ends a turn if it still runs: 1, 0 or negative. See turn.end. */
+/* Ends a turn that still runs (see turn.end). Returns 1, 0 if the turn has ended before, or
+ * negative. */
 static int turn_finish(struct call *call, const struct turn_end_in *in)
 {
 	const struct caller was = call->caller;
@@ -497,7 +498,7 @@ int turn_end(struct call *call, const struct turn_end_in *in, struct turn_end_ou
 }
 
 /*
- * Shows turns: lists of turns, the output of a turn, and the history of an agent.
+ * Shows lists of turns, the output of a turn, and the history of an agent.
  */
 
 static void turn_show_line_of(struct turn_line *l, const struct turn_line_row *r)
@@ -546,8 +547,8 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 	return query_over(&q, rc);
 }
 
-/* Finds the turn that the call names: a turn of the call's team by its number, or an agent's
- * last turn. */
+/* Finds the turn that the call names. The call gives the number of a turn of the call's team,
+ * or an agent whose last turn is meant. */
 static int find_turn(struct call *call, const struct turn_read_in *in, struct turn_row *u)
 {
 	struct turn_last_row last;
@@ -575,7 +576,7 @@ static int find_turn(struct call *call, const struct turn_read_in *in, struct tu
 			 call->caller.team_name);
 }
 
-/* Fills in the turn's output from the offset on, as far as the answer has room. */
+/* Fills in the turn's output from the offset on, as many bytes as fit the answer. */
 static int tell_output(struct call *call, const struct turn_read_in *in,
 		       const struct turn_row *u, struct turn_read_out *out)
 {
@@ -635,10 +636,10 @@ int turn_read(struct call *call, const struct turn_read_in *in, struct turn_read
 }
 
 /*
- * An agent's messages and turns, in the order of their times.
+ * The history of an agent, with messages and turns in the order of their times.
  *
- * Both are read newest first and merged by their times, until the page is full. The page is
- * shown oldest first.
+ * Messages and turns are read from the newest on and merged by their times, until the page is
+ * full. The answer shows the page's oldest entry first.
  */
 
 enum { TEXT_MOST = 4096 }; /* bytes of JSON of an entry's text */
@@ -708,7 +709,8 @@ static bool turn_history_add_message(struct page *p, const struct history_messag
 	return !is_within(p, r->at, r->content) || turn_history_add(p, &e, r->content);
 }
 
-/* Whether the caller wants turns. The wanted kind is `turn`, `message`, or a message's type. */
+/* Whether the caller wants turns. The argument `kind` is `turn`, `message`, or a message's
+ * type. */
 static bool wants_turns(const struct agent_history_in *in)
 {
 	return !in->sender && (!in->kind || strcmp(in->kind, "turn") == 0);
@@ -719,8 +721,8 @@ static const char *type_wanted(const struct agent_history_in *in)
 	return in->kind && strcmp(in->kind, "message") ? in->kind : NULL;
 }
 
-/* Takes the newer of the next turn and the next message, until the page is full or both lists
- * end. */
+/* Adds the newer of the next turn and the next message to the page, again and again, until the
+ * page is full or both lists end. */
 static int turn_history_merge(struct page *p, struct query *turns, struct query *messages)
 {
 	struct history_messages_row m;
@@ -744,14 +746,14 @@ static int turn_history_merge(struct page *p, struct query *turns, struct query 
 	return has_t < 0 ? has_t : has_m < 0 ? has_m : 0;
 }
 
-/* Fills the answer with the page's entries, oldest first, and with the end of the page before
- * this one. */
+/* Fills the answer with the page's entries, oldest first. Also sets `before` and `before_turn`,
+ * with which a caller gets the page of older entries. */
 static void turn_history_tell(struct page *p, struct agent_history_out *out)
 {
 	out->history = arena_alloc(&p->call->arena, (p->n + 1) * sizeof(*p->entries));
 	out->n_history = p->n;
 	out->more = p->full;
-	/* The page before this one has only entries before these. */
+	/* A page without entries does not change `before` and `before_turn`. */
 	out->has_before = p->in->has_before;
 	out->before = p->in->before;
 	out->has_before_turn = p->in->has_before_turn;
@@ -772,7 +774,8 @@ static void turn_history_tell(struct page *p, struct agent_history_out *out)
 	}
 }
 
-/* The agent whose messages the caller may see besides its own; 0: all messages. */
+/* The caller sees only messages that the returned agent has sent or got. 0: the caller sees all
+ * messages. */
 static int64_t turn_history_sees(const struct call *call)
 {
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;

@@ -7,16 +7,16 @@
  *	none ----------------> queued ----------> streaming ----------------------> done
  *	                                              |  its command failed
  *	                                              +----------------------------> failed
- *	                                              |  stopped, or its host or guest was
- *	                                              +----------------------------> interrupted
+ *	                                              |  stopped, or its host or guest ended
+ *	                                              +----------------------------> interrupted.
  *
  * A turn takes all mail that its agent has at the start of the turn, and holds the mail
- * to the end of the turn.  Then the mail is acknowledged, or waits again.
+ * to the end of the turn. After the turn the mail is acknowledged, or waits again.
  *
- * The output of a turn takes this way. guest/proc.c reads the runner's pipe. guest/guest_exec.c
- * answers the host's ExecPoll. core/host/turns/hosted_turn.c reads lines of JSON and stores
- * them by the operation turn.output. Followers call turn.read (tools/cadre/watch.c), because
- * output writes no event.
+ * The output of a turn is passed on in four steps. guest/proc.c reads the runner's pipe.
+ * guest/guest_exec.c sends the output as the answer to the host's ExecPoll.
+ * core/host/turns/hosted_turn.c reads lines of JSON, and stores the text by the operation
+ * turn.output. Followers call turn.read (tools/cadre/watch.c), because output writes no event.
  */
 #ifndef CORE_TURN_TURN_H
 #define CORE_TURN_TURN_H
@@ -30,26 +30,25 @@ enum {
 	TURN_LIMIT_MOST_MS = 8 * 24 * 3600 * 1000,
 };
 
-/* Notes that the client of a turn is at the limit of its plan until the time `until` (0: the
- * client gave no time). Until then no agent of this host with this client begins a turn. The
- * lead and the operator are told once. Returns 0 or negative. */
+/* Notes that the client of a turn is at the limit of its plan until the time `until`. If the
+ * client gave no time, `until` is 0. No agent of this host with this client begins a turn
+ * before the end of the limit. Tells the lead and the operator once. Returns 0 or negative. */
 int runner_limit(struct call *call, const struct turn_row *u, int64_t until);
-/* Notes that a turn ended well. If the turn began after the limit of a plan was reached, the
- * limit has ended for all agents of this host with the turn's client. Returns negative on
- * failure. */
+/* Notes that a turn ended well. If the turn began after the expected end of a limit, the limit
+ * has ended for all agents of this host with the turn's client. Returns negative on failure. */
 int runner_limit_over(struct call *call, const struct turn_row *u);
 
 /* Gives an agent a runner, or with "" removes the agent's runner. An agent without a workspace
- * gets one: its project folder, or an empty directory. Only the operator, a lead, or a member
- * that may nest gives runners. Returns 0 or a fault at `where`. */
+ * gets a workspace in its project folder, or in an empty directory. Only the operator, a lead,
+ * or a member whose role nests gives runners. Returns 0 or a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
-/* Changes a status of rest (ready, idle) to `failed` if the agent's runner has failed for good.
- * Changes it to `rate_limited` while the agent's client is at the limit of its plan. */
+/* Changes the status `ready` or `idle` to `failed` if the agent's runner has failed for good.
+ * Changes the status to `rate_limited` while the agent's client is at the limit of its plan. */
 int runner_rest(struct call *call, int64_t agent, int64_t *status);
 
-/* Moves an agent that works in its project folder to the folder that its card names now.
- * Returns 0 or a fault at `where`. */
+/* Moves an agent that works in its project folder to the folder that the agent's card names
+ * now. Returns 0 or a fault at `where`. */
 int runner_follow(struct call *call, int64_t agent, const char *where);
 
 #endif

@@ -1,4 +1,4 @@
-/* card_page - the file of an agent's card, as the mirror writes it. */
+/* card_page - writes the page of an agent's card. */
 #include <jansson.h>
 
 #include "core/base/alloc.h"
@@ -23,13 +23,14 @@ void card_page(const struct card *card, struct page *p)
 	op_encode(&record_card, &shown, &compact);
 	json = json_loadb(compact.data, compact.len, 0, NULL);
 	if (!json)
-		out_of_memory(); /* op_encode() writes valid JSON */
+		out_of_memory(); /* op_encode() writes valid JSON, so memory ran out */
 	json_dump_callback(json, add_dump, &dump, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	page_add_json(t, &dump);
 	json_decref(json);
 	text_release(&compact);
 	text_release(&dump);
-	/* "…\n}" becomes "…,\n" and the two lines are put before the brace. */
+	/* The end "\n}" of the dump becomes ",\n". The lines of `rev` and `sum` follow, and the
+	 * brace comes behind these two lines. */
 	t->len -= 2;
 	text_addf(t, ",\n");
 	p->split = t->len;

@@ -1,8 +1,9 @@
 /*
- * search_ops - finding messages, tasks, notes on tasks and notes of the vault by their words.
+ * search_ops - finds messages, tasks, notes on tasks and notes of the vault by their words.
  *
- * The index holds tokens that name rows and the readers who may see them. The text of a hit is
- * read from the hit's row, so that nothing deleted is found.
+ * For each row, the index holds the tokens of the row's text, and tokens for the readers who
+ * may see the row. The text of a hit is read from the hit's row, so that no deleted text is
+ * found.
  */
 #include "storage/search/search.h"
 
@@ -18,7 +19,7 @@
 
 enum {
 	INDEX_MS = 50,
-	VAULT_MS = 500, /* time to index notes that changed */
+	VAULT_MS = 500, /* milliseconds to index changed notes */
 };
 
 struct found {
@@ -54,7 +55,7 @@ static int message_hit(struct found *f, int64_t id, struct hit *hit)
 	return hit->id ? 1 : (int)call->fault.code;
 }
 
-/* Fills a hit that is named by a task's number, if there is a row (`rc` over 0). */
+/* Fills a hit from a row that has a task's number. `rc` is 1 if the row exists. Returns `rc`. */
 static int numbered_hit(struct found *f, const char *kind,
 			const struct search_numbered_row *row, int rc, struct hit *hit)
 {
@@ -93,7 +94,7 @@ static const struct {
 	[SEARCH_NOTES] = { SCOPE_NOTES, note_hit },
 };
 
-/* Adds the newest matches of one place, at most `limit`. */
+/* Adds the newest matches of one place to the hits, at most `limit` matches. */
 static int search_ops_find_in(struct found *f, enum search_place place, int64_t limit)
 {
 	struct call *call = f->call;
@@ -164,7 +165,7 @@ static int find_in_vault(struct found *f, int64_t limit)
 	return 0;
 }
 
-/* --- all of it ------------------------------------------------------------------- */
+/* --- all places ------------------------------------------------------------------ */
 
 static int search_ops_newest_first(const void *a, const void *b)
 {
@@ -173,7 +174,7 @@ static int search_ops_newest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Keeps all that was found so far, newest first; page() takes one page of the result. */
+/* Puts all hits into the answer, newest first. page() later keeps one page of the hits. */
 static void keep_found(struct found *f, struct search_find_out *out)
 {
 	if (f->n > 1)
@@ -182,7 +183,7 @@ static void keep_found(struct found *f, struct search_find_out *out)
 	out->n_hits = f->n;
 }
 
-/* Takes the page out of all hits, after all places were searched. */
+/* Keeps only one page of the hits in the answer, after all places were searched. */
 static void page(struct call *call)
 {
 	const struct search_find_in *in = call->in;
@@ -201,8 +202,8 @@ static void page(struct call *call)
 	out->next = in->offset + (int64_t)n;
 }
 
-/* How many hits to look for in each place: those before the page, the page, and one more to
- * know whether further hits exist. */
+/* The number of hits to look for in each place. The search needs the hits before the page, the
+ * hits of the page, and one more hit, which shows that further hits exist. */
 static int64_t search_ops_wanted(const struct search_find_in *in)
 {
 	return in->offset + in->limit + 1;

@@ -1,8 +1,8 @@
 /*
  * vault - reading and changing notes.
  *
- * A handler runs twice when it writes: the first run plans, and the second run, after the work
- * on the files, decides. See core/vault/vault.h.
+ * The handler of a write runs twice. The first run plans the write. The second run decides the
+ * write, after the work on the files. See core/vault/vault.h.
  */
 #include "core/vault/vault_inside.h"
 
@@ -29,8 +29,8 @@ int vault_team_in(struct call *call, const char *path, struct vault_team_row *ro
 					     strcspn(path + 6, "/")));
 }
 
-/* Finds the team of an event: the living team that owns the note's folder. For this event the
- * operator acts as a member of the team. */
+/* Finds the living team that owns the note's folder, because this team gets the event. For this
+ * event the operator acts as a member of the team. */
 static int team_of(struct call *call, const char *path, int64_t *team)
 {
 	struct vault_team_row r = { 0 };
@@ -43,7 +43,8 @@ static int team_of(struct call *call, const char *path, int64_t *team)
 			arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/")));
 }
 
-/* The event's detail: the path after the change, the note's bytes, the path before it. */
+/* Writes the event's detail, with the path after the change, the path before the change, and
+ * the note's size. */
 static const char *detail_of(struct call *call, const struct vault_work *w)
 {
 	struct text t = { 0 };
@@ -183,7 +184,7 @@ int vault_plan(struct call *call, const char *path,
 	return vault_note(call, path, "/path", VAULT_WRITE, &call->vault->path);
 }
 
-/* Writes `content` into the note `path`; `told` and `size` are fields of the answer. */
+/* Writes `content` into the note `path`. `told` and `size` are fields of the answer. */
 static int vault_put(struct call *call, const char *path, enum note_mode mode,
 		     const char *content, const char **told, int64_t *size)
 {
@@ -295,7 +296,8 @@ const char *vault_json(struct call *call, json_t *json)
 	return kept;
 }
 
-/* A frontmatter that is not YAML has no JSON form; its note can still be read as text. */
+/* A frontmatter that is not YAML has no JSON form. A note with a broken frontmatter can still
+ * be read as text. */
 static const char *front_json(struct call *call, const char *data, size_t len)
 {
 	const char *out = NULL;
@@ -327,7 +329,8 @@ static void vault_take_part(struct call *call, const struct text *part,
 		out->edited = vault_edited(call, out->path, data, part->len);
 	if (in->offset == 0 && vault_has_front(out->path))
 		out->frontmatter = front_json(call, data, n);
-	/* The frontmatter may be left out: the content includes the frontmatter as well. */
+	/* The field `frontmatter` may be left out, because the content includes the frontmatter
+	 * as well. */
 	if (out->frontmatter && call->form.most &&
 	    strlen(out->frontmatter) + text_json_size(out->content) > room)
 		out->frontmatter = NULL;

@@ -1,8 +1,8 @@
 /*
- * vault_card - writes to teams/TEAM/cards/AGENT.json, which change the agent's card.
+ * vault_card - handles a write to teams/TEAM/cards/AGENT.json, which changes the agent's card.
  *
- * The file shows rows, so a write changes the rows and not the file. The mirror then shows the
- * result in the file.
+ * The file shows rows, so a write changes the rows and not the file. After a change of the
+ * rows, the mirror writes the rows to the file.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "core/vault/vault_page.h"
 #include "core/vault/vault_inside.h"
 
-/* Moves a fault to the place in the text that caused the fault. */
+/* Changes the fault, so that it names the place in `content` that caused the fault. */
 static int move_into_content(struct call *call)
 {
 	char where[sizeof(call->fault.where)];
@@ -34,7 +34,7 @@ static bool same_endpoints(const struct endpoints *a, const struct endpoints *b)
 	       a->vsock.cid == b->vsock.cid && a->vsock.port == b->vsock.port;
 }
 
-/* Copies the fields that the host changes by itself from another card. */
+/* Copies from the card `from` the fields that the host itself changes. */
 static void move_along(struct card *card, const struct card *from)
 {
 	card->status = from->status;
@@ -42,8 +42,8 @@ static void move_along(struct card *card, const struct card *from)
 	card->fault = from->fault;
 }
 
-/* The first field that the writer may not change and that differs between the text (`said`) and
- * the card (`is`); NULL: no such field differs. */
+/* The first field that the writer may not change, and that has different values in the text
+ * (`said`) and in the card (`is`), or NULL. */
 static const char *first_foreign(const struct card *said, const struct card *is)
 {
 	return differs(said->name, is->name)                       ? "name"
@@ -61,13 +61,13 @@ static const char *first_foreign(const struct card *said, const struct card *is)
 								   : NULL;
 }
 
-/* The file of a card that a text was made from. */
+/* The file of a card from which a writer has made a text. */
 struct origin {
 	int64_t rev;
 	const char *sum; /* NULL: the text has no sum */
 };
 
-/* Whether the file that the text was made from showed exactly this card. */
+/* Whether the file from which the text was made showed exactly the card `card`. */
 static bool was_so(const struct origin *from, const struct card *card)
 {
 	struct page page = { 0 };
@@ -116,8 +116,8 @@ static int refuse_moved(struct call *call, const struct origin *from, const char
 	return fault_hint(&call->fault, "Read the card again, and change that.");
 }
 
-/* Whether the text was made before the agent was, from the card of an earlier agent of the same
- * name: 1, 0 or negative. */
+/* Whether the text was made from the card of an earlier agent of the same name, before the
+ * agent `a` was made. Returns 1, 0 or negative. */
 static int is_anothers(struct call *call, const struct agent_row *a,
 		       const struct origin *from)
 {
@@ -127,9 +127,9 @@ static int is_anothers(struct call *call, const struct agent_row *a,
 	return rc > 0 ? from->rev <= made.made_after : rc;
 }
 
-/* Compares a text with the present card. Returns 0 if the caller may make this change, 1 if the
- * card has these values already (the text was taken before), or a fault. The text's sum tells
- * whether the file that the text was made from showed the present card. */
+/* Compares a text with the present card. The text's sum tells whether the text was made from
+ * the present card. Returns 0 if the caller may make this change, or a fault. Returns 1 if the
+ * card already has the text's values, because the same text was written before. */
 static int check_foreign(struct call *call, const struct agent_row *a,
 			 const struct card *said, const struct origin *from)
 {
@@ -147,7 +147,7 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	as_said = is;
 	move_along(&as_said, said);
 	if (from->sum && was_so(from, &as_said)) {
-		is = as_said; /* only the host has changed the card since */
+		is = as_said; /* only the host has changed the card meanwhile */
 	} else if (from->sum && !was_so(from, &is)) {
 		if (same_card(said, &as_said))
 			return 1;
@@ -163,7 +163,7 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 }
 
 /* Takes the fields `rev` and `sum`, which a page of the mirror has, out of the JSON. Returns 0,
- * or `invalid` if one of these fields has a wrong type. */
+ * or `invalid` if `rev` or `sum` has a wrong type. */
 static int take_origin(struct call *call, json_t *json, struct origin *from)
 {
 	const json_t *rev = json_object_get(json, "rev");
@@ -176,7 +176,7 @@ static int take_origin(struct call *call, json_t *json, struct origin *from)
 		return fault_set(&call->fault, FAULT_INVALID, "/content/sum",
 				 "must be a text");
 	from->rev = json_integer_value(rev);
-	/* An event without the sum proves nothing: no card has such a sum. */
+	/* A `rev` without a `sum` gets the sum "", which no card has. */
 	from->sum = sum || rev ? arena_printf(&call->arena, "%s", sum ? sum : "") : NULL;
 	json_object_del(json, "rev");
 	json_object_del(json, "sum");
@@ -189,9 +189,9 @@ static json_t *vault_card_nothing(const struct field *field)
 	return field->type->kind == KIND_JSON ? json_object() : json_string("");
 }
 
-/* Reads a card as arguments of agent.update, which has the fields that may be changed. The
- * texts still belong to the JSON. The file is the whole card, so a field that the file does not
- * have is removed from the card. */
+/* Reads a card as the arguments of agent.update, which are the fields that may be changed. The
+ * JSON still owns the texts of `change`. The file is the whole card, so a field that the file
+ * does not have is removed from the card. */
 static int read_change(struct call *call, json_t *card, struct agent_update_in *change)
 {
 	const struct record *r = op_agent_update->in;
@@ -227,8 +227,8 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 	if ((rc = check_foreign(call, a, &said, &from)) < 0)
 		return rc;
 	if (rc > 0) {
-		/* A plan reports nothing made: the write that follows the plan must store the
-		 * idempotency key. */
+		/* A plan must not set call->made, because the write after the plan has to store
+		 * the idempotency key. */
 		call->made = call->plans ? 0 : a->id;
 		return 0;
 	}

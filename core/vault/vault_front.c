@@ -9,13 +9,13 @@
 
 enum { FRONT_MOST = 64 << 10 };
 
-/* A frontmatter in the text of a note. `inner`: the text between the fences. */
+/* A frontmatter in the text of a note. `inner` is the text between the fences. */
 struct frontmatter {
 	const char *data;
-	size_t size; /* with its fences; 0: there is no frontmatter */
+	size_t size; /* bytes with the fences; 0: there is no frontmatter */
 	const char *inner;
 	size_t len;
-	json_t *map; /* owned */
+	json_t *map; /* the struct owns this reference */
 	struct note_keys keys;
 };
 
@@ -72,7 +72,7 @@ int front_read(struct call *call, const char *data, size_t len, json_t **out)
 
 /* --- values as YAML -------------------------------------------------------------- */
 
-/* Whether a word without quotes would be read as something other than a text. */
+/* Whether YAML reads the word, without quotes, as something other than a text. */
 static bool is_special(const char *s)
 {
 	static const char *const words[] = { "true", "false", "null", "yes", "no",
@@ -99,8 +99,8 @@ static bool vault_front_is_plain(const char *s)
 	return true;
 }
 
-/* The number of bytes of a character that YAML refuses or would fold; 0 if YAML takes the
- * character; the code point is put into `*point`. */
+/* The number of bytes of a character that YAML refuses or folds. `*point` is the character's
+ * code point. 0: YAML takes the character. */
 static size_t unprintable(const unsigned char *s, unsigned *point)
 {
 	size_t n = 0;
@@ -232,7 +232,7 @@ static size_t vault_front_line_at(const struct frontmatter *f, size_t line)
 	return at;
 }
 
-/* The end of a key's lines; blank lines and comments before the next key belong to the next
+/* The end of a key's lines. Blank lines and comments before the next key belong to the next
  * key. */
 static size_t key_end(const struct frontmatter *f, size_t i)
 {
@@ -286,7 +286,7 @@ static void write_anew(json_t *map, struct text *out)
 		vault_front_add_key(out, key, value);
 }
 
-/* The mapping that the frontmatter is to have after the changes. */
+/* The mapping of the frontmatter after the changes. */
 static json_t *vault_front_wanted(const struct frontmatter *f, json_t *changes)
 {
 	json_t *map = json_copy(f->map), *value;
@@ -301,7 +301,7 @@ static json_t *vault_front_wanted(const struct frontmatter *f, json_t *changes)
 	return map;
 }
 
-/* Whether the text, when read again, gives `map`. */
+/* Whether the text, read as YAML, has exactly the mapping `map`. */
 static bool vault_front_says(struct call *call, const struct text *t, json_t *map)
 {
 	const struct notes *notes = call->settings->notes;
@@ -315,8 +315,8 @@ static bool vault_front_says(struct call *call, const struct text *t, json_t *ma
 	return same;
 }
 
-/* Writes the lines between the fences. Lines that a person wrote are not changed; only a
- * frontmatter that cannot be edited line by line is written anew. */
+/* Writes the lines between the fences. Lines of unchanged keys stay as a person wrote them. If
+ * the frontmatter cannot be edited line by line, all its lines are written anew. */
 static int make_inner(struct call *call, const struct frontmatter *f, json_t *changes,
 		      struct text *inner)
 {
@@ -349,8 +349,7 @@ int front_write(struct call *call, const struct text *old, json_t *changes,
 	if (rc == 0)
 		rc = make_inner(call, &f, changes, &inner);
 	if (rc == 0 && !f.size && !inner.len)
-		text_add(out, data, old->len); /* there is no frontmatter, and it
-						  needs none */
+		text_add(out, data, old->len); /* the note needs no frontmatter */
 	else if (rc == 0) {
 		const char *fence = f.size ? f.inner + f.len : "---\n";
 

@@ -17,8 +17,8 @@ struct indexing {
 	struct search_notes known; /* notes in the index, sorted by path */
 	struct search_notes changed;
 	int64_t now, end_ms;
-	bool passes; /* passes over folders that the mirror fills */
-	bool closed; /* the caller may see a folder that cannot be entered */
+	bool passes; /* this look leaves out folders that the mirror fills */
+	bool closed; /* a folder that the caller may see cannot be entered */
 };
 
 /* --- what changed ------------------------------------------------------------------ */
@@ -54,7 +54,7 @@ static int vault_index_compare(void *with, const struct note_entry *e, struct fa
 	return NOTES_PASS;
 }
 
-/* Lists the notes that changed; returns the number of entries of the index to change, or
+/* Lists the notes that changed. Returns the number of entries of the index that must change, or
  * negative. */
 static int64_t vault_index_look(struct indexing *x)
 {
@@ -100,8 +100,8 @@ size_t vault_tags_of(struct call *call, const char *path, const struct text *tex
 	return n;
 }
 
-/* Indexes a note; a note that has been removed meanwhile, or is unreadable, gets no
- * words. */
+/* Indexes a note. A note that was removed meanwhile, or that cannot be read, is taken out of
+ * the index. */
 static int vault_index_put(struct indexing *x, struct search_note *note)
 {
 	struct call *call = x->call;
@@ -126,7 +126,8 @@ static int vault_index_put(struct indexing *x, struct search_note *note)
 	return rc;
 }
 
-/* Indexes the changed notes: 1 if all of them were indexed, 0 if the time or the turn ran out. */
+/* Indexes the changed notes. Returns 1 if all changed notes were indexed. Returns 0 if the time
+ * has run out, or if another process indexes the vault. */
 static int feed(struct indexing *x)
 {
 	struct fault *f = &x->call->fault;
@@ -163,7 +164,7 @@ int vault_index(struct call *call, struct search *s, enum search_vault which, in
 	if (which == SEARCH_OWN && search_notes_rest(s, x.now))
 		return 0;
 	x.passes = which == SEARCH_OWN && search_shown_rest(s, x.now);
-	/* The work may end early because another process indexes the rest. */
+	/* The loop may end early, because another process indexes the rest of the notes. */
 	do {
 		changes = vault_index_look(&x);
 		if (changes > 0)

@@ -11,69 +11,69 @@ static inline const struct notes *notes_of(const struct call *call)
 	return call->settings->notes;
 }
 
-/* Finds the living team that owns the folder of a note: 1 with the team's row, 0 if there is no
- * such team, or negative. */
+/* Finds the living team that owns the folder of a note. Returns 1 with the team's row, 0 if
+ * there is no such team, or negative. */
 int vault_team_in(struct call *call, const char *path, struct vault_team_row *row);
 
 /* Plans a write of the note `path`. */
 int vault_plan(struct call *call, const char *path,
 	       int (*run)(struct call *call, struct vault_work *w));
 
-/* Ends a write in the second run of its handler, or reports a repeated write, and fills
- * `path` and `size` (or NULL) of the answer.  In the first run, which has just planned the
- * write, it does nothing.  0 or negative. */
+/* Decides the write in the second run of a handler. If the call is repeated, reports the
+ * earlier write. Fills `path` and `size` (or NULL) of the answer. Does nothing in the first
+ * run, which has just planned the write. Returns 0 or negative. */
 int vault_finish(struct call *call, const char **path, int64_t *size);
 
-/* Reads a note and its stamp: 1, 0 if there is no note, negative. */
+/* Reads a note and its stamp. Returns 1, 0 if there is no note, or negative. */
 int vault_old(struct call *call, const char *path, struct text *old,
 	      struct note_stamp *was);
 
-/* Stages `text` for w->path in place of `was`. */
+/* Stages `text` as the new content of w->path. `was` is the stamp of the note that `text`
+ * replaces. */
 int vault_stage(struct call *call, struct vault_work *w, const struct text *text,
 		const struct note_stamp *was);
 
-/* A path that is the card of an agent. */
+/* The path of an agent's card. */
 struct vault_card {
 	const char *path, *team, *agent;
 };
 
-/* Whether an argument at /path names an agent's card that the caller sees: 1 with `card`, 0, or
- * negative. */
+/* Whether an argument at /path is the path of an agent's card that the caller may see. Returns
+ * 1 with `card`, 0, or negative. */
 int vault_card_named(struct call *call, const char *given, struct vault_card *card);
-/* Changes a card to its new text; in a plan, only checks whether this is possible: 0 or
- * negative. */
+/* Changes a card to the values of its new text. A plan only checks whether this change is
+ * possible. Returns 0 or negative. */
 int vault_write_card(struct call *call, const struct vault_card *card,
 		     const char *content);
 
-/* Finds the note of a move to `to`, or of a deletion (`to` is NULL), and fills the work's move. */
+/* Finds the note that is to be moved to `to`, or to be deleted if `to` is NULL. Fills w->move. */
 int vault_find(struct call *call, struct vault_work *w, const char *to);
 
-/* Fails with `conflict` at /to if a file or folder has the path `to`: 0 or negative. */
+/* Returns 0, or `conflict` at /to if a file or folder has the path `to`. */
 int vault_vacant(struct call *call, const char *to);
 
-/* Fails with `not_found` at /path. */
+/* Sets the fault `not_found` at /path, and returns the fault's code. */
 int vault_none(struct call *call, const char *path);
 
-/* In the transaction that decides a write: 0 if the folders still belong to their teams,
- * or a fault. */
+/* Checks, in the transaction that decides a write, that the folders still belong to their
+ * teams. Returns 0 or a fault. */
 int vault_held(struct call *call, const struct vault_work *w);
 
-/* Reads the changes that were decided, and may have been made: 0 or negative.  Outside a
- * transaction. */
+/* Reads the changes that were decided, of which some may have been made. Must be called outside
+ * a transaction. Returns 0 or negative. */
 int vault_moves_read(struct call *call, struct vault_move_row **rows, size_t *n);
-/* A decided change, from its row. */
+/* Reads the fields of a decided change from its row. */
 struct note_move vault_move_read(const struct vault_move_row *r);
 
 /* Whether a note of this name can have a frontmatter. */
 bool vault_has_front(const char *path);
 
-/* For a file that shows a row and was edited by somebody: a text that tells readers of the
- * edit, in the call's arena. NULL: the file is a note, or is exactly as the mirror wrote the
- * file. */
+/* A text, in the call's arena, that tells readers that somebody has edited a file of the
+ * mirror. NULL: the file is a note, or is exactly as the mirror wrote the file. */
 const char *vault_edited(struct call *call, const char *path, const char *data,
 			 size_t len);
 
-/* A JSON value as a text of the call. */
+/* Writes a JSON value as a text in the call's arena. */
 const char *vault_json(struct call *call, json_t *json);
 
 #endif

@@ -6,12 +6,12 @@
 #include "core/vault/vault.h"
 #include "ops.gen.h"
 
-enum { ENTRIES_MOST = 200000 }; /* most entries in a folder and its subfolders */
+enum { ENTRIES_MOST = 200000 }; /* the most entries in a folder and its subfolders */
 
 struct gathered {
 	struct call *call;
 	bool recursive;
-	const char *after; /* name to begin behind; NULL: begin at the first */
+	const char *after; /* the list begins behind this path; NULL: at the first path */
 	struct vault_entry *entries;
 	size_t n;
 };
@@ -22,7 +22,7 @@ static int vault_list_walk(struct call *call, const char *folder, const char *gi
 	const struct notes *notes = call->settings->notes;
 	int rc = notes->walk(notes->self, folder, NULL, each, with, &call->fault);
 
-	/* A folder that the caller did not name may be missing: then its list is empty. */
+	/* If the caller named no folder, the folder may be missing, and the list is empty. */
 	if (rc != 0 || !given)
 		return rc;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no folder %.180s",

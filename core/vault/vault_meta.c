@@ -6,7 +6,7 @@
 #include "core/vault/vault_inside.h"
 #include "ops.gen.h"
 
-/* Refuses a note that is not Markdown: it has no frontmatter. */
+/* Refuses a note that is not Markdown, because such a note has no frontmatter. */
 static int vault_meta_check_kind(struct call *call, const char *path)
 {
 	if (vault_has_front(path))
@@ -16,8 +16,8 @@ static int vault_meta_check_kind(struct call *call, const char *path)
 	return call->fault.code;
 }
 
-/* Refuses a frontmatter that is too large for the answer. The caller can read it in the note's
- * text. */
+/* Refuses a frontmatter that is too large for the answer. The caller can read the frontmatter
+ * in the note's text. */
 static int vault_meta_check_room(struct call *call, const char *front)
 {
 	if (!call->form.most || strlen(front) <= space_all(call))
@@ -66,7 +66,8 @@ int vault_frontmatter(struct call *call, const struct vault_frontmatter_in *in,
 
 /* --- writing ------------------------------------------------------------------------ */
 
-/* Makes `changes` (ownership is taken) in the frontmatter of the text `old`. */
+/* Makes `changes` in the frontmatter of the text `old`, and stages the new text. Takes
+ * ownership of `changes`. */
 static int put_front(struct call *call, struct vault_work *w, const struct text *old,
 		     const struct note_stamp *was, json_t *changes)
 {
@@ -125,7 +126,7 @@ int vault_set(struct call *call, const struct vault_set_in *in, struct vault_set
 
 /* --- tags --------------------------------------------------------------------------- */
 
-/* A tag without the `#` that people write: the sign is not part of it. */
+/* A tag without the `#` that people write. The sign is not part of the tag. */
 static const char *bare(const char *tag)
 {
 	return tag + strspn(tag, "#");
@@ -151,7 +152,7 @@ static void add_new(json_t *list, const char *tag)
 		json_array_append_new(list, json_string(tag));
 }
 
-/* The change that gives a note its new tags. */
+/* The change of a frontmatter that gives a note its new tags. */
 static json_t *new_tags(struct call *call, json_t *front)
 {
 	const struct vault_tag_in *in = call->in;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The lines of the revision and of the sum, as each form of page writes them. */
+/* The beginnings and ends of the lines of `rev` and `sum`, for each form of page. */
 static const struct form {
 	const char *rev, *rev_end, *sum, *sum_end;
 } forms[] = {
@@ -22,7 +22,7 @@ struct text *page_start(struct page *p, enum page_form form)
 	return &p->text;
 }
 
-/* The sum of the bytes before and behind the line of the sum. */
+/* Computes the sum of the bytes before and behind the line of the sum. */
 static void vault_page_sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
 			      char out[PAGE_SUM + 1])
 {
@@ -84,7 +84,8 @@ static bool skip_word(const char *data, size_t len, size_t *at, const char *word
 	return true;
 }
 
-/* Moves *at behind the line of a sum, if the sum fits the other bytes. */
+/* Moves *at behind the line of the sum. Returns false if there is no such line, or if the sum
+ * does not fit the other bytes. */
 static bool skip_sum(const struct form *form, const char *data, size_t len, size_t *at)
 {
 	char sum[PAGE_SUM + 1];
@@ -116,7 +117,7 @@ bool page_same(const struct page *p, const char *data, size_t len)
 	       skip_sum(form, data, len, &at) && at == len - tail_len;
 }
 
-/* The offset of the line that begins with `word`, or `len`. */
+/* The offset of the first line that begins with `word`, or `len` if there is no such line. */
 static size_t vault_page_find_line(const char *data, size_t len, const char *word)
 {
 	size_t at = 0, n = strlen(word);
@@ -147,8 +148,8 @@ bool page_sealed(const char *data, size_t len)
 	return page_tail(data, len) > 0;
 }
 
-/* The length of a page up to the end of its frontmatter, or to the end of `data`, if only the
- * beginning of the page was read. 0 if the page has no frontmatter. */
+/* The length of a page up to the end of its frontmatter, or up to the end of `data` if only the
+ * beginning of the page was read. 0: the page has no frontmatter. */
 static size_t front_of(const char *data, size_t len)
 {
 	size_t fence = 0;
@@ -191,9 +192,9 @@ void page_release(struct page *p)
 	*p = (struct page){ 0 };
 }
 
-/* Whether the bytes at `s` are escaped in a file although JSON allows them: controls of a
- * reader's terminal, and characters that YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
- * Returns the number of bytes of the escaped character. */
+/* The number of bytes of the character at `s`, if the character is escaped in a file although
+ * JSON allows the character. 0: the character is not escaped. Controls of a reader's terminal
+ * are escaped, and also characters that YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF). */
 static size_t escaped_len(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;

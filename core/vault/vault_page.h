@@ -1,10 +1,11 @@
 /*
- * vault_page - a file of the mirror: its text, and how it proves itself.
+ * vault_page - the text of a mirror's file, and the sum that shows whether a person has changed
+ * the file.
  *
- * A page has two lines of its own. `rev` names the event that the page shows. `sum` is the
- * first half of a SHA-256 over all other bytes of the page, `rev` included. A file with a
- * correct sum is exactly as the mirror wrote the file; a person has changed a file with a wrong
- * sum. Nothing here does I/O.
+ * Each page has two extra lines, `rev` and `sum`. `rev` names the event that the page shows.
+ * `sum` is the first half of a SHA-256 over all other bytes of the page, `rev` included. If the
+ * sum is correct, the file is exactly as the mirror wrote it. If the sum is wrong, a person has
+ * changed the file. Nothing here does I/O.
  */
 #ifndef CORE_VAULT_VAULT_PAGE_H
 #define CORE_VAULT_VAULT_PAGE_H
@@ -15,39 +16,41 @@ enum page_form { PAGE_MARKDOWN, PAGE_JSON };
 enum { PAGE_SUM = 16 }; /* digits of a sum */
 
 struct page {
-	struct text text; /* without the two lines */
-	size_t split; /* offset at which the two lines go in */
+	struct text text; /* text without the lines of `rev` and `sum` */
+	size_t split; /* offset of the lines of `rev` and `sum` */
 	enum page_form form;
 };
 
-/* Empties and begins a page. Returns the page's text, to which the caller adds the rest. */
+/* Empties a page and writes its beginning. Returns the page's text, to which the caller adds
+ * the rest of the page. */
 struct text *page_start(struct page *p, enum page_form form);
 
-/* Appends JSON and escapes the characters that a file may not hold; such characters occur only
- * within JSON strings. */
+/* Appends JSON, and escapes the characters that a file may not have. Characters that must be
+ * escaped are only in JSON strings. */
 void page_add_json(struct text *t, const struct text *json);
 
 struct card;
-/* Renders the file of a card. The file leaves out the time of the agent's last call: this time
- * changes without an event, so the file would be written again and again. */
+/* Renders the file of a card. The file leaves out the time of the agent's last call, because
+ * this time changes without an event. A file with the time of the last call would be written
+ * again and again. */
 void card_page(const struct card *card, struct page *p);
 
-/* Computes the sum of the page's file if the file shows event `rev`. */
+/* Computes the sum of the page's file for the event `rev`. */
 void page_sum(const struct page *p, int64_t rev, char sum[PAGE_SUM + 1]);
 
-/* Appends the bytes of the page's file, with `rev` as its event, to `out`. */
+/* Appends the page's file for the event `rev` to `out`. */
 void page_seal(const struct page *p, int64_t rev, struct text *out);
 
-/* Whether a file holds this page, with any `rev`, and with a correct sum. */
+/* Whether the file `data` has the text of this page, with any `rev` and a correct sum. */
 bool page_same(const struct page *p, const char *data, size_t len);
 
 /* Whether the mirror wrote the bytes `data`. */
 bool page_sealed(const char *data, size_t len);
-/* The offset behind the line of the sum, which is where the page's text continues from
+/* The offset behind the line of the sum. At this offset, the page's text continues from
  * page->split on. 0: the mirror did not write the bytes `data`. */
 size_t page_tail(const char *data, size_t len);
 
-/* The integer behind `name` (as in "row: ") in the frontmatter, or 0. */
+/* The number in the frontmatter's line that begins with `name`, or 0. */
 int64_t page_number(const char *data, size_t len, const char *name);
 
 /* Whether the frontmatter has the line `line`. */

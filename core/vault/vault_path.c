@@ -5,7 +5,7 @@
 #include "core/vault/vault_page.h"
 #include "core/vault/vault_inside.h"
 
-enum { PART_MOST = 200 }; /* bytes of a name; a file system takes 255 */
+enum { PART_MOST = 200 }; /* bytes of a name (file systems allow 255 bytes) */
 
 struct walker {
 	struct call *call;
@@ -20,7 +20,7 @@ static int vault_path_refuse(struct walker *w, enum fault_code code, const char 
 	return fault_set(&w->call->fault, code, w->where, "%s", what);
 }
 
-/* Refuses a name, whatever the caller's rights are. */
+/* Refuses a name of a path for all callers, whatever their rights are. */
 static int refuse_name(struct walker *w, const char *what)
 {
 	vault_path_refuse(w, FAULT_DENIED, what);
@@ -37,7 +37,7 @@ static bool vault_path_is_plain(const char *part, size_t n)
 	return true;
 }
 
-/* `teams/.archive` is the one hidden folder that can be reached. */
+/* `teams/.archive` is the only hidden folder that a path may contain. */
 static bool is_archive(const struct walker *w, const char *part, size_t n)
 {
 	return w->parts == 1 && strcmp(w->path, "teams") == 0 && n == 8 &&
@@ -118,8 +118,8 @@ bool vault_is_note(const struct call *call, const char *path)
 	return false;
 }
 
-/* Finds the team whose folder holds a path, or is the path. Returns the length of the team's
- * name; 0: no team. */
+/* Finds the team whose folder is or contains the path. Returns the length of the team's name,
+ * or 0 if the path is in no team's folder. */
 static size_t team_in(const char *path, bool folder, const char **team)
 {
 	size_t n;
@@ -187,10 +187,10 @@ static bool is_day(const char *name)
 	return n >= 10 && strcmp(name + n, ".md") == 0;
 }
 
-/* Files that the mirror keeps equal to rows, and the commands that change these rows. */
+/* Kinds of files that the mirror keeps equal to rows, each with a hint at the commands that
+ * change these rows. */
 static const struct mirrored {
-	const char *folder; /* folder below the team's folder; "": the team's folder
-			       itself */
+	const char *folder; /* path below the team's folder; "" means the team's folder */
 	bool (*is)(const char *name);
 	const char *hint;
 } mirrored[] = {
@@ -201,7 +201,7 @@ static const struct mirrored {
 	{ "", is_team_page, "It shows the team; write a note beside it." },
 };
 
-/* The kind of a mirrored file; NULL: the file shows no row. */
+/* The kind of a mirrored file, or NULL if the file shows no row. */
 static const struct mirrored *mirrored_find(const char *path)
 {
 	const char *team = "";

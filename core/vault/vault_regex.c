@@ -6,16 +6,17 @@
 #include <string.h>
 
 enum {
-	SIZE_MOST = 150, /* atoms, with all repetitions written out */
+	SIZE_MOST = 150, /* most atoms, after all repetitions are written out */
 	SIZE_EASY = 40, /* atoms up to which the automaton stays small */
 	PIECE_LEAST = 256,
 	PIECE_MOST = 2048,
-	DEPTH_MOST = 32, /* levels of parentheses */
+	DEPTH_MOST = 32, /* most levels of parentheses */
 };
 
 /* --- the size of an expression ---------------------------------------------------- */
 
-/* An expression is a sequence of atoms; the atom `last` may still get a repetition. */
+/* The numbers of atoms at each level of parentheses. A repetition that follows multiplies
+ * `last`, the size of the level's last atom. */
 struct measure {
 	size_t sum[DEPTH_MOST], last[DEPTH_MOST];
 	int depth;
@@ -32,7 +33,7 @@ static void add_atom(struct measure *m, size_t size)
 	m->last[m->depth] = size;
 }
 
-/* The bytes of a set, counted from the [. */
+/* The number of bytes of a set such as [a-z], brackets included. */
 static size_t set_size(const char *s)
 {
 	size_t n = 1;
@@ -49,7 +50,8 @@ static size_t set_size(const char *s)
 	return n + (s[n] == ']');
 }
 
-/* {m,n} repeats up to the larger of its bounds; other braces repeat nothing. */
+/* Reads {m,n} at `s` and returns its length; `*most` is the larger of m and n. Braces without
+ * numbers count as a byte that repeats nothing. */
 static size_t vault_regex_repeat(const char *s, size_t *most)
 {
 	char *end;
@@ -67,8 +69,8 @@ static size_t vault_regex_repeat(const char *s, size_t *most)
 	return end ? (size_t)(end - s) + 1 : 1;
 }
 
-/* Measures the part of the expression at `s`, and returns its length. 0 if parentheses are
- * nested too deep, or if the part is a back-reference. */
+/* Measures the part of the expression at `s`, and returns the part's length. Returns 0 if
+ * parentheses are nested too deep, or if the part is a back-reference. */
 static size_t measure_one(struct measure *m, const char *s)
 {
 	size_t n = 1, most;
@@ -109,8 +111,8 @@ static size_t measure_one(struct measure *m, const char *s)
 	}
 }
 
-/* The size of the pieces of a line, so that an expression of `size` atoms uses a bounded amount
- * of memory. */
+/* The size of the pieces in which a line is searched. With this size, an expression of `size`
+ * atoms uses a bounded amount of memory. */
 static size_t piece_for(size_t size)
 {
 	size_t n = size > SIZE_EASY ? PIECE_MOST * SIZE_EASY / size * SIZE_EASY / size
@@ -206,8 +208,8 @@ static void vault_regex_renew(struct vault_regex *r, size_t len)
 		return;
 	regfree(&r->re);
 	r->read = len;
-	/* The expression has compiled before, so this can fail only for lack of memory. Then
-	 * `$.` is compiled instead, which matches nothing. */
+	/* The expression has compiled before, so regcomp() fails only if memory is short. After
+	 * such a failure, the expression becomes `$.`, which matches nothing. */
 	if (regcomp(&r->re, r->pattern, REG_EXTENDED) != 0)
 		regcomp(&r->re, "$.", REG_EXTENDED);
 }

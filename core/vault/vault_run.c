@@ -1,4 +1,4 @@
-/* vault_run - the steps of an operation on notes, in their order. */
+/* vault_run - runs the steps of an operation on notes, in their order. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "core/vault/vault_inside.h"
 #include "core/vault/vault_trash.h"
 
-/* Drops the fault of a step that need not succeed now. */
+/* Clears the call's fault, after a failed step that need not succeed now. */
 static void vault_run_forget(struct call *call)
 {
 	call->fault = (struct fault){ 0 };
@@ -59,8 +59,8 @@ int vault_moves_read(struct call *call, struct vault_move_row **rows, size_t *n)
 	return rc;
 }
 
-/* Tries to make a decided change that this call need not wait for. Returns whether the change
- * is made now. */
+/* Tries to make a decided change that this call need not wait for. Returns true if the change
+ * is made when the function returns. */
 static bool try_make(struct call *call, const struct note_move *m)
 {
 	const struct notes *notes = notes_of(call);
@@ -78,7 +78,7 @@ static bool try_make(struct call *call, const struct note_move *m)
 }
 
 /* Makes the decided changes that an earlier call perhaps did not make. Changes at this call's
- * own paths must be made before the call continues (`w` holds the locks of these paths). */
+ * own paths must be made before the call continues; the caller holds the locks of these paths. */
 static int vault_run_settle(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -109,8 +109,8 @@ static int vault_run_settle(struct call *call, struct vault_work *w)
 
 /* --- staged files without a decision ---------------------------------------------- */
 
-/* The row of vault_move that names the staged file: 1, 0 if no row does, or negative. The
- * caller holds the file's lock. */
+/* Reads the row of vault_move that names the staged file. Returns 1 if there is a row, 0 if
+ * not, or a negative fault code. The caller holds the file's lock. */
 static int move_of_staged(struct call *call, const char *staged,
 			  struct vault_move_row *row)
 {
@@ -142,7 +142,7 @@ static int drop_orphan(void *with, const struct note_entry *entry, struct fault 
 	notes->unlock(notes->self, lock);
 	if (rc > 0) {
 		m = vault_move_read(&row);
-		try_make(call, &m); /* under the lock of its folder as well */
+		try_make(call, &m); /* takes the lock of the note's folder, too */
 	}
 	*f = (struct fault){ 0 };
 	return NOTES_PASS;
@@ -166,11 +166,12 @@ int vault_sweep(struct call *call)
 
 /* --- the folder of a team -------------------------------------------------------------- */
 
-/* Rows change at once; the mirror moves folders some time later. Before the move, a name may
- * lead to the folder of an ended team or of the former team with this name. A renamed team's
- * notes are still under the old name. So an operation locks the folder and looks up the
- * folder's team. If the folder is another team's, the operation drops the lock, lets the mirror
- * catch up, and plans anew. While the lock is held, no process moves the folder. */
+/* A team's rows change at once, but the mirror moves the team's folder some time later. Before
+ * the move, a folder teams/NAME may still belong to an ended team or to the former team with
+ * this name. Until the move, a renamed team's notes are still under the old name. For this
+ * reason an operation locks the folder and looks up the folder's team. If the folder is another
+ * team's, the operation drops the lock, lets the mirror catch up, and plans anew. While the
+ * lock is held, no process moves the folder. */
 enum { TRIES = 4 };
 
 static const struct team_folders *folders_of(const struct call *call)
@@ -178,7 +179,8 @@ static const struct team_folders *folders_of(const struct call *call)
 	return call->settings->folders;
 }
 
-/* The name of the team whose folder holds a path, or is the path; NULL: no team. */
+/* The name of the team whose folder is or contains the path, or NULL if the path is in no
+ * team's folder. */
 static const char *name_in(struct call *call, const char *path)
 {
 	if (!path || strncmp(path, "teams/", 6) != 0 || path[6] == '.' || !path[6])
@@ -186,8 +188,8 @@ static const char *name_in(struct call *call, const char *path)
 	return arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/"));
 }
 
-/* The names of the two folders that an operation is about; NULL: no folder. If an agent walks
- * through a folder, the walk includes the folder of the agent's team. */
+/* The names of the teams in whose folders an operation works, at most two. NULL stands for no
+ * team's folder. A walk by an agent always includes the folder of the agent's team. */
 static void names_of(struct call *call, const struct vault_work *w, const char *names[2])
 {
 	names[0] = name_in(call, w->path ? w->path : w->folder);
@@ -227,10 +229,10 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
 	return rc;
 }
 
-/* Whether a folder belongs to `team` (0: to no team). A folder whose page names no team is the
- * team's only on two conditions: the mirror was asked to update the folder (`asked`), and the
- * mirror has read every change of teams in the log. The folder of a team that was just renamed
- * has another name. */
+/* Whether the folder teams/`name` belongs to `team`, where 0 means no team. If the page names
+ * no team, or `team` is 0, the answer is 1 only if `asked` is true and the mirror has read all
+ * changes of teams. `asked` is true if the mirror was asked to update the folder. If the page
+ * names another team than `team`, the folder does not belong to `team`. */
 static int own_is_teams(struct call *call, const char *name, int64_t team, bool asked)
 {
 	const struct team_folders *folders = folders_of(call);
@@ -277,7 +279,8 @@ static int own_refuse(struct call *call, const char *const names[2], int at)
 	return call->fault.code;
 }
 
-/* 1 if each folder belongs to its team; 0 with the folder that does not; or negative. */
+/* Returns 1 if each folder belongs to its team, or a negative fault code. Returns 0 and sets
+ * `*which` to the folder's index if a folder belongs to another team. */
 static int are_own(struct call *call, const char *const names[2], const int64_t teams[2],
 		   bool asked, int *which)
 {
@@ -299,7 +302,7 @@ static int come(struct call *call, const char *const names[2], const int64_t tea
 }
 
 /* Locks the paths of an operation and ensures that each folder, teams/NAME, belongs to the team
- * NAME.  Returns the lock, or negative.  May plan the operation anew. */
+ * NAME. Returns the lock, or a negative fault code. The function may plan the operation anew. */
 static int vault_run_hold(struct call *call, struct vault_work *w)
 {
 	const char *names[2];
@@ -363,8 +366,8 @@ int vault_make_in(struct call *call, const char *name)
 
 /* --- a write ------------------------------------------------------------------------- */
 
-/* Makes a decided change after COMMIT; a failure does not undo the write, since the write is
- * decided. */
+/* Makes a decided change after COMMIT. A failure here does not undo the write, since COMMIT has
+ * decided the write. */
 static int vault_run_make(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -383,8 +386,8 @@ static int vault_run_decide(struct call *call, struct vault_work *w)
 		return rc;
 	w->staged = true;
 	rc = call_transact(call, true);
-	/* If another call with this key was faster, this call returns the other call's answer,
-	 * and nobody needs the file staged here. */
+	/* If another call with this key was faster, this call returns the other call's answer.
+	 * The file that this call staged is not needed any more. */
 	if (rc < 0 || call->replayed)
 		return rc;
 	return vault_run_make(call, w);
@@ -405,7 +408,8 @@ static int vault_run_change(struct call *call, struct vault_work *w)
 	notes->unlock(notes->self, lock);
 	if (rc >= 0 && vault_trash_origin(w->move.to))
 		vault_trash_trim(call);
-	/* If it is unknown whether the write was decided, the staged file stays. */
+	/* After FAULT_UNAVAILABLE or FAULT_INTERNAL, the write may be decided, so the staged
+	 * file stays. */
 	if (rc != FAULT_UNAVAILABLE && rc != FAULT_INTERNAL) {
 		struct fault kept = call->fault;
 
@@ -418,8 +422,8 @@ static int vault_run_change(struct call *call, struct vault_work *w)
 
 /* --- a read -------------------------------------------------------------------------- */
 
-/* A caller who knows of an acknowledged write must read its result. So this function waits for
- * changes that are decided but not made, or makes them. */
+/* A read must show every acknowledged write. This function makes the decided changes that are
+ * not made yet, or waits until another process has made these changes. */
 static int vault_run_catch_up(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);

@@ -1,4 +1,4 @@
-/* vault_search - lines of notes: by their words, by an expression, by tag. */
+/* vault_search - finds lines of notes by words, by an expression or by a tag. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,21 +10,20 @@
 #include "ops.gen.h"
 
 enum {
-	INDEX_MS = 2000, /* time to update the index, or to walk over the files */
-	SCAN_MS = 3000, /* time to search in notes */
-	STEP_MS = 50, /* time for the index of the rows, which is checked first */
-	LINE_MOST = 400, /* bytes of a line that is shown */
+	INDEX_MS = 2000, /* time to update the index, or to list the files */
+	SCAN_MS = 3000, /* time to search in the text of notes */
+	STEP_MS = 50, /* time to update the index of rows, before the index of notes */
+	LINE_MOST = 400, /* most bytes of a line that are shown */
 };
 
 struct scan {
 	struct call *call;
 	const struct vault_search_in *in;
 	struct vault_search_out *out;
-	struct search *search; /* NULL: the files themselves are searched, not the
-				  index */
+	struct search *search; /* NULL if the files are searched without the index */
 	struct search_query query;
 	struct vault_regex regex;
-	struct search_notes notes; /* notes to search in, in order */
+	struct search_notes notes; /* the notes to search in, newest first */
 	int64_t end_ms;
 
 	/* Fields of the note that is searched now. */
@@ -32,7 +31,7 @@ struct scan {
 	struct text text;
 	size_t *lines; /* offsets of the lines */
 	size_t n_lines;
-	size_t last; /* the last line that matched, from 1; 0: no match yet */
+	size_t last; /* number of the last line that matched, from 1; 0 before a match */
 	struct arena arena;
 };
 
@@ -48,7 +47,7 @@ static void cut_lines(struct scan *s)
 	}
 }
 
-/* A line's bytes without its end. */
+/* The bytes of line `i` without the line end. */
 static const char *vault_search_line_at(const struct scan *s, size_t i, size_t *len)
 {
 	size_t end = i + 1 < s->n_lines ? s->lines[i + 1] : s->text.len;
@@ -60,7 +59,7 @@ static const char *vault_search_line_at(const struct scan *s, size_t i, size_t *
 	return line;
 }
 
-/* The part of a line that is shown: all of it, or the text around the byte `at`. */
+/* The shown text of a line, which is the whole line, or the part around the byte `at`. */
 static const char *vault_search_show(struct scan *s, size_t i, size_t at)
 {
 	size_t len, from = 0;
@@ -88,7 +87,7 @@ static void show_around(struct scan *s, size_t i, struct vault_match *m)
 			  vault_search_show(s, k, 0));
 }
 
-/* Adds line `i` as a match; the match is at its byte `at`. */
+/* Adds line `i` to the matches; the match begins at the line's byte `at`. */
 static void vault_search_take_line(struct scan *s, size_t i, size_t at)
 {
 	struct vault_match m = { .path = s->path, .line_number = (int64_t)i + 1 };
@@ -120,7 +119,7 @@ static bool vault_search_is_late(const void *with)
 	return notes_of(s->call)->clock_ms() >= s->end_ms;
 }
 
-/* Whether the note has the wanted tag; an index has compared tags already. */
+/* Whether the note has the wanted tag; after a search by the index, the answer is always true. */
 static bool has_tag(struct scan *s)
 {
 	struct arena_mark mark = arena_mark(&s->call->arena);
@@ -147,7 +146,7 @@ static void scan_regex(struct scan *s)
 	}
 }
 
-/* The line that holds a byte. */
+/* The index of the line that contains the text's byte `at`. */
 static size_t vault_search_line_of(const struct scan *s, size_t at)
 {
 	size_t low = 0, high = s->n_lines;
@@ -186,15 +185,14 @@ static void scan_note(struct scan *s, const char *path)
 			search_places(s->search, &s->query, s->text.data, s->text.len,
 				      vault_search_take_place, s);
 	}
-	/* A note that was removed meanwhile, or is no text any more, is left out. */
+	/* A note that was removed meanwhile, or that is not text any more, causes no fault. */
 	s->call->fault = (struct fault){ 0 };
 	arena_release(&s->arena);
 }
 
 /* --- search ------------------------------------------------------------------------------- */
 
-/* Collects the notes of a walk; when time is up, further notes and folders are passed
- * over. */
+/* Collects the notes of a walk. After s->end_ms, the walk skips all further notes and folders. */
 static int vault_search_gather(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct scan *s = with;
@@ -214,7 +212,7 @@ static int vault_search_gather(void *with, const struct note_entry *e, struct fa
 	return NOTES_PASS;
 }
 
-/* Compares two notes: newest first, as in the index. */
+/* Compares two notes, for a list with the newest note first, like the lists of the index. */
 static int vault_search_newest_first(const void *a, const void *b)
 {
 	const struct search_note *one = a, *other = b;
@@ -260,8 +258,9 @@ static int find_in_index(struct scan *s)
 					  &call->arena, &s->notes, &call->fault);
 }
 
-/* Finds the notes to search in. The index does not help to find an expression. For a tag alone,
- * the index is only faster. Without an index, all files are walked. */
+/* Finds the notes to search in. The index cannot search for an expression. With an expression
+ * and a tag, the index finds the notes that have the tag. If the index cannot be used, the
+ * search lists all files. */
 static int vault_search_find_notes(struct scan *s, const char *folder)
 {
 	if (!s->in->regex)
@@ -303,8 +302,8 @@ static int run_search(struct call *call, struct vault_work *w)
 	return rc < 0 ? rc : 0;
 }
 
-/* Opens the index of the rows first: it tells whether the index belongs to this state and is
- * complete. */
+/* Updates the index of rows before the index of notes is used. The update finds out whether
+ * search.db belongs to this state and is complete. */
 static int vault_search_check_index(struct call *call)
 {
 	struct search *s = store_search(call->store, &call->fault);
@@ -321,7 +320,7 @@ int vault_search(struct call *call, const struct vault_search_in *in,
 	int rc = vault_folder(call, in->path, "/path", &call->vault->folder);
 
 	(void)out;
-	/* Without a named folder, a search covers everything that the caller may see. */
+	/* If no folder is named, the search covers all notes that the caller may see. */
 	if (rc >= 0 && !in->path)
 		call->vault->folder = "";
 	call->vault->run = run_search;
@@ -335,7 +334,7 @@ int vault_search(struct call *call, const struct vault_search_in *in,
 
 /* --- tags --------------------------------------------------------------------------------- */
 
-/* Adds a tag to the page; tags before in->offset are left out. */
+/* Adds a tag to the page; the first in->offset tags are left out. */
 static void page_tag(struct call *call, const struct vault_tagged *tag, int64_t *passed)
 {
 	const struct vault_tags_in *in = call->in;

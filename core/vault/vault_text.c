@@ -4,7 +4,7 @@
 
 /* --- frontmatter ------------------------------------------------------------------- */
 
-/* Bytes of the line at `at`, its end included. */
+/* The number of bytes of the line at `at`, line end included. */
 static size_t vault_text_line_size(const char *data, size_t len, size_t at)
 {
 	const char *end = memchr(data + at, '\n', len - at);
@@ -76,8 +76,7 @@ size_t vault_note_fit(const char *data, size_t len, size_t room)
 
 	while (n < len && vault_text_cost((unsigned char)data[n]) <= room)
 		room -= vault_text_cost((unsigned char)data[n++]);
-	/* A character at the end may continue behind the last byte, which cannot be seen
-	 * here. */
+	/* The last character may be incomplete, since only its first bytes may be within `len`. */
 	while (back < 3 && back < n && text_is_inside(data[n - 1 - back]))
 		back++;
 	if (back < n && (unsigned char)data[n - 1 - back] >= 0xc0) {

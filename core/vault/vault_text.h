@@ -1,5 +1,5 @@
 /*
- * vault_text - composing and cutting the text of notes.  Nothing here does I/O.
+ * vault_text - composes and cuts the text of notes. Nothing here does I/O.
  */
 #ifndef CORE_VAULT_VAULT_TEXT_H
 #define CORE_VAULT_VAULT_TEXT_H
@@ -8,19 +8,21 @@
 
 enum note_mode { NOTE_OVERWRITE, NOTE_APPEND, NOTE_PREPEND };
 
-/* Bytes of the frontmatter with its two fences, if the text begins with one. */
+/* The number of bytes of the frontmatter with its two fences, or 0 if the text does not begin
+ * with a frontmatter. */
 size_t vault_note_front(const char *data, size_t len);
 
-/* Appends the new text of a note, made of `old` and `add`. By `mode`, `add` replaces `old`,
- * follows `old` on lines of its own, or precedes `old` but follows the frontmatter (`front`
- * bytes). */
+/* Appends the new text of a note to `out`; the text is made of `old` and `add`. Depending on
+ * `mode`, `add` replaces `old`, follows `old` on new lines, or is inserted after the
+ * frontmatter (the first `front` bytes of `old`). */
 void vault_note_compose(enum note_mode mode, const struct text *old, size_t front,
 			const char *add, struct text *out);
 
-/* The number of leading bytes that are whole characters and need at most `room` bytes as JSON. */
+/* The length of the longest beginning of `data` that ends with a whole character and takes at
+ * most `room` bytes as JSON. */
 size_t vault_note_fit(const char *data, size_t len, size_t room);
 
-/* A copy in the arena, as a C string: U+FFFD replaces every U+0000. */
+/* Copies the text into the arena as a C string, with U+FFFD in place of each U+0000. */
 const char *vault_note_text(struct arena *a, const char *data, size_t len);
 
 #endif

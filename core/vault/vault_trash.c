@@ -94,7 +94,8 @@ int vault_trash_list(const struct notes *notes, struct arena *a,
 	return rc < 0 ? rc : 0;
 }
 
-/* Locks an entry, to take a note out or to remove the entry: the lock, or negative. */
+/* Locks an entry, so that the caller can take a note out of the entry or remove the entry.
+ * Returns the lock, or a negative fault code. */
 static int lock_entry(const struct notes *notes, struct arena *a,
 		      const struct vault_trash *entry, bool wait, struct fault *f)
 {
@@ -102,8 +103,8 @@ static int lock_entry(const struct notes *notes, struct arena *a,
 			   NULL, wait, f);
 }
 
-/* Whether a restore of a note from this entry is decided, and the note is still in the entry.
- * The caller holds the entry's lock. */
+/* Whether a decided restore must still move a note out of this entry. The caller holds the
+ * entry's lock. */
 static bool entry_is_needed(struct call *call, const struct vault_trash *entry)
 {
 	const struct notes *notes = call->settings->notes;
@@ -157,8 +158,8 @@ void vault_trash_trim(struct call *call)
 
 /* --- deleting ---------------------------------------------------------------------- */
 
-/* Finds a free place in the trash. NULL: the note is not kept, or the function failed and the
- * call's fault is filled. */
+/* Finds a free path in the trash for a note. Returns NULL if the trash does not keep the note,
+ * or if the function failed. After a failure, the call's fault is filled. */
 static const char *place_for(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
@@ -176,7 +177,7 @@ static const char *place_for(struct call *call, const struct vault_work *w)
 	}
 }
 
-/* Refuses to delete a folder with contents, unless the caller asked for this. */
+/* Refuses to delete a note that is not empty. The fault says how to confirm the call. */
 static int vault_trash_refuse(struct call *call, const struct vault_work *w)
 {
 	bool kept = w->move.to != NULL;
@@ -236,8 +237,8 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 
 /* --- notes that can be restored ------------------------------------------------------ */
 
-/* The living team that owns an entry, or NULL. A restored state may have another team in the
- * same row, so the time of creation must match too. */
+/* The living team that owns an entry, or NULL. After a restore of a backup, a team's row number
+ * may belong to another team, so the time of creation must match, too. */
 static const struct vault_teams_row *vault_trash_owner(const struct vault_work *w,
 						       const struct vault_trash *entry)
 {
@@ -250,7 +251,8 @@ static const struct vault_teams_row *vault_trash_owner(const struct vault_work *
 	return NULL;
 }
 
-/* An agent may see removed notes of its own team. */
+/* Whether the caller may see the removed notes of a team. An agent may see only the removed
+ * notes of its own team. */
 static bool vault_trash_is_seen(const struct call *call,
 				const struct vault_teams_row *owner)
 {
@@ -265,7 +267,7 @@ struct gathered {
 	size_t n;
 };
 
-/* Whether the caller could restore a note to its old place `path`. */
+/* Whether the caller may restore a note to the note's old path `path`. */
 static bool may_come_back(struct call *call, const char *path)
 {
 	const char *out;
@@ -365,8 +367,8 @@ int vault_removed(struct call *call, const struct vault_removed_in *in,
 
 /* --- restoring ------------------------------------------------------------------------- */
 
-/* Looks for the note in an entry: 1, 0 or negative. If the note is found, the entry cannot be
- * removed until the note was taken out. */
+/* Looks for the note in an entry. Returns 1 if the note is found, 0 if not, or a negative fault
+ * code. If the note is found, a lock prevents the removal of the entry until the call ends. */
 static int vault_trash_look_in(struct call *call, struct vault_work *w,
 			       const struct vault_trash *entry)
 {
@@ -388,8 +390,9 @@ static int vault_trash_look_in(struct call *call, struct vault_work *w,
 	return rc;
 }
 
-/* Refuses to restore a note into a folder that now belongs to another team than the entry,
- * unless the caller names a place: 0 or negative. */
+/* Refuses to restore a note if the note's folder now belongs to another team than the entry. If
+ * the caller names another path, the restore is not refused. Returns 0 or a negative fault
+ * code. */
 static int vault_trash_check_place(struct call *call, const struct vault_work *w,
 				   const struct vault_teams_row *owner)
 {
@@ -414,7 +417,8 @@ static int vault_trash_check_place(struct call *call, const struct vault_work *w
 	return fault_hint(&call->fault, "Name the path to put it at with {to|--to}.");
 }
 
-/* Finds the note in the newest entry that has the note: 1, 0 or negative. */
+/* Finds the newest entry that contains the note. Returns 1 if an entry is found, 0 if not, or a
+ * negative fault code. */
 static int find_removed(struct call *call, struct vault_work *w)
 {
 	struct vault_trash *entries;
@@ -433,8 +437,8 @@ static int find_removed(struct call *call, struct vault_work *w)
 	return rc;
 }
 
-/* If the note's place is taken, the note at this place is mostly the removed note, already
- * restored. */
+/* Fails since no entry contains the note. If there is a note at `to`, an earlier call has
+ * probably restored the removed note already. */
 static int none_removed(struct call *call, const char *path, const char *to)
 {
 	struct note_stamp there;

@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
-/* Files of a gigabyte go through these functions, so, for speed, no loop below branches on the
- * bytes it reads. */
+/* These functions convert files of a gigabyte. To be fast, the loops below have no branch that
+ * depends on the bytes. */
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			     "abcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -66,7 +66,8 @@ static const unsigned char codes[256] = {
 
 enum { BAD = ~63 };
 
-/* The three bytes of four digits. A character that is no digit sets bits in `*bad`. */
+/* Returns the three bytes that four digits encode. A character that is not a digit sets bits in
+ * `*bad`. */
 static uint32_t decode_four(const unsigned char *p, unsigned *bad)
 {
 	unsigned a = codes[p[0]] - 1u, b = codes[p[1]] - 1u, c = codes[p[2]] - 1u,
@@ -76,8 +77,8 @@ static uint32_t decode_four(const unsigned char *p, unsigned *bad)
 	return a << 18 | b << 12 | c << 6 | d;
 }
 
-/* Decodes the last four characters, of which some may be padding. Returns the number of bytes,
- * or -1. */
+/* Decodes the last four characters, of which some may be padding. Returns the number of decoded
+ * bytes, or -1 if the characters are not base64. */
 static int decode_last(unsigned char *to, const unsigned char *p)
 {
 	size_t pad = p[3] != '=' ? 0 : p[2] != '=' ? 1 : 2;

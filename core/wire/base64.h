@@ -1,5 +1,6 @@
 /*
- * base64 - bytes as text and back (RFC 4648, standard alphabet, padded).
+ * base64 - writes bytes as text, and reads the bytes back (RFC 4648, standard alphabet,
+ * padded).
  */
 #ifndef CORE_WIRE_BASE64_H
 #define CORE_WIRE_BASE64_H
@@ -14,11 +15,12 @@ size_t base64_size(size_t n);
 /* Writes base64_size(n) characters and a NUL. */
 void base64_encode(char *out, const void *data, size_t n);
 
-/* The number of bytes that a text of `n` characters encodes, computed from its length and
- * padding. Returns -1 if no base64 text has this length. The characters are not checked. */
+/* The number of bytes that a text of `n` characters encodes. The function computes the number
+ * from the text's length and padding. Returns -1 if no base64 text has this length. The
+ * characters are not checked. */
 ssize_t base64_bytes(const char *s, size_t n);
 
-/* Whether base64_decode() would take the text. */
+/* Whether base64_decode() would accept the text. */
 bool base64_is(const char *s, size_t n);
 
 /* Decodes the `n` characters of `s` into `out`, which has room for n / 4 * 3 bytes and may be

@@ -6,7 +6,7 @@
 
 enum {
 	FIRST_ROOM = 4096,
-	KEEP_ROOM = 64 << 10, /* the most that an idle reader keeps */
+	KEEP_ROOM = 64 << 10, /* most bytes of room that an idle reader keeps */
 };
 
 static size_t head_size(const unsigned char h[FRAME_HEAD])
@@ -38,8 +38,8 @@ static size_t take_head(struct frame_reader *r, const char *data, size_t len)
 	return n;
 }
 
-/* Makes room for `need` bytes of the body. The room grows with the received bytes, not with the
- * announced length. */
+/* Makes room for `need` bytes of the body. The room grows with the number of received bytes,
+ * whatever length the head announces. */
 static int frame_make_room(struct frame_reader *r, size_t need, struct fault *f)
 {
 	size_t room = r->room ? r->room : FIRST_ROOM;

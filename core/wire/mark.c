@@ -17,8 +17,8 @@ static char *pass_run(struct mark_reader *r, char *to)
 	return to;
 }
 
-/* Takes a byte after the FF bytes of a mark. If the bytes turn out to be no mark, they are
- * dropped. */
+/* Reads a byte after the FF bytes of a mark. An invalid byte ends the mark, and the bytes of
+ * the invalid mark are dropped. */
 static enum mark mark_take(struct mark_reader *r, char c)
 {
 	if (r->n < 0) {
@@ -49,8 +49,8 @@ enum mark mark_read(struct mark_reader *r, const char **data, size_t *len, char 
 		size_t plain = 1;
 
 		if (*at == FF) {
-			/* An FF inside a mark means that the mark was cut short and another one
-			 * begins. */
+			/* A byte FF inside a mark ends the unfinished mark and begins another
+			 * mark. */
 			r->n = -1;
 			r->run += r->run < MARK_RUN;
 		} else if (r->n >= 0 || r->run == MARK_RUN) {

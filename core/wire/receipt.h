@@ -1,32 +1,32 @@
 /*
- * receipt - answers that were sent, until their callers say Arrived or Cancel.
+ * receipt - keeps each sent answer until the answer's caller sends Arrived or Cancel.
  *
- * At most a thousand answers are kept, so a caller that promises to confirm and never does
- * costs only a bounded amount of memory. When there are more, the oldest answer counts as lost.
- * The messages and claims of an answer are stored after its receipt, in a struct of the user of
- * this file.
+ * At most a thousand answers are kept, so a caller that never confirms an answer uses only a
+ * bounded amount of memory. If more answers are sent, the oldest answer counts as lost. The
+ * user of this file has a struct for each answer. The receipt is the first member, and the
+ * answer's messages and claims follow.
  */
 #ifndef CORE_WIRE_RECEIPT_H
 #define CORE_WIRE_RECEIPT_H
 
 #include <jansson.h>
 
-/* A sent answer. The user of this file makes it the first member of a larger struct. */
+/* A sent answer. The user of this file makes the receipt the first member of a larger struct. */
 struct receipt {
 	struct receipt *next;
 	json_t *id; /* id of the request */
 };
 
 struct receipts {
-	struct receipt *first; /* the newest */
+	struct receipt *first; /* the newest receipt */
 	size_t n;
 };
 
-/* Adds an answer. If there are now too many, takes out the oldest answer and returns it;
- * otherwise returns NULL. */
+/* Adds an answer. If there are too many answers, removes the oldest answer from the list and
+ * returns this answer. Otherwise returns NULL. */
 void *receipt_keep(struct receipts *all, struct receipt *r, const json_t *id);
-/* Takes out the answer to the request `id`, or the newest answer if `id` is NULL. Returns NULL
- * if there is no such answer. */
+/* Removes the answer to the request `id` from the list, or the newest answer if `id` is NULL.
+ * Returns the answer, or NULL if the list has no such answer. */
 void *receipt_take(struct receipts *all, const char *id);
 
 #endif

@@ -11,23 +11,23 @@
 #include "ops.gen.h"
 
 /*
- * lift - finds the bytes of a file in a message, without parsing it.
+ * lift - finds the bytes of a file in a message without parsing the message.
  *
- * The bytes are a long text without escapes at the message's top level, under `content` or
- * `data`. A message without such a text is no fault: it is parsed as a whole.
+ * A file's bytes are a long text without escapes in the message's field `content` or `data`. A
+ * message without a long text is no fault, and is parsed as a whole.
  */
 
 enum { LIFT_LEAST = 32 << 10 };
 
 struct lift {
 	const char *key;
-	size_t at, len; /* place and length of the text, without its quotes */
+	size_t at, len; /* offset and length of the text without quotes */
 };
 
 static const char *const keys[] = { "content", "data" };
 
-/* The end of the text whose first byte is at `at`: the offset of its closing quote, or `size`
- * if there is no closing quote. */
+/* Returns the offset of the closing quote of the text that begins at `at`, or `size` if there
+ * is no closing quote. */
 static size_t end_of_text(const char *body, size_t at, size_t size)
 {
 	while (at < size) {
@@ -51,8 +51,8 @@ static const char *known_key(const char *text, size_t len)
 	return NULL;
 }
 
-/* Whether the bytes of a JSON text are the text itself, without escapes. Other bytes that are
- * not base64 are found later by the base64 decoder. */
+/* Whether a JSON text has no escapes and no NUL. The base64 decoder later finds other bytes
+ * that are not base64. */
 static bool lift_is_plain(const char *s, size_t len)
 {
 	return !memchr(s, '\\', len) && !memchr(s, '\0', len);
@@ -104,8 +104,8 @@ enum { RETRY_MOST_MS = 3600000 }; /* a longer retry_after_ms is ignored */
 
 /* --- in --------------------------------------------------------------------- */
 
-/* Says why jansson refused a body. The wire takes I-JSON (RFC 7493) only. A message with a
- * number or a text that cannot be represented is refused as a whole. */
+/* Fills the fault with the reason why jansson refused a body. A message must be I-JSON (RFC
+ * 7493). A message with a number or a text that cannot be represented is refused as a whole. */
 static int not_read(const json_error_t *error, struct fault *f)
 {
 	if (json_error_code(error) == json_error_numeric_overflow)
@@ -114,8 +114,8 @@ static int not_read(const json_error_t *error, struct fault *f)
 	return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error->text);
 }
 
-/* Whether an id is at most WIRE_ID_MAX bytes of JSON. Most ids are numbers or short texts; for
- * these the function need not write the JSON to measure its length. */
+/* Whether an id is at most WIRE_ID_MAX bytes of JSON. Numbers and short texts need no
+ * measurement. For other ids, the function measures the length of the JSON. */
 static bool is_short(const json_t *id)
 {
 	if (json_is_string(id) && json_string_length(id) <= WIRE_ID_MAX / 6 - 1)
@@ -131,7 +131,8 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 	const json_t *tag;
 
 	*p = (struct packet){ 0 };
-	/* U+0000 is accepted here and refused later, so that the refusal can carry the id. */
+	/* U+0000 is accepted here and refused later, so that the answer can contain the id of
+	 * the refused message. */
 	p->json = json_take(body, size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!p->json)
 		return not_read(&error, f);
@@ -170,7 +171,7 @@ int packet_take(struct packet *p, struct frame_reader *r, struct fault *f)
 		return packet_read(p, r->body, r->size, f);
 	}
 	p->body = body = frame_take(r);
-	body[lift.at + lift.len] = '\0'; /* replaces the quote after the text */
+	body[lift.at + lift.len] = '\0'; /* overwrites the quote after the text */
 	p->lifted = body + lift.at;
 	p->key = lift.key;
 	return 0;
@@ -277,9 +278,9 @@ int wire_write(struct text *out, const char *type, const void *src, const json_t
 	return frame_close(out, start, f);
 }
 
-/* The name of a fault code. The older dialect has no names for the codes below. In that dialect
- * a call that may succeed later gets Internal, and a call that must be changed first gets
- * InvalidRequest. */
+/* The name of a fault code. The older dialect has no names for the four codes below. For these
+ * codes, the older dialect uses the name Internal if the call may succeed later, or
+ * InvalidRequest if the caller must change the call. */
 static const char *code_name(enum fault_code code, bool old)
 {
 	if (old && (code == FAULT_CONFLICT || code == FAULT_EXHAUSTED))
@@ -303,7 +304,8 @@ void wire_write_fault(struct text *out, const struct fault *why, bool old,
 	};
 	struct fault f = { 0 };
 
-	/* An error fits a frame unless the id is very long. A very long id is left out. */
+	/* An Error fits a frame unless the id is very long. A very long id is left out of the
+	 * Error. */
 	if (wire_write(out, "Error", &e, id, &f))
 		wire_write(out, "Error", &e, NULL, &f);
 }

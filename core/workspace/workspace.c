@@ -16,7 +16,8 @@
 
 /* --- finding ------------------------------------------------------------------------- */
 
-/* Finds the row of a workspace by its id or its own name, in any team: 1, 0 or negative. */
+/* Finds the row of a workspace of any team by the workspace's id or name. Returns 1 if the row
+ * is found, 0 if not, or a negative fault code. */
 static int row_by_name(struct call *call, const char *name, int64_t *row)
 {
 	struct workspace_by_name_row by_name;
@@ -30,8 +31,8 @@ static int row_by_name(struct call *call, const char *name, int64_t *row)
 	return rc;
 }
 
-/* Finds a workspace of the call's team by its agent. If the name is `team/agent`, the team must
- * be the call's team. */
+/* Finds a workspace of the call's team by the name of the workspace's agent. In a name
+ * TEAM/AGENT, TEAM must be the call's team. */
 static int row_by_agent(struct call *call, const char *name, int64_t *row)
 {
 	struct workspace_by_agent_row by_agent;
@@ -78,9 +79,9 @@ static int workspace_find_whole(struct call *call, const char *team, const char 
 	return 0;
 }
 
-/* Finds the whole id that begins with `name`, after a fault that there is no workspace `name`.
- * It looks in the call's team or, with `any_team`, in all teams. If there is no such id, the
- * fault stays. */
+/* Finds the whole id that begins with `name`, after a search for a workspace `name` has failed.
+ * Searches the call's team or, with `any_team`, all teams. If no id begins with `name`,
+ * call->fault stays unchanged. */
 static int find_short(struct call *call, bool any_team, const char *name, const char **id)
 {
 	const struct id_among among = {
@@ -145,7 +146,7 @@ int workspace_is_here(struct call *call, const struct workspace_row *w, const ch
 	return fault_hint(&call->fault, "Call it on the machine of that host.");
 }
 
-/* Checks that the workspace is up, for operations on its commands and files. */
+/* Checks that an operation may work in the workspace, and that the workspace is ready. */
 static int workspace_reach(struct call *call, const char *team, const char *name)
 {
 	struct workspace_row w;
@@ -321,7 +322,7 @@ int workspace_stop(struct call *call, const struct workspace_stop_in *in,
 }
 
 /* Changes the status of the agent whose workspace has ended. The agent is set to offline,
- * unless it is done or works in another workspace now. */
+ * unless the agent's status is `done` or `failed`, or the agent works in another workspace now. */
 static int move_out(struct call *call, const struct workspace_row *w)
 {
 	const int64_t status = AGENT_STATUS_OFFLINE;
@@ -373,9 +374,10 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* --- work of the host in workspaces: the checks before it ------------------------- */
 
-/* How a repeated call with the same key is answered. If the guest's first answer is kept, it is
- * the answer. If not, a read is done again, since it keeps no key, and a write of the same
- * content is done again. Any other operation is refused. An operation that RUNS a command is
+/* The kinds of operations, by the answer to a repeated call with the same key. If the guest's
+ * first answer is stored, the call returns this answer. If no answer is stored, an operation of
+ * READS or AGAIN runs once more, and a repeat of any other operation is refused. A call of
+ * READS stores no key. A call of AGAIN writes the same content again. An operation of RUNS is
  * also refused to agents of a stopped team, but not to the operator. */
 enum repeat { READS, AGAIN, ONCE, RUNS };
 
@@ -397,8 +399,8 @@ static int begun(struct call *call)
 		"look at what it did there; a new key runs it again.");
 }
 
-/* Checks that an agent may run a command in the workspace of the call. Stores the chain of the
- * workspace's agent. */
+/* Checks that an agent may run a command in the workspace of the call, and stores the chain of
+ * the workspace's agent. */
 static int check_run(struct call *call)
 {
 	struct workspace_row w;
@@ -465,12 +467,12 @@ int workspace_answered(struct call *call, const struct workspace_answered_in *in
 }
 
 /*
- * Records the states of workspaces that the host reports, and lists
- * the rows that it needs.
+ * Stores the states of workspaces that the host reports, and lists the rows that the host
+ * needs.
  */
 
-/* Tells the lead and the operator that a workspace has failed, because its agent's runner takes
- * no turns. */
+/* Tells the lead and the operator that a workspace has failed, if the workspace's agent has a
+ * runner. Without the workspace, the runner takes no turns. */
 static int note_to_lead(struct call *call, const struct workspace_row *w,
 			const struct workspace_note_in *in)
 {
@@ -505,8 +507,8 @@ static int note_state(struct call *call, const struct workspace_row *w,
 	const bool failed = in->state == WORKSPACE_STATE_FAILED;
 	int rc;
 
-	/* Only a failed workspace is made once more. A caller may have stopped the workspace
-	 * meanwhile. */
+	/* Only a failed workspace returns to the state `creating`. A caller may have stopped
+	 * the workspace meanwhile. */
 	if (in->state == WORKSPACE_STATE_CREATING && w->state != WORKSPACE_STATE_FAILED)
 		return 0;
 	rc = workspace_change(call, w->id, in->state, failed ? in->detail : NULL,
@@ -536,8 +538,8 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 	return rc < 0 ? rc : 1;
 }
 
-/* The status of a workspace's agent. If the workspace has never been up, its agent could not
- * start. */
+/* The new status of a workspace's agent. If the workspace fails before it was ever up, the
+ * agent has failed, too. */
 static int64_t status_in(const struct workspace_row *w,
 			 const struct workspace_note_in *in)
 {
@@ -548,7 +550,8 @@ static int64_t status_in(const struct workspace_row *w,
 		       : AGENT_STATUS_OFFLINE;
 }
 
-/* Stores the address of the HTTP door. The card of the workspace's agent shows this address. */
+/* Stores the address of the HTTP door of a workspace's agent. The card of the workspace's agent
+ * shows this address. */
 static int note_door(struct call *call, const struct workspace_row *w, const char *http)
 {
 	int rc = sql_run(call, workspace_set_http, .id = w->id, .http = http);
@@ -569,9 +572,9 @@ static int note_restored(struct call *call, const struct workspace_row *w,
 		       : sql_run(call, workspace_restored, .id = w->id, .snapshot = row);
 }
 
-/* Says why a guest's spool is not the spool that accepted assignments: the spool was lost, or
- * an older copy was put back. NULL: it is the same spool. Before spools had ids, the
- * workspace's id stood for the id of its spool. */
+/* Compares a guest's spool with the spool that accepted the assignments. Returns NULL if both
+ * are the same spool. Otherwise returns the reason why assignments are interrupted. If the
+ * workspace's row has no id of a spool, the function compares the workspace's id instead. */
 static const char *spool_trouble(struct call *call, const struct workspace_row *w,
 				 const struct workspace_note_in *in)
 {
@@ -586,8 +589,8 @@ static const char *spool_trouble(struct call *call, const struct workspace_row *
 	return NULL;
 }
 
-/* Ends the assignments that a lost or older spool accepted. They may have run already, so no
- * guest gets them again. */
+/* Ends the accepted assignments of a spool that was lost or replaced by an older copy. The
+ * accepted assignments may have run already, so no guest gets the assignments again. */
 static int workspace_seen_note_spool(struct call *call, const struct workspace_row *w,
 				     const struct workspace_note_in *in)
 {
@@ -602,7 +605,8 @@ static int workspace_seen_note_spool(struct call *call, const struct workspace_r
 	return rc < 0 ? rc : 0;
 }
 
-/* Stores the guest's process. An event wakes callers that wait for the end of the process. */
+/* Stores the process of the guest. At the end of the process, an event wakes the callers that
+ * wait for the end. */
 static int note_process(struct call *call, const struct workspace_row *w,
 			const struct workspace_note_in *in)
 {
@@ -727,8 +731,8 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 
 /* --- finding ------------------------------------------------------------------- */
 
-/* Finds the snapshot `name` (name or id) of a workspace. Returns 0, or negative with a fault at
- * /snapshot. */
+/* Finds the snapshot `name` (name or id) of a workspace. Returns 0, or a negative code with a
+ * fault at /snapshot. */
 static int snapshot_find(struct call *call, const struct workspace_row *w,
 			 const char *name, struct snapshot_row *s)
 {
@@ -858,7 +862,8 @@ static int snapshot_insert(struct call *call, const struct workspace_row *w,
 	return rc < 0 ? rc : 0;
 }
 
-/* Starts a snapshot. The host takes the snapshot, and answers when it is taken. */
+/* Adds the row of a snapshot. The host then copies the files, and answers the call after the
+ * copy is complete. */
 int workspace_snapshot(struct call *call, const struct workspace_snapshot_in *in,
 		       struct workspace_snapshot_out *out)
 {
@@ -888,7 +893,7 @@ int workspace_snapshot_remove(struct call *call,
 
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
 		return rc;
-	if (call->made) /* the name is free now, and another snapshot may have it */
+	if (call->made) /* another snapshot may have the name now */
 		return snapshot_tell_row(call, call->made, &out->snapshot);
 	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
 	    (rc = snapshot_find(call, &w, in->snapshot, &s)) < 0 ||
@@ -913,8 +918,8 @@ int workspace_snapshot_remove(struct call *call,
 	return snapshot_tell_row(call, s.id, &out->snapshot);
 }
 
-/* Ends the commands of the agent's daemon. The guest ends, and the spool of the next guest does
- * not have these commands. */
+/* Ends the assignments that the workspace's agent runs. The spool of the restored guest does
+ * not contain these assignments. */
 static int snapshot_end_work(struct call *call, const struct workspace_row *w)
 {
 	return w->agent ? assignment_interrupt(call, w->agent,

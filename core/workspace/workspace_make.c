@@ -1,6 +1,6 @@
 /*
- * workspace_make - makes workspaces: empty ones, copies, VMs, and workspaces for machines that
- * run already.
+ * workspace_make - makes the rows of new workspaces. A workspace is a directory or a VM, which
+ * may be a copy, or belongs to a machine that runs already.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
 
-/* Tries to add the workspace under a name with four random digits. Returns 0 if the name is
- * taken. */
+/* Tries to add the workspace under `name`, which ends with four random digits. Returns 0 if
+ * another workspace has the name. */
 static int add_named(struct call *call, const struct new_workspace *n, int64_t id,
 		     const char *name)
 {
@@ -34,7 +34,7 @@ static int add_named(struct call *call, const struct new_workspace *n, int64_t i
 		       .disk_gb = n->disk_gb, .now = call->now);
 }
 
-/* Moves the agent into this workspace: from now on the agent works in it. */
+/* Moves the agent into this workspace, and sets the agent's status to `initializing`. */
 static int workspace_make_move_in(struct call *call, int64_t agent, int64_t row)
 {
 	int rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row);
@@ -70,8 +70,8 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
 }
 
-/* Refuses `want` more workspaces if there would be more than `most`. `there` is the number that
- * exists already, and `key` is the name of the limit. */
+/* Refuses `want` new workspaces if the total would be above `most`. `there` is the number of
+ * workspaces that exist already, and `key` is the name of the limit. */
 static int check_most(struct call *call, const char *whose, int64_t there, int64_t want,
 		      int64_t most, const char *key, const char *where)
 {
@@ -203,8 +203,8 @@ static int check_source(struct call *call, const char *source, const char *where
 		       : 0;
 }
 
-/* Whether the folder is an entry of the state's trash that leads to a VM's disk; see
- * core/machine/trash.h. */
+/* Whether `source` is an entry of the state's trash that leads to the disk of a VM
+ * (core/machine/trash.h). */
 static bool is_kept_disk(const struct call *call, const char *source)
 {
 	size_t n = call->settings->home ? strlen(call->settings->home) : 0;
@@ -236,7 +236,7 @@ static int check_backend(struct call *call, const struct workspace_create_in *in
 		return fault_set(f, FAULT_INVALID, "/source",
 				 "a VM begins with an image: see `cadre image build "
 				 "--rootfs`");
-	/* A repeated call copies nothing, so its source may be gone. */
+	/* A repeated call copies nothing, so the source may be missing. */
 	return call->made ? 0 : check_source(call, in->source, "/source");
 }
 
@@ -280,7 +280,7 @@ static int workspace_is_made(struct call *call, const struct workspace_row *w,
 			 w->name);
 }
 
-/* Makes the new workspace a copy of `w`, in its present state or in the state of a snapshot. */
+/* Makes the new workspace a copy of the present files of `w`, or of a snapshot of `w`. */
 static int set_parent(struct call *call, const struct workspace_row *w,
 		      const char *snapshot, const char *where, struct new_workspace *n)
 {
@@ -378,11 +378,11 @@ int network_take(struct call *call, int64_t workspace)
 
 /* --- what is allowed ------------------------------------------------------------- */
 
-/* The rows of a VM: the VM with its own policy, and the policies of its teams. */
+/* A VM with its own network policy and the policies of its teams. */
 struct vm {
 	int64_t row, created_at, team, slot;
 	const char *name;
-	bool internet, inter_vm; /* from the VM's own row */
+	bool internet, inter_vm; /* the policy of the VM itself */
 	struct network_team_row teams;
 };
 

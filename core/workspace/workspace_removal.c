@@ -7,47 +7,46 @@
 #include "core/vault/notes.h"
 
 enum {
-	NAMED = 5, /* the most files that are named */
-	NAMES_ROOM = 100, /* the most bytes of their names */
+	NAMED = 5, /* most files that a fault names */
+	NAMES_ROOM = 100, /* most bytes of the names of files */
 };
 
-/* What a call would remove. The memory is the call's. */
+/* The folders and notes that a call would remove. The memory belongs to the call's arena. */
 struct removal {
 	struct folder {
 		const char *name, *path;
-		const char *goes; /* the folder that goes into the trash; NULL: `path` */
-		const char *stamp; /* see core/machine/work.h; or NULL */
+		const char *goes; /* folder for the trash, or NULL for `path` */
+		const char *stamp; /* argument `stamp` of work_look(), or NULL */
 		int64_t since;
-		int64_t parent; /* the workspace from which it was forked, or 0 */
-		bool brought_back; /* it was restored from the trash */
+		int64_t parent; /* workspace of which this is a copy, or 0 */
+		bool brought_back; /* the workspace was restored from the trash */
 		bool is_vm;
 	} * folders;
 	size_t n, worked;
-	size_t kept, large; /* folders that fit into the trash; folders that are too
-			       large */
-	bool hostless; /* no host runs: nothing is removed before the next host starts */
-	const char *says; /* describes what is removed; NULL: the workspaces */
-	/* Folders of the vault that are removed, too. The last folder contains the others or
-	 * stands beside them. */
+	size_t kept, large; /* folders that fit into the trash, and larger folders */
+	bool hostless; /* no host runs, so the next host removes the files */
+	const char *says; /* text for the fault, or NULL for the usual text */
+	/* Folders of the vault that are removed, too. The last of these folders contains the
+	 * other folders, or is in the same folder. */
 	const char **purged;
 	size_t n_purged;
-	/* notes: notes of the vault that a person typed; files: files that were changed in
-	 * workspaces */
+	/* `notes` counts a person's notes in the vault, and `files` counts the changed files in
+	 * workspaces. */
 	size_t notes, files;
-	int64_t note_bytes; /* bytes of notes in the folder that is counted now */
-	size_t notes_kept, notes_large; /* folders of notes, like `kept` and `large` */
-	const char *inside; /* name of the folder that is looked at now, with a slash */
+	int64_t note_bytes; /* bytes of a person's notes in the current folder */
+	size_t notes_kept, notes_large; /* like `kept` and `large`, for notes */
+	const char *inside; /* name of the current folder, with a slash at the end */
 	struct names {
-		const char *text; /* the first few names; NULL: no names */
-		size_t named; /* number of names; NAMED + 1: the list ends with `…` */
-		const char *folder; /* last folder that is named without its files; or
-				       NULL */
+		const char *text; /* the first few names, or NULL before a name */
+		size_t named; /* number of names; NAMED + 1 if the list ends with `…` */
+		const char *folder; /* last folder in the list of names, or NULL */
 	} note_names, file_names;
-	/* If a team ends: tasks that agents hold, and messages that the operator has not read. */
+	/* At the end of a team, these members count tasks that agents hold, and messages that
+	 * the operator has not read. */
 	int64_t held, mail;
 };
 
-/* The path of a workspace's files on this machine. */
+/* Returns the path of a workspace's files on this machine. */
 static const char *work_of(struct call *call, const struct workspace_row *w)
 {
 	struct arena *a = &call->arena;
@@ -88,8 +87,9 @@ static struct folder *workspace_removal_add(struct call *call,
 	return f;
 }
 
-/* Counts also the files with which a workspace began, if no other copy of them exists: the
- * workspace was restored from the trash, or its parent is gone. */
+/* If no other copy exists of the files that a workspace began with, these files count as work,
+ * too. There is no other copy if the workspace was restored from the trash, or if the parent is
+ * destroyed. */
 static int add_beginnings(struct call *call, size_t from)
 {
 	struct removal *l = call->removal;
@@ -114,8 +114,8 @@ static int add_beginnings(struct call *call, size_t from)
 
 static bool holds_work(const struct workspace_row *w)
 {
-	/* The files of an attached guest are on another machine, and stay there. A person's
-	 * folder stays, too. */
+	/* No operation removes the files of an attached guest, which are on another machine. No
+	 * operation removes a person's folder. */
 	return w->state != WORKSPACE_STATE_DESTROYED &&
 	       w->backend != BACKEND_KIND_ATTACH && w->backend != BACKEND_KIND_FOLDER;
 }
@@ -156,7 +156,7 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 			&call->arena, "%s/snapshots/%s/%s", call->settings->home,
 			id_public(call, ID_WORKSPACE, w->id, w->created_at),
 			id_public(call, ID_SNAPSHOT, s->id, s->created_at));
-	/* If another snapshot was restored, this is also a change, so no stamp is used. */
+	/* The restore of another snapshot counts as a change, so no stamp is used. */
 	f->stamp = NULL;
 	f->since = s->created_at;
 	call->removal->says =
@@ -192,8 +192,8 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 
 /* --- what is lost ------------------------------------------------------------------- */
 
-/* Adds a name to the list. If the name does not fit, `close` ends the list with `…`. Returns
- * whether the name fits. */
+/* Adds a name to the list. If the name does not fit and `close` is set, the list ends with `…`.
+ * Returns true if the name fits. */
 static bool name_add(struct call *call, struct names *l, const char *folder,
 		     const char *path, bool close)
 {
@@ -210,8 +210,8 @@ static bool name_add(struct call *call, struct names *l, const char *folder,
 	return fits;
 }
 
-/* Names the first few files, and shows that there are more. If names of files do not fit, their
- * folder is named once. */
+/* Adds a file's name to the list while the list has room; `…` then stands for all further
+ * files. If a file's name is too long for the list, the file's folder is named once. */
 static void name_file(struct call *call, struct names *l, const char *folder,
 		      const char *path)
 {
@@ -229,14 +229,14 @@ static void count_file(void *with, const char *path)
 	struct removal *l = call->removal;
 
 	if (!strncmp(path, ".git/", 5) || strstr(path, "/.git/"))
-		return; /* git wrote the file, not a person or agent */
+		return; /* git wrote this file, no person or agent */
 	l->files++;
 	name_file(call, &l->file_names, l->inside, path);
 }
 
-/* Counts the changed files in the folders. The disk of a VM cannot be looked into, and counts
- * as work. If no file can be named (files were only removed, or only git wrote), the folder is
- * named. */
+/* Counts the changed files in the folders. The files on a VM's disk cannot be read, so each
+ * disk counts as work. If work was done in a folder but no file can be named, the folder is
+ * named. No file can be named if files were only removed, or if git wrote all changed files. */
 static void workspace_removal_look(struct call *call, struct removal *l)
 {
 	int64_t most = settings_trash_bytes(call->settings);
@@ -283,7 +283,7 @@ static int count_note(void *with, const struct note_entry *entry, struct fault *
 	return entry->folder ? NOTES_ENTER : NOTES_PASS;
 }
 
-/* Counts a person's notes that would be purged. */
+/* Counts the notes of persons in the folders that would be purged. */
 static int look_into_vault(struct call *call, struct removal *l)
 {
 	const struct notes *notes = call->settings->notes;
@@ -438,8 +438,9 @@ static bool is_confirmed(const struct call *call)
 	return *(const bool *)((const char *)call->in + confirm->at);
 }
 
-/* Finds out what the call would remove, and looks into these folders. Returns 0, 1 if an
- * earlier call with the same key has done it, or a fault. */
+/* Plans the removal, and looks for work in the planned folders. Returns 0 if the removal may
+ * begin, or a fault. Returns 1 if an earlier call with the same key has already removed the
+ * folders. */
 static int workspace_removal_plan(struct call *call, struct removal *l)
 {
 	int rc;

@@ -7,19 +7,19 @@
 #include "core/base/clock.h"
 #include "storage/search/search_inside.h"
 
-enum { SLICE = 200 }; /* rows in one transaction of search.db */
+enum { SLICE = 200 }; /* most rows in one transaction of search.db */
 
-/* The work of one call of search_step(). */
+/* The data of one call of search_step(). */
 struct feed {
 	struct search *search;
 	struct store *store;
 	struct fault *fault;
 	struct arena arena;
 	struct search_head_row head;
-	struct index_place_row place; /* how far the index is filled */
+	struct index_place_row place; /* numbers of the last rows in the index */
 	int64_t end_ms;
-	int left; /* rows that this slice may still take */
-	bool redacted; /* a message was redacted whose text may be in the index */
+	int left; /* rows for which this slice still has room */
+	bool redacted; /* the index may contain the text of a redacted message */
 };
 
 /* --- how far the index is filled -------------------------------------------------------- */
@@ -56,7 +56,7 @@ static bool search_feed_fits(const struct feed *feed)
 	       p->event <= feed->head.newest;
 }
 
-/* Empties the index.  Called inside a transaction. */
+/* Empties the index. The caller has begun a transaction. */
 static int search_feed_start_anew(struct feed *feed)
 {
 	int rc = search_make(feed->search);
@@ -86,8 +86,8 @@ static const char *team_scope(struct arena *a, int64_t team)
 	return arena_printf(a, "t%" PRId64, team);
 }
 
-/* The scope tokens of a message: its team, its sender and each recipient.  A broadcast has the
- * token `all` in place of the recipients. */
+/* Returns the scope tokens of a message, which name the message's team, sender and recipients.
+ * A broadcast has the token `all` in place of the recipients. */
 static const char *message_scope(struct feed *feed, const struct search_fed_row *m)
 {
 	struct search_recipients_row to;
@@ -105,7 +105,8 @@ static const char *message_scope(struct feed *feed, const struct search_fed_row 
 	return feed->fault->code ? NULL : scope;
 }
 
-/* Deletes the old text of a task.  Returns SQLITE_ROW if the old text equals the present text. */
+/* Deletes the old text of a task from the index. If the old text equals the new text `body`,
+ * deletes nothing and returns SQLITE_ROW. */
 static int forget_task(struct feed *feed, int64_t id, const char *scope, const char *body)
 {
 	struct side_db *d = &feed->search->side;
@@ -152,12 +153,12 @@ static int search_feed_put_note(struct feed *feed, const struct search_fed_row *
 			.scope = team_scope(&feed->arena, n->team), .body = n->body);
 }
 
-/* Kinds of rows that are fed by their numbers.  feed_changes() feeds the tasks that change
- * later. */
+/* Kinds of rows that are added to the index in the order of their numbers. feed_changes() adds
+ * tasks again after a change. */
 static const struct fed {
 	enum sql rows;
 	int (*put)(struct feed *feed, const struct search_fed_row *row);
-	size_t place, last; /* offsets of the kind's number in place and head */
+	size_t place, last; /* offsets of the kind's number in feed.place and feed.head */
 } kinds[] = {
 	{ sql_search_messages, put_message, offsetof(struct index_place_row, message),
 	  offsetof(struct search_head_row, last_message) },
@@ -168,16 +169,17 @@ static const struct fed {
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
-/* Takes up to `left` rows, and returns an SQLite result.  A fault of the store is in
- * feed->fault.
+/* Adds at most feed->left rows to the index, and returns an SQLite result. A fault of the store
+ * is in feed->fault.
  *
- * FTS5 keeps rows together for one part of the index as long as their numbers rise.  The
- * numbers in the index are negated.  So each slice is fed from its last row to its first row. */
+ * FTS5 writes rows into one part of the index as long as the numbers of the rows rise. The
+ * index stores each row under the negated number. For this reason the query returns the last
+ * row of a slice first. */
 static int feed_rows(struct feed *feed, const struct fed *kind)
 {
 	const int64_t last = *(const int64_t *)((const char *)&feed->head + kind->last);
 	int64_t *place = (int64_t *)((char *)&feed->place + kind->place);
-	/* All kinds have the same parameters. */
+	/* The queries of all kinds have the same parameters. */
 	const struct sql_search_tasks_in in = { *place, last, feed->left };
 	struct arena_mark mark = arena_mark(&feed->arena);
 	struct search_fed_row row;
@@ -188,7 +190,8 @@ static int feed_rows(struct feed *feed, const struct fed *kind)
 	while (rc == SQLITE_OK &&
 	       store_next(&q, &row, sizeof(row), &feed->arena, feed->fault) > 0) {
 		rc = kind->put(feed, &row);
-		/* The last row is read first, so the place is the greatest number seen. */
+		/* The row with the greatest number is read first, so later rows do not change
+		 * `*place`. */
 		if (*place < row.id)
 			*place = row.id;
 		feed->left--;
@@ -207,7 +210,8 @@ static int last_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The numbers of the tasks that the next events changed, one number for each event. */
+/* Reads the next events of tasks. Stores the task of each event in `tasks`, and returns the
+ * number of events. */
 static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 {
 	struct search_task_events_row e;
@@ -228,11 +232,12 @@ static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 	return n;
 }
 
-/* Feeds tasks that events have changed.  feed_changes() runs last, since the place in the log
- * promises that the index holds everything up to this place.
+/* Updates the tasks that events have changed. feed_changes() runs last, since place.event means
+ * that the index contains everything up to this event.
  *
  * To remove a redacted text, the index of messages would need the old text, which is not stored
- * anywhere.  So the index is made anew. */
+ * anywhere. After a redaction, the function empties the index, and later slices fill the index
+ * again. */
 static int feed_changes(struct feed *feed)
 {
 	struct arena_mark mark = arena_mark(&feed->arena);
@@ -261,8 +266,8 @@ static int feed_changes(struct feed *feed)
 	return rc;
 }
 
-/* Joins parts of the index if there are many parts.  Each statement counts one change, and more
- * changes if it found parts to join. */
+/* Joins parts of the index if the index has many parts. SQLite counts one change for each
+ * statement, and more changes if the statement joined parts. */
 static int search_feed_merge(struct feed *feed)
 {
 	struct side_db *d = &feed->search->side;
@@ -277,14 +282,15 @@ static int search_feed_merge(struct feed *feed)
 	return rc;
 }
 
-/* Feeds one slice in one transaction of search.db. */
+/* Adds one slice of rows to the index. The caller has begun a transaction of search.db. */
 static int search_feed_fill(struct feed *feed)
 {
 	int rc;
 
 	if ((rc = search_feed_read_place(feed)))
 		return rc;
-	/* If events after our place were removed from the log, the changes are unknown. */
+	/* If the log has lost events that follow place.event, some changes are unknown, so the
+	 * index is emptied. */
 	if ((!search_feed_fits(feed) || feed->place.event + 1 < feed->head.oldest) &&
 	    (rc = search_feed_start_anew(feed)))
 		return rc;
@@ -330,8 +336,8 @@ static int feed_all(struct feed *feed)
 		if (clock_steady_ms() >= feed->end_ms)
 			return rc;
 	}
-	/* Each search joins a few parts, until no parts are left to join.  If joining fails,
-	 * searches are slower but find the same rows. */
+	/* Each search joins a few parts, until no parts are left to join. If joining fails,
+	 * searches are slower, but find the same rows. */
 	if (rc == SQLITE_OK && feed->search->parts &&
 	    (rc = transact(feed, merge_alone)) != SQLITE_OK && !search_is_damage(rc)) {
 		feed->search->parts = false;

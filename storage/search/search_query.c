@@ -16,9 +16,9 @@ struct parser {
 	struct arena *arena;
 	struct fault *fault;
 	const char *at;
-	enum token token; /* the next token */
-	struct search_term term; /* the next token's words, if it is a TERM */
-	const char *quoted; /* the TERM in the syntax of FTS5 */
+	enum token token; /* the next token of the query */
+	struct search_term term; /* words of the next token, if this is a TERM */
+	const char *quoted; /* text of the TERM in the syntax of FTS5 */
 	int depth, negated;
 	bool bad;
 };
@@ -55,7 +55,7 @@ static int search_query_gather(void *with, int flags, const char *word, int n, i
 	return 0;
 }
 
-/* Takes `len` bytes as a word or phrase.  Returns false if the bytes hold no word. */
+/* Makes the token TERM of `len` bytes of text. Returns false if the bytes contain no word. */
 static bool take_term(struct parser *p, const char *text, size_t len)
 {
 	struct gathered g = { .term = &p->term, .arena = p->arena };
@@ -117,7 +117,7 @@ static bool search_query_take_word(struct parser *p)
 	return take_term(p, text, len);
 }
 
-/* Reads the next token.  Text without any word is skipped. */
+/* Reads the next token. The function skips text that contains no word. */
 static void next(struct parser *p)
 {
 	bool taken = false;
@@ -181,7 +181,8 @@ static const char *parse_term(struct parser *p)
 	return out;
 }
 
-/* Terms side by side must all match.  Terms after NOT must not match. */
+/* Reads terms that stand side by side or after AND or NOT. A note or row must match all terms
+ * except the terms after NOT, which must not match. */
 static const char *parse_and(struct parser *p)
 {
 	const char *all = NULL, *none = NULL;

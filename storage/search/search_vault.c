@@ -2,11 +2,11 @@
 
 #include "storage/search/search_inside.h"
 
-enum { STALE_MOST = 2000 }; /* unused documents minus twice the used documents */
+enum { STALE_MOST = 2000 }; /* at this value of index_stale, the index is emptied */
 
 /* --- rows ------------------------------------------------------------------------ */
 
-/* The rows of a query.  `rc` is the result of starting the query. */
+/* Reads all rows of the query `id`. `rc` is the result of SIDE_START(). */
 static int search_vault_read_notes(struct search *s, int id, int rc, struct arena *a,
 				   struct search_notes *out, struct fault *f)
 {
@@ -69,8 +69,9 @@ int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out
 	return search_ended(s, rc, f);
 }
 
-/* After a look at the files, a pause follows, counted from the beginning of the look.  The
- * pause is REST times as long as the look took, but at most REST_MOST ms. */
+/* There is a pause between two comparisons of the vault's files with the index. The pause
+ * begins with the first comparison. The pause is REST times as long as the first comparison,
+ * but at most REST_MOST ms. */
 enum { REST = 20, REST_MOST = 1000 };
 
 bool search_notes_rest(const struct search *s, int64_t now)
@@ -85,9 +86,9 @@ void search_notes_looked(struct search *s, int64_t from, int64_t to)
 	s->rest_until = from + (ms < REST_MOST ? ms : REST_MOST);
 }
 
-/* A look at the mirror's folders reads the name of every task's file.  A pause follows, counted
- * from the beginning of the look.  The pause is SHOWN_REST times as long as the look took, but
- * at most SHOWN_REST_MOST ms. */
+/* A comparison of the mirror's folders with the index reads the name of every task's file. The
+ * pause between two such comparisons begins with the first comparison. The pause is SHOWN_REST
+ * times as long as the first comparison, but at most SHOWN_REST_MOST ms. */
 enum { SHOWN_REST = 2000, SHOWN_REST_MOST = 30000 };
 
 bool search_shown_rest(const struct search *s, int64_t now)
@@ -113,8 +114,8 @@ int search_notes_begin(struct search *s, struct fault *f)
 	return search_is_busy(rc) ? 0 : search_failed(s, rc, "write", f);
 }
 
-/* Empties the index when it has many unused documents, which make the index slow and large.
- * The next look indexes everything anew. */
+/* Empties the index when it has many unused documents, which make the index slow and large. The
+ * next comparison of the files adds all notes again. */
 static int empty_stale(struct search *s)
 {
 	struct index_stale_row stale = { 0 };

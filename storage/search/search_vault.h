@@ -1,11 +1,11 @@
 /*
- * search_vault - the vault's notes in the search index: paths, stamps at the time of reading,
- * words and tags.
+ * search_vault - stores the vault's notes in the search index, with paths, words, tags, and the
+ * stamps at the time of reading.
  *
- * The files are the truth, and people edit them.  So each search first compares the files with
- * the index.  A note that changed gets a new document.  The words of its old document stay in
- * the index and lead nowhere.  When too many old documents are left, everything is indexed
- * anew.
+ * People edit the files, so the index may be out of date. For this reason each search first
+ * compares the files with the index. A changed note gets a new document in the index. The words
+ * of the note's old document stay in the index, but no search returns an old document. If the
+ * index contains too many old documents, the index is emptied and all notes are added again.
  */
 #ifndef STORAGE_SEARCH_SEARCH_VAULT_H
 #define STORAGE_SEARCH_SEARCH_VAULT_H
@@ -16,7 +16,7 @@
 struct search_note {
 	const char *path;
 	struct note_stamp stamp;
-	bool mirrored; /* the file shows rows of the state; for search_note_put() */
+	bool mirrored; /* for search_note_put(): the file shows rows of the state */
 	bool seen; /* free for the caller's use */
 };
 
@@ -29,28 +29,29 @@ struct search_tag {
 	const char *tag, *path;
 };
 
-/* Which notes a call concerns.  The mirror may keep a file for each task.  Callers that find
- * these tasks by themselves ask only for the other notes. */
+/* The notes that a call is about. With SEARCH_OWN, the call leaves out the mirror's files of
+ * tasks; a caller that searches the tasks itself passes SEARCH_OWN. */
 enum search_vault { SEARCH_OWN, SEARCH_ALL };
 
-/* The indexed notes, by path. */
+/* Lists the indexed notes, sorted by path. */
 int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 		     struct search_notes *out, struct fault *f);
 
-/* Whether it is too soon for another look at the files.  Another look is too soon under two
- * conditions.  The last look began less than a second ago, and it took more than a twentieth of
- * the time since its beginning.  `now` is in monotonic ms. */
+/* Whether another comparison of the files with the index would come too soon. The answer is
+ * true if the last comparison began less than a second ago and took more than a twentieth of
+ * the time since then. `now` is in monotonic ms. */
 bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);
 
-/* search_notes_rest() for the folders that the mirror fills with a file for each task.  There
- * is no rest if the files are few, and a rest of half a minute if there are thousands of files. */
+/* Like search_notes_rest(), for the folders in which the mirror has a file for each task. With
+ * few files the pause is very short, and with thousands of files the pause is half a minute. */
 bool search_shown_rest(const struct search *s, int64_t now);
 void search_shown_looked(struct search *s, int64_t from, int64_t to);
 
-/* Begins a transaction for changes of the index.  Returns 1, or 0 if another process indexes. */
+/* Begins a transaction for changes of the index. Returns 1 if the transaction has begun, 0 if
+ * another process changes the index, or a negative fault code. */
 int search_notes_begin(struct search *s, struct fault *f);
-int search_notes_end(struct search *s, struct fault *f); /* 0: the changes are kept */
+int search_notes_end(struct search *s, struct fault *f); /* returns 0 after a commit */
 
 struct search_body {
 	const char *text;
@@ -62,17 +63,16 @@ struct search_body {
  * code. */
 int search_note_put(struct search *s, const struct search_note *note,
 		    const struct search_body *body, struct fault *f);
-/* Takes the note at the path out of the index.  Returns 0 or a fault code. */
+/* Removes the note at `path` from the index. Returns 0 or a fault code. */
 int search_note_drop(struct search *s, const char *path, struct fault *f);
 
-/* The paths of the notes that match `q` and have `tag`, last written first.  If `q` is NULL,
- * all notes match, and so do files of every kind.  If `tag` is NULL, any tag or no tag is
- * accepted. */
+/* Lists the notes that match `q` and have `tag`, last written first. If `q` is NULL, all notes
+ * match, and `which` is ignored. If `tag` is NULL, notes need no tag. */
 int search_notes_find(struct search *s, enum search_vault which,
 		      const struct search_query *q, const char *tag, struct arena *a,
 		      struct search_notes *out, struct fault *f);
 
-/* All tags of all notes, sorted by tag. */
+/* Lists all tags of all notes, sorted by tag. */
 int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out,
 		      size_t *n, struct fault *f);
 

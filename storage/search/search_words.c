@@ -1,4 +1,4 @@
-/* search_words - splits texts into words as the index does, and makes excerpts. */
+/* search_words - splits texts into words, like the index, and makes excerpts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ static bool term_at(const struct search_term *t, const struct words *words, size
 	return true;
 }
 
-/* The number of words that the longest matching term covers, from the word at `at` on.  0: no
+/* Returns the number of words of the longest term that matches at the word `at`, or 0 if no
  * term matches. */
 static size_t match_at(const struct search_query *q, const struct words *words, size_t at)
 {
@@ -115,7 +115,7 @@ void search_places(struct search *s, const struct search_query *q, const char *t
 {
 	struct arena arena = { 0 };
 
-	/* A long text is searched in pieces, so that its words take little memory. */
+	/* A long text is searched in pieces, so that the list of words needs little memory. */
 	for (size_t at = 0, size; at < len; at += size) {
 		struct words words = { .arena = &arena };
 
@@ -134,10 +134,10 @@ struct excerpt {
 	char *out;
 	size_t n;
 	const char *text;
-	size_t from, to; /* the bytes of the text that the excerpt shows */
+	size_t from, to; /* range of bytes in `text` that the excerpt shows */
 };
 
-/* Appends the text up to `to`, as one line. */
+/* Appends the text up to `to` to the excerpt, without line breaks. */
 static void copy_up_to(struct excerpt *e, size_t to)
 {
 	for (; e->from < to && e->from < e->to; e->from++) {
@@ -178,7 +178,7 @@ static void choose_window(struct excerpt *e, const struct search_query *q,
 const char *search_excerpt(struct search *s, const struct search_query *q,
 			   const char *text, struct arena *a)
 {
-	/* Room for brackets around each word, for two ellipses and for the end. */
+	/* The room is enough for brackets around each word, for two ellipses and for the NUL. */
 	struct excerpt e = { .text = text, .out = arena_alloc(a, 3 * EXCERPT + 16) };
 	struct arena_mark mark = arena_mark(a);
 	struct words words = { .arena = a };

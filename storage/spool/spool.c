@@ -19,12 +19,13 @@
 #include "storage/words.h"
 
 /*
- * spool_witness - the count of a spool, recorded in a file beside the spool's folder.
+ * spool_witness - stores a spool's count in a file beside the spool's folder.
  *
- * DIR.seq holds the spool's identity and how many commands the spool has let begin.  A copy of
- * DIR that is put back does not contain DIR.seq.  So the spool is seen to be older than
- * DIR.seq.  DIR.seq is a second witness beside the host, for commands that began while no host
- * listened.  If DIR.seq is missing or cannot be written, only the host's record counts.
+ * The file DIR.seq contains the spool's identity and spool_seq(), the number of commands that
+ * were started or called off. A copy of the folder DIR does not contain this file. After an old
+ * copy of DIR is put back, the spool's count is lower than the count in DIR.seq. The host
+ * stores the count, too, but does not know of commands that began without a connection to the
+ * host. If DIR.seq is missing or cannot be written, only the host's count is compared.
  */
 
 struct spool_witness {
@@ -32,7 +33,8 @@ struct spool_witness {
 	int64_t seq;
 };
 
-/* Bytes of the file.  Since they are less than a block, they are written whole or not at all. */
+/* The size of the file in bytes. So few bytes fit into one block, so a write stores either all
+ * of the bytes or no byte. */
 enum { LINE = 96 };
 
 static int spool_witness_open_file(const char *dir, int flags)
@@ -60,7 +62,7 @@ static bool spool_witness_read(const char *dir, struct spool_witness *w)
 	return whole && sscanf(line, "%63s %" SCNd64, w->identity, &w->seq) == 2;
 }
 
-/* Writes the witness file durably.  If writing fails, the old file is kept. */
+/* Writes the witness file durably. If the write fails, the file keeps the old contents. */
 static void spool_witness_write(const char *dir, const char *identity, int64_t seq)
 {
 	char line[LINE + 1], path[4200];
@@ -79,13 +81,13 @@ static void spool_witness_write(const char *dir, const char *identity, int64_t s
 }
 
 /*
- * spool_db - the connection and the statements under the guest's spool.
+ * spool_db - the connection and the statements of the guest's spool.
  */
 
 /* Runs a statement of spool.sql with its parameters.  Returns 0, or a fault. */
 #define spool_run(s, name, f, ...) \
 	spool_run_in((s), sql_##name, side_in(name, __VA_ARGS__), (f))
-/* Reads one row.  Returns 1, 0 if there is no row, or a fault. */
+/* Reads one row. Returns 1 if there is a row, 0 if there is no row, or a fault. */
 #define spool_row(s, name, row, a, f, ...) \
 	spool_row_in((s), SIDE_ROW(spool_side(s), name, (row), (a), __VA_ARGS__), (f))
 
@@ -99,13 +101,13 @@ extern const int spool_migration_count;
 #define KNOWN_FOR (90 * DAYS_MS) /* longer than a host keeps a delivery */
 
 struct spool {
-	struct side_db side; /* the first member, since tests find fail_after there */
+	struct side_db side; /* the first member, because tests set side.fail_after */
 	sqlite3_stmt *prepared[SPOOL_SQL_COUNT];
 	char owner[64];
 	char identity[64];
 	int64_t restores, seq;
 	char dir[4096];
-	bool overwritten; /* another spool was copied into the file */
+	bool overwritten; /* somebody copied another spool into the file */
 };
 
 /* --- statements --------------------------------------------------------------- */
@@ -137,7 +139,8 @@ bool spool_is_lost(struct spool *s)
 	return moved;
 }
 
-/* Refuses to write to a file that is no longer in its folder, since the data would be lost. */
+/* Refuses to write to a file that was replaced or removed from the folder, since the data would
+ * be lost. */
 static int spool_db_check_place(struct spool *s, struct fault *f)
 {
 	if (!spool_is_lost(s))
@@ -158,7 +161,8 @@ static int spool_run_in(struct spool *s, enum spool_sql id, const void *in,
 	return rc == SQLITE_OK ? 0 : spool_db_broken(s, rc, f);
 }
 
-/* Judges the result of SIDE_ROW().  Returns 1 for a row, 0 if there is no row, or a fault. */
+/* Converts `rc`, the result of SIDE_ROW(). Returns 1 for a row, 0 if there is no row, or a
+ * fault. */
 static int spool_row_in(struct spool *s, int rc, struct fault *f)
 {
 	if (rc == SQLITE_ROW)
@@ -192,9 +196,9 @@ static int execute(struct spool *s, const char *sql, struct fault *f)
 
 static int connect(struct spool *s, const char *path, struct fault *f)
 {
-	/* SQLite gives -wal and -shm the mode of the file.  The file is made here with its
-	 * mode, since a umask would apply to all threads.  An existing file is not opened.
-	 * Closing such a file would drop the locks that this process may have on it. */
+	/* SQLite gives -wal and -shm the mode of the file. The file is made here with the mode
+	 * 0600, since a umask would apply to all threads. An existing file is not opened, since
+	 * close() would drop the locks that this process may have on the file. */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc;
 
@@ -230,7 +234,7 @@ static int write_self(struct spool *s, struct fault *f)
 			 .identity = s->identity, .restores = s->restores, .seq = s->seq);
 }
 
-/* Runs the migrations that bring the tables from `version` to this version. */
+/* Runs the migrations from `version` to the version of this program. */
 static int migrate(struct spool *s, int version, struct fault *f)
 {
 	int rc = 0;
@@ -240,7 +244,7 @@ static int migrate(struct spool *s, int version, struct fault *f)
 	return rc;
 }
 
-/* Deletes everything but the variables.  A file without tables gets its tables. */
+/* Deletes everything but the variables. If the file has no tables, makes the tables. */
 static int empty(struct spool *s, struct fault *f)
 {
 	int version = 0, rc = side_version(&s->side, &version);
@@ -319,8 +323,8 @@ static int upgrade(struct spool *s, int version, struct fault *f)
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
-/* Renames the spool's file.  When the last connection was closed, SQLite wrote the WAL back.
- * So the file alone is the whole spool. */
+/* Renames the spool's file. When the last connection closes, SQLite writes the WAL into the
+ * file. For this reason no other file need be renamed. */
 static int spool_db_set_aside(struct spool *s, const char *path, struct arena *a,
 			      struct fault *f)
 {
@@ -332,7 +336,8 @@ static int spool_db_set_aside(struct spool *s, const char *path, struct arena *a
 			 strerror(errno));
 }
 
-/* Reads the spool at `path`, which is of this version or of an older version. */
+/* Brings the spool at `path` to this version, and reads the spool's own row. Fails if the spool
+ * is of a newer version. */
 static int read_spool(struct spool *s, const char *path, int version, struct fault *f)
 {
 	int rc = 0;
@@ -345,9 +350,9 @@ static int read_spool(struct spool *s, const char *path, int version, struct fau
 	return rc ? rc : read_self(s, f);
 }
 
-/* Continues a spool that belongs to this workspace or to no workspace.  If the workspace was
- * put back to a snapshot since, the spool is emptied.  If the spool has no identity, it gets an
- * identity; if it has no owner, it gets an owner. */
+/* Continues a spool that belongs to this workspace or to no workspace. If the workspace was
+ * restored to a snapshot after the spool was made, the spool is emptied. A spool without an
+ * identity gets an identity. A spool without an owner gets an owner. */
 static int spool_db_keep(struct spool *s, const struct spool_place *place,
 			 struct fault *f)
 {
@@ -362,7 +367,8 @@ static int spool_db_keep(struct spool *s, const struct spool_place *place,
 	return rc;
 }
 
-/* Checks the version, owner and restores of an existing spool, or makes a spool. */
+/* Makes a new spool, or checks the version, the owner and the number of restores of an existing
+ * spool. */
 static int spool_db_settle(struct spool *s, const char *path,
 			   const struct spool_place *place, struct arena *a,
 			   struct fault *f)
@@ -391,8 +397,8 @@ int64_t spool_seq(const struct spool *s)
 	return s->seq;
 }
 
-/* Continues the count that this guest knows.  If the count in the file differs, an older copy
- * was written over the file. */
+/* Increases the count in the file. If the count in the file differs from s->seq, somebody wrote
+ * an older copy over the file, and the function fails. */
 static int count_on(struct spool *s, struct fault *f)
 {
 	if (spool_run(s, spool_count_on, f, .identity = s->identity, .seq = s->seq))
@@ -403,7 +409,8 @@ static int count_on(struct spool *s, struct fault *f)
 	return spool_db_check_place(s, f);
 }
 
-/* spool_end() that also counts the change, for a change that starts or calls off a command. */
+/* Like spool_end(), but also increases the count. The function ends a transaction that starts
+ * or calls off a command. */
 static int spool_end_counted(struct spool *s, bool ok, struct fault *f)
 {
 	int rc = ok ? count_on(s, f) : 0;
@@ -429,8 +436,9 @@ int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
 	return rc;
 }
 
-/* Empties a spool that is older than its witness.  An older copy may hold waiting commands that
- * have been started since the copy was made. */
+/* Empties a spool whose count is lower than the count in DIR.seq, or whose identity differs. An
+ * older copy of the spool may contain waiting commands that were started after the copy was
+ * made. */
 static int compare_witness(struct spool *s, struct fault *f)
 {
 	struct spool_witness w;
@@ -443,8 +451,8 @@ static int compare_witness(struct spool *s, struct fault *f)
 	return 0;
 }
 
-/* Gives a failed result to every command that ran when the guest ended.  Such a command is
- * never run again. */
+/* Gives a failed result to every command that ran when the guest ended. A command with a result
+ * never runs again. */
 static int recover(struct spool *s, int64_t now, struct fault *f)
 {
 	int rc = spool_begin(s, f);
@@ -496,8 +504,8 @@ void spool_close(struct spool *s)
 	free(s);
 }
 
-/* Removes deleted rows from the WAL too: a checkpoint overwrites the pages of these rows in the
- * file.  Pages that cannot be overwritten now are overwritten after the next deletion. */
+/* Removes the text of deleted rows from the WAL and the file, by a checkpoint. If the
+ * checkpoint fails, the checkpoint after the next deletion removes the text. */
 static void erase(struct spool *s)
 {
 	side_exec(spool_side(s), SQL_CHECKPOINT);

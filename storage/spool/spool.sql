@@ -1,4 +1,4 @@
--- The statements of a guest's spool: see spool.h.
+-- The statements of a guest's spool (spool.h).
 
 -- name: spool_begin
 BEGIN IMMEDIATE;
@@ -20,7 +20,8 @@ VALUES (1, :workspace, :identity, :restores, :seq);
 UPDATE spool SET workspace = :workspace WHERE one = 1;
 
 -- name: spool_count_on
--- If an older copy was written over the file, the file holds another number and no row changes.
+-- If somebody wrote an older copy over the file, the file contains another number, so the
+-- statement changes no row.
 UPDATE spool SET seq = :seq + 1 WHERE one = 1 AND identity = :identity AND seq = :seq;
 
 -- name: spool_known
@@ -31,7 +32,8 @@ INSERT OR IGNORE INTO had (message_id, at) VALUES (:message_id, :at);
 
 -- name: spool_prune
 -- scan ok: once, when the spool is opened
--- A host does not deliver such an old assignment again, so the spool may forget its id.
+-- No host delivers an assignment again after so long a time, so the spool may forget the ids of
+-- assignments from before :before.
 DELETE FROM had WHERE at < :before
 	AND NOT EXISTS (SELECT 1 FROM assignment a WHERE a.message_id = had.message_id)
 	AND NOT EXISTS (SELECT 1 FROM result r WHERE r.message_id = had.message_id);
@@ -54,21 +56,21 @@ UPDATE assignment SET started_at = :at, task_id = :task_id
 WHERE message_id = :message_id AND started_at IS NULL;
 
 -- name: spool_drop
--- An assignment that was started is kept.
+-- Deletes a waiting assignment, and keeps an assignment that was started.
 DELETE FROM assignment WHERE message_id = :message_id AND started_at IS NULL;
 
 -- name: spool_forget
 DELETE FROM assignment WHERE message_id = :message_id;
 
 -- name: spool_finish
--- The first result is kept.
+-- If the assignment has a result already, the new result is ignored.
 INSERT OR IGNORE INTO result (message_id, task_id, success, exit_code, interrupted,
 	elapsed_secs, out, err)
 VALUES (:message_id, :task_id, :success, :exit_code, :interrupted, :elapsed_secs, :out, :err);
 
 -- name: spool_interrupt
 -- scan ok: once, when the spool is opened
--- Commands that ran when the guest ended count as failed.
+-- Gives a failed result to each command that ran when the guest ended.
 INSERT OR IGNORE INTO result (message_id, task_id, success, exit_code, interrupted,
 	elapsed_secs, out, err)
 SELECT message_id, task_id, 0, -1, 1, max(0, (:now - started_at) / 1000), '',

@@ -22,7 +22,7 @@ static struct rig_peer *peer_at(struct scene *s, unsigned port)
 	return p;
 }
 
-/* Sends the message again and again until the host stops reading from the connection. */
+/* Sends the message `what` again and again until the host stops reading from the connection. */
 static void say_on(struct scene *s, struct rig_peer *p, struct guest_conn *line,
 		   const char *what)
 {
@@ -34,12 +34,12 @@ static void say_on(struct scene *s, struct rig_peer *p, struct guest_conn *line,
 	}
 	if (!line->deaf)
 		fail_msg("%s is heard for ever", what);
-	while (flow_left(&p->flow) < 4 << 20) /* more bytes than sockets hold */
+	while (flow_left(&p->flow) < 4 << 20) /* more bytes than socket buffers hold */
 		rig_say(p, what, strlen(what));
 }
 
-/* Runs the loop for some steps while nothing else uses the link. Returns the bytes that the
- * host has not read. */
+/* Runs the loop for some steps while nothing else uses the link. Returns the number of bytes
+ * that the host has not read. */
 static size_t left_after_steps(struct scene *s, const struct rig_peer *p)
 {
 	for (int i = 0; i < 200; i++)
@@ -67,20 +67,21 @@ static void expect_pause(struct scene *s, unsigned port, const char *what)
 	assert_true(rig_link(&s->rig, PATIENCE_MS));
 }
 
-/* The host pauses before it reads more frames that nobody asked for, on both connections. */
+/* On both connections, the host pauses before it reads more frames that nobody asked for. */
 static void expect_pauses(bool old)
 {
 	struct scene *s = scene_open(place_unix, old);
 
 	expect_pause(s, LINK_CONTROL, "{\"type\":\"Heartbeat\",\"load\":1}");
 	expect_pause(s, LINK_RELAY, "{\"type\":\"Heartbeat\",\"load\":1}");
-	if (!old) /* in the older dialect each Pong answers the next question */
+	if (!old) /* in the older dialect a Pong answers the next request */
 		expect_pause(s, LINK_CONTROL, "{\"type\":\"Pong\",\"id\":77777}");
 	expect_pause(s, LINK_RELAY, "{\"type\":\"TaskList\",\"id\":1}");
 	scene_close(s);
 }
 
-/* Expected answers and valid requests cause no pause: other limits bound them. */
+/* Expected answers and valid requests cause no pause. Expected answers and valid requests have
+ * limits of their own. */
 static void expect_no_pause(void)
 {
 	static const char args[] = "{\"workspace\":\"w\",\"command\":\"x\"}";

@@ -15,8 +15,8 @@
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 
-/* Connects a client to the host, for which `bytes` bytes of answers wait. *fd is the client's
- * end of the connection. */
+/* Connects a client to the host. At least `bytes` bytes of answers wait for the client. *fd is
+ * the client's end of the connection. */
 static struct conn *client_open(struct scene *s, size_t bytes, int *fd)
 {
 	const struct identity who = { .level = WHO_OBSERVER,
@@ -49,7 +49,8 @@ static size_t clients(const struct scene *s)
 	return n;
 }
 
-/* Reads all bytes that wait. False if the host has closed the connection. */
+/* Reads all bytes from the host that have arrived at `fd`. Returns false if the host has closed
+ * the connection. */
 static bool client_read(struct scene *s, int fd)
 {
 	char some[64 << 10];
@@ -64,7 +65,8 @@ static bool client_read(struct scene *s, int fd)
 	return n < 0 && errno == EAGAIN;
 }
 
-/* Unread answers are kept for a minute; a client that reads keeps its connection. */
+/* A client that reads nothing for a minute loses its connection. A client that reads keeps its
+ * connection. */
 void test_unread_long(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -88,10 +90,10 @@ void test_unread_long(void **state)
 }
 
 /* There is one limit for the unread bytes of all clients together. The host first closes the
- * connection with most unread bytes. */
+ * connection with the most unread bytes. */
 void test_unread_all(void **state)
 {
-	enum { MOST = 6 }; /* their buffers take 64 MiB, five times 32 MiB and 8 MiB */
+	enum { MOST = 6 }; /* buffers of 64 MiB, five of 32 MiB, and one of 8 MiB */
 	struct scene *s = scene_open(place_unix, false);
 	int fd[MOST + 1], small;
 

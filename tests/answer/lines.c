@@ -16,7 +16,8 @@
 
 enum { HALF = 1900 << 10 }; /* bytes of the line's text in each part */
 
-/* Makes the first part of a line, or its second part, which also ends the turn. */
+/* The first call makes the first half of a line. The second call makes the second half and ends
+ * the turn. */
 static json_t *make_half(struct scene *s)
 {
 	static const char begin[] = "{\"type\":\"assistant\",\"message\":{\"content\":["
@@ -35,7 +36,7 @@ static json_t *make_half(struct scene *s)
 	return m;
 }
 
-/* Makes a short line, which also ends the turn. */
+/* Makes an answer that holds a short line and ends the turn. */
 static json_t *make_short(struct scene *s)
 {
 	s->nth++;
@@ -46,7 +47,8 @@ static json_t *make_short(struct scene *s)
 			 "stderr", "", "more", 0);
 }
 
-/* Opens a turn whose client prints the parts that make() makes. No worker thread runs. */
+/* Opens a turn whose client prints the parts that make() makes. The worker threads are held
+ * back until finish_turn(). */
 static struct scene *open_turn(json_t *(*make)(struct scene *s))
 {
 	const struct turn_start start = {
@@ -66,7 +68,7 @@ static struct scene *open_turn(json_t *(*make)(struct scene *s))
 	return s;
 }
 
-/* Opens a turn whose first part of a long line has arrived and is not parsed yet. */
+/* Opens a turn. The first half of a long line has arrived and is not parsed yet. */
 static struct scene *open_long(void)
 {
 	struct scene *s = open_turn(make_half);
@@ -111,7 +113,8 @@ void test_long_line(void **state)
 	scene_close(s);
 }
 
-/* If a turn ends while a worker parses a line, the text printed so far is kept. */
+/* If a turn ends while a worker parses a line, the text that the client has printed so far is
+ * kept. */
 void test_end_in_line(void **state)
 {
 	struct scene *s = open_long();
@@ -124,11 +127,11 @@ void test_end_in_line(void **state)
 	assert_int_equal(s->rig.ends, 0);
 	finish_turn(s);
 	assert_in_range(s->rig.printed, 1,
-			HALF); /* the line has no end: its length is counted */
+			HALF); /* the bytes of the unfinished line are counted */
 	scene_close(s);
 }
 
-/* A short part is parsed at once, without waiting for a worker. */
+/* A short part is parsed immediately, without waiting for a worker. */
 void test_short_line(void **state)
 {
 	struct scene *s = open_turn(make_short);

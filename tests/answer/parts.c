@@ -23,7 +23,7 @@ static long peak_kib(void)
 	return u.ru_maxrss;
 }
 
-/* Makes a call, while the guest answers with the messages that make() makes. */
+/* Makes a call. The guest answers with the messages that make() makes. */
 static json_t *ask_made(struct scene *s, const char *op, const char *args,
 			const char *type, json_t *(*make)(struct scene *s))
 {
@@ -59,7 +59,7 @@ static json_t *make_output(struct scene *s, const char *text)
 	json_t *m = json_pack("{sssssssbsisisb}", "type", type, "stdout", text, "stderr",
 			      "", "more", 1, "job_id", 1, "exit_code", 0, "running", 1);
 
-	s->asked = NULL; /* the next question has another type */
+	s->asked = NULL; /* the next request has another type */
 	return m;
 }
 
@@ -214,7 +214,8 @@ void test_lies(void **state)
 	scene_close(s);
 }
 
-/* If the caller has gone, the host asks for no further output of the caller's command. */
+/* Makes parts of a command's output. The caller leaves at the third part. The host must then
+ * ask for no further output of the command. */
 static json_t *make_and_leave(struct scene *s)
 {
 	if (s->answers == 3)
@@ -237,7 +238,7 @@ void test_gone(void **state)
 	scene_close(s);
 }
 
-/* The host refuses a frame full of very small values before parsing it. */
+/* The host refuses a frame full of very small values before parsing the frame. */
 void test_wide(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);

@@ -1,5 +1,5 @@
 /*
- * results - a guest's results that are bad, endless, or of no assignment.
+ * results - a guest's bad results, endless results, and results without an assignment.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,13 +34,14 @@ static json_t *make_other_part(struct scene *s)
 	return m;
 }
 
-/* Makes a good first part of a result; the answer to the next question has another type. */
+/* Answers the first request with the good first part of a result, and the next request with a
+ * message of another type. */
 static json_t *make_other_type(struct scene *s)
 {
 	return s->nth++ ? json_pack("{ss}", "type", "Pong") : make_part(s);
 }
 
-/* Waits until the guest has answered all questions for results. */
+/* Waits until the guest has answered all requests for results. */
 static void wait_polled(struct scene *s)
 {
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
@@ -49,9 +50,9 @@ static void wait_polled(struct scene *s)
 	assert_false(s->rig.guest->daemon.polling);
 }
 
-/* A result may have endless parts, or a part of another result or of another type. The host
- * stores a failure with the reason instead of the result. The result is not sent again and does
- * not delay other results. */
+/* The guest sends a result with endless parts, with a part of another result, or with a part of
+ * another type. The host stores a failure with the reason instead of the result. The bad result
+ * is not sent again and does not delay other results. */
 void test_endless_result(void **state)
 {
 	static const struct {
@@ -66,7 +67,7 @@ void test_endless_result(void **state)
 	struct scene *s = scene_open(place_unix, false);
 
 	(void)state;
-	wait_polled(s); /* the host asks as soon as the guest is connected */
+	wait_polled(s); /* the host asks for results as soon as the guest is connected */
 	for (int i = 0; i < 3; i++) {
 		s->asked = "PollDaemonResults";
 		s->make = cases[i].make;
@@ -91,8 +92,8 @@ static json_t *good_result(const char *id)
 			 "source_message_id", id);
 }
 
-/* Makes a page with bad results between good ones: without an id, with an id, and of another
- * type. */
+/* Makes a page of good and bad results. Of the bad results, two have an id, one has no id, and
+ * one is no object. */
 static json_t *make_mixed(struct scene *s)
 {
 	json_t *page = json_array(), *bad = good_result("bad");
@@ -111,8 +112,8 @@ static json_t *make_mixed(struct scene *s)
 			 "pending_tasks", 0);
 }
 
-/* The good results of a page are stored, whatever else the page holds. A bad result that names
- * its assignment ends the assignment. No result is sent again. */
+/* The good results of a page are stored, even if the page also holds bad results. A bad result
+ * that names an assignment ends this assignment. The guest sends no result again. */
 void test_bad_result(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -152,7 +153,7 @@ static json_t *make_error(struct scene *s)
 			 "not now");
 }
 
-/* Lets the host acknowledge the results that it has, and ends its pause. */
+/* Lets the host acknowledge the results that have arrived, and ends the host's pause. */
 static void forget(struct scene *s)
 {
 	futile_end(&s->rig.guest->daemon.futile);
@@ -162,8 +163,8 @@ static void forget(struct scene *s)
 	futile_end(&s->rig.guest->daemon.futile);
 }
 
-/* Returns how often the host asks, while the guest reports results all the time and no pause
- * ends. */
+/* Returns how often the host asks for results. Meanwhile the guest reports results all the
+ * time, and no pause of the host ends. */
 static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 {
 	static const char beat[] = "{\"type\":\"Heartbeat\",\"results\":5}";
@@ -177,7 +178,7 @@ static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 	s->answers = 0;
 	for (int i = 0; i < 300; i++) {
 		rig_say(p, beat, sizeof(beat) - 1);
-		t->control.chatter.bytes = 0; /* each heartbeat is read */
+		t->control.chatter.bytes = 0; /* the host reads each heartbeat */
 		hosted_guests_tick(&s->rig.host);
 		rig_step(&s->rig, false);
 		scene_hold(&t->daemon.futile);
@@ -185,8 +186,8 @@ static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 	return s->answers;
 }
 
-/* The pauses between questions get longer while the questions bring no result. A question that
- * brings a result ends the pauses. */
+/* The pauses between the host's requests for results get longer while no result is stored. A
+ * request that brings a stored result ends the pauses. */
 void test_futile(void **state)
 {
 	static json_t *(*const made[])(struct scene *) = { make_strays, make_none,

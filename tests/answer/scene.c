@@ -31,7 +31,8 @@ static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 		rig_reply(peer, s->make(s), request);
 	else if (mine && s->answer)
 		rig_reply(peer, json_deep_copy(s->answer), request);
-	/* If the wrong answer is a request of the guest, the right answer follows. */
+	/* A wrong answer that is a request of the guest (honest_too) is followed by the right
+	 * answer. */
 	if (mine && (s->raw || s->make || (s->answer && !s->honest_too)))
 		return;
 	if (wire_find(type)->senders & SIDE_HOST)
@@ -95,7 +96,7 @@ struct scene *scene_open(void (*place)(struct scene *s), bool old)
 	assert_int_equal(temp_make(s->base, "answer"), 0);
 	snprintf(s->guest, sizeof(s->guest), "%s/guest", s->base);
 	mkdir(s->guest, 0700);
-	/* Another process may take a free port before the test listens on it. */
+	/* Another process may take a free port before the test listens on this port. */
 	for (int i = 0; i < 20 && !there; i++) {
 		place(s);
 		there = rig_open(&s->rig, s->listen, s->dial, old, on_request, s);

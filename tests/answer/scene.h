@@ -18,7 +18,7 @@ struct scene {
 	size_t raw_size;
 	json_t *(*make)(struct scene *s); /* makes each wrong answer, unless NULL */
 	int answers, nth;
-	bool honest_too; /* the right answer follows the wrong one */
+	bool honest_too; /* the right answer follows the wrong answer */
 };
 
 /* Kinds of link, for scene_open(). */
@@ -27,13 +27,13 @@ void place_tcp(struct scene *s);
 void place_hybrid(struct scene *s);
 void place_serial(struct scene *s);
 
-/* Connects a host and a guest by the kind of link that place() sets up, in the older dialect if
- * `old`, or else in the newer one. */
+/* Connects a host and a guest by the kind of link that place() sets up. The link uses the older
+ * dialect if `old`, and the newer dialect otherwise. */
 struct scene *scene_open(void (*place)(struct scene *s), bool old);
 void scene_close(struct scene *s);
 
-/* The test sets the clock of a pause: scene_hold() lengthens the pause, and scene_elapse() ends
- * it. */
+/* A test controls the pauses of the host. scene_hold() lengthens a pause, and scene_elapse()
+ * ends a pause. */
 void scene_hold(struct futile *pause);
 void scene_elapse(struct futile *pause);
 

@@ -19,7 +19,7 @@ static json_t *make_refusal(struct scene *s)
 			 "no");
 }
 
-/* The host pauses between messages if the guest refuses whole pages of them. */
+/* The host pauses between pages of messages if the guest refuses all messages of a page. */
 void test_refused(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -49,8 +49,8 @@ void test_refused(void **state)
 	scene_close(s);
 }
 
-/* If a guest asks again and again and does not read, the host ends the link before many bytes
- * wait. */
+/* If a guest asks again and again and does not read, the host ends the link. The unsent answers
+ * stay below a limit. */
 void test_unread(void **state)
 {
 	static const char ask[] = "{\"type\":\"Nonsense\",\"id\":\"0123456789\"}";

@@ -1,9 +1,9 @@
 /*
- * dump - writes a process's counters at the ends that libgcov does not see: SIGTERM, raise(),
- * _exit(), and execvpe().
+ * dump - writes a process's coverage counters if the process ends by SIGTERM, raise(), _exit()
+ * or execvpe(), which libgcov does not notice.
  *
- * Linked into each program of `make coverage`. A program with its own handler for SIGTERM
- * replaces the handler of this file, and writes its counters when it exits.
+ * This file is linked into each program of `make coverage`. A program with its own handler for
+ * SIGTERM replaces the handler of this file, and writes its counters when it exits.
  */
 #include <gcov.h>
 #include <signal.h>

@@ -11,7 +11,7 @@
 
 struct tail {
 	long number;
-	off_t whole; /* bytes of whole lines */
+	off_t whole; /* bytes of complete lines */
 };
 
 static void look(void *arg, const char *line, json_t *json)
@@ -32,7 +32,7 @@ int journal_open(struct journal *j, const char *path)
 	journal_read(path, look, &t);
 	j->number = t.number;
 	j->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	/* A line that a kill cut off counts as never written. */
+	/* If a kill cut off the last line, this line counts as never written. */
 	if (j->fd >= 0 && ftruncate(j->fd, t.whole) == 0 &&
 	    lseek(j->fd, t.whole, SEEK_SET) == t.whole)
 		return 0;

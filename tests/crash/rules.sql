@@ -2,16 +2,18 @@
 -- and each of its rows is a finding. The state is the schema `s`.
 
 -- part: tables
--- act: one call of a client under one key, with its end from the journal (NULL: the call is
--- open); again: a repeat of a call after its answer; note: a try without an answer; ran: the
--- number of lines that the runs of a command left.
+-- The table `act` has the calls of the clients, each under its own key.  The code is NULL while
+-- the call is open.  The table `again` has the repeats of answered calls.  The table `note` has
+-- the tries without an answer.  The table `ran` has the number of lines that the runs of a
+-- command wrote.
 CREATE TABLE act (n INTEGER PRIMARY KEY, who TEXT, key TEXT UNIQUE, op TEXT,
 	args TEXT, tried_at INT, code TEXT, ended_at INT, result TEXT, text TEXT);
 CREATE TABLE again (key TEXT, code TEXT, result TEXT, at INT);
 CREATE TABLE note (key TEXT, text TEXT, at INT);
 CREATE TABLE ran (key TEXT PRIMARY KEY, lines INT);
--- Each delivery that was handed out, and the begin and end of its lease. Both times come from
--- the lease. In a stopped team the lease has no end, and the begin is the time of the call.
+-- The table `handed` has the deliveries that clients received. The columns `at` and `until` are
+-- the begin and the end of the delivery's lease. In a stopped team a lease has no end, and `at`
+-- is the time of the call.
 CREATE TABLE handed (key TEXT, who TEXT, message INT, id TEXT, attempt INT,
 	content TEXT, at INT, until INT);
 CREATE TABLE sent (key TEXT, content TEXT);
@@ -27,7 +29,7 @@ CREATE TABLE command (key TEXT, message INT, state INT, success INT, stderr TEXT
 CREATE TABLE member (id INT, name TEXT);
 CREATE TABLE spent (key TEXT, tokens INT);
 
--- calls about a team that has ended, with the time of its end
+-- calls about a team that has ended, with the time of the team's end
 CREATE TABLE gone (key TEXT, at INT);
 
 -- part: views
@@ -61,7 +63,8 @@ INSERT INTO acked SELECT a.key, a.who,
 	WHERE a.op = 'message.ack'
 		OR (a.op = 'message.reply' AND a.result->>'acked' = 1);
 CREATE INDEX acked_message ON acked(message, who);
--- After a repeated call another client may hold the claim; such a row proves nothing.
+-- The answer to a repeated claim may name another client as the owner of the task. Only answers
+-- that name the caller prove a claim.
 INSERT INTO claim SELECT key, who, CAST(result->'task'->>'id' AS INT),
 	result->>'epoch', unixepoch(result->>'lease_until') * 1000
 		+ CAST(substr(result->>'lease_until', 21, 3) AS INT)
@@ -77,7 +80,8 @@ INSERT INTO command SELECT substr(x.command, instr(x.command, '/runs/') + 6,
 	r.success, r.stderr
 	FROM s.assignment x LEFT JOIN s.result r ON r.message = x.message;
 CREATE INDEX command_key ON command(key);
--- Each change of a task's owner with the change before it; back = 1 marks the last change.
+-- Each change of a task's owner with the change before (`last`, `holder`). The last change of a
+-- task has back = 1.
 CREATE TABLE log AS SELECT seq, subject, kind, actor, target, detail,
 	lag(kind) OVER w AS last, lag(target) OVER w AS holder,
 	row_number() OVER (PARTITION BY subject ORDER BY seq DESC) AS back
@@ -88,7 +92,7 @@ CREATE INDEX log_subject ON log(subject, back);
 -- rule: a call was never settled
 SELECT key, op, tried_at FROM act WHERE code IS NULL;
 
--- rule: an answer that is not possible
+-- rule: a call got an answer that is not possible
 SELECT key, op, code, text FROM act WHERE code <> 'ok' AND NOT (code = 'conflict'
 AND op IN ('message.ack', 'task.start', 'task.complete', 'task.fail',
 	'task.release', 'task.assign'))
@@ -100,14 +104,14 @@ AND NOT (code = 'denied' AND EXISTS (SELECT 1 FROM gone g WHERE g.key = act.key
 
 -- --- messages ---
 
--- rule: an acknowledged message is missing or differs
+-- rule: an acknowledged message is missing, or differs from the sent message
 SELECT a.key, a.result->>'seq' AS message FROM act a
 LEFT JOIN s.message m ON m.id = a.result->>'seq' LEFT JOIN s.agent g ON g.id = m.sender
 WHERE a.op IN ('message.send', 'message.reply') AND a.code = 'ok' AND
 	(m.id IS NULL OR g.name <> a.who OR (m.type <> 'task_assignment'
 		AND m.content <> a.args->>'content'));
 
--- rule: a recipient has no copy
+-- rule: a message has more or fewer copies than recipients
 SELECT a.key, coalesce(a.result->>'recipients', 1) AS told, (SELECT count(*)
 	FROM s.delivery d WHERE d.message = a.result->>'seq') AS copies FROM act a
 WHERE a.op IN ('message.send', 'message.reply') AND a.code = 'ok'
@@ -118,12 +122,12 @@ SELECT substr(content, 1, instr(content, ' ') - 1) AS key, count(*) AS n,
 	group_concat(id) AS messages FROM s.message
 WHERE type NOT IN ('task_assignment', 'budget') GROUP BY content HAVING n > 1;
 
--- rule: a message that nobody sent
+-- rule: the state has a message that no client sent
 SELECT m.id AS message, substr(m.content, 1, 40) AS content FROM s.message m
 WHERE m.type NOT IN ('task_assignment', 'budget') AND NOT EXISTS (SELECT 1 FROM sent t
 	WHERE t.content = m.content);
 
--- rule: a call repeated with its key got another answer
+-- rule: a repeated call got another answer than the first call
 SELECT g.key, a.op, g.code, g.result FROM again g JOIN act a USING (key)
 WHERE (g.code <> 'ok' AND NOT (g.code = 'denied' AND EXISTS (SELECT 1 FROM gone o
 	WHERE o.key = g.key AND o.at <= g.at)))
@@ -131,7 +135,7 @@ OR (g.code = 'ok' AND coalesce(g.result->>'message_id', g.result->'task'->>'id',
 	<> coalesce(a.result->>'message_id', a.result->'task'->>'id', a.result->>'team_id', ''))
 	OR (g.code = 'ok' AND g.result->>'replayed' IS NOT 1);
 
--- rule: a message was handed out twice in one attempt
+-- rule: one attempt of a message was handed out twice
 SELECT group_concat(key) AS keys, who, message, attempt, count(*) AS n FROM handed
 GROUP BY who, message, attempt HAVING n > 1;
 
@@ -140,7 +144,7 @@ SELECT y.key, x.key AS first, x.who, x.message, x.attempt, x.until, y.at
 FROM handed x JOIN handed y USING (message, who)
 WHERE y.attempt > x.attempt AND y.at < x.until;
 
--- rule: the message handed out differs from the stored one
+-- rule: a message that was handed out differs from the stored message
 SELECT h.key, h.who, h.message, h.attempt, d.attempt AS stored FROM handed h
 LEFT JOIN member g ON g.name = h.who
 LEFT JOIN s.delivery d ON d.message = h.message AND d.agent = g.id
@@ -168,7 +172,7 @@ AND a.code = 'conflict' AND NOT EXISTS (SELECT 1 FROM acked k WHERE k.key = a.ke
 		AND r.args->>'keep' = 0 AND r.tried_at <= a.ended_at
 		AND r.ended_at >= a.ended_at - 60000)));
 
--- rule: a message is acknowledged that nobody acknowledged
+-- rule: a message is stored as acknowledged, but no client acknowledged it
 SELECT g.name AS who, d.message, d.attempt FROM s.delivery d
 JOIN s.agent g ON g.id = d.agent WHERE d.lane < 2 AND d.state = 3
 AND NOT EXISTS (SELECT 1 FROM acked k WHERE k.message = d.message AND k.who = g.name
@@ -197,35 +201,35 @@ WHERE a.op = 'task.create' AND a.code = 'ok' AND t.title IS NOT a.args->>'title'
 SELECT group_concat(key) AS keys, task, epoch, count(DISTINCT who) AS n FROM claim
 GROUP BY task, epoch HAVING n > 1;
 
--- rule: an epoch was given twice
+-- rule: two claims of a task got the same epoch
 SELECT subject AS task, detail AS epoch, count(*) AS n FROM s.event
 WHERE kind = 201 GROUP BY subject, detail HAVING n > 1;
 
--- rule: a claim is not in the log
+-- rule: a claim has no event
 SELECT c.key, c.who, c.task, c.epoch FROM claim c JOIN s.task t ON t.number = c.task
 WHERE NOT EXISTS (SELECT 1 FROM s.event e JOIN s.agent g ON g.id = e.target
 	WHERE e.subject = t.id AND e.kind = 201 AND e.kind BETWEEN 200 AND 299
 	AND e.detail = c.epoch
 	AND g.name = c.who);
 
--- rule: a task was claimed while it was held, or was ended by an agent that did not own it
+-- rule: an agent claimed a held task, or ended a task that another agent owned
 SELECT seq, subject AS task, kind, last, target, holder FROM log
 WHERE (kind = 201 AND last IS 201) OR (kind IN (205, 208, 209) AND last IS NOT 201)
 OR (kind = 206 AND (last IS NULL OR last NOT IN (201, 209)))
 OR (kind IN (205, 206, 208, 209) AND target <> holder);
 
--- rule: a task's state differs from its log
+-- rule: a task's state differs from the task's last event
 SELECT t.number AS task, t.state, l.kind FROM s.task t
 LEFT JOIN log l ON l.subject = t.id AND l.back = 1
 WHERE CASE coalesce(l.kind, 208) WHEN 201 THEN t.state NOT IN (1, 2)
 WHEN 205 THEN t.state <> 4 WHEN 206 THEN t.state <> 5 ELSE t.state <> 0 END;
 
--- rule: an acknowledged completion is lost
+-- rule: an acknowledged task.complete is lost
 SELECT w.key, w.task, t.state, t.result FROM worked w LEFT JOIN s.task t
 	ON t.number = w.task WHERE w.op = 'task.complete' AND w.code = 'ok'
 	AND (t.state IS NOT 4 OR t.result IS NOT w.result);
 
--- rule: an acknowledged end of a claim is not in the log
+-- rule: an acknowledged end of a claim has no event
 SELECT w.key, w.op, w.who, w.task, w.epoch FROM worked w JOIN s.task t
 	ON t.number = w.task WHERE w.op <> 'task.start' AND w.code = 'ok' AND NOT EXISTS
 	(SELECT 1 FROM s.event c JOIN s.event e ON e.subject = c.subject
@@ -236,7 +240,7 @@ SELECT w.key, w.op, w.who, w.task, w.epoch FROM worked w JOIN s.task t
 		AND e.kind BETWEEN 200 AND 299 AND c.detail = w.epoch
 		AND g.name = w.who);
 
--- rule: an owner was refused although his lease ran
+-- rule: an owner was refused although the owner's lease ran
 SELECT w.key, w.op, w.who, w.task, w.epoch, w.ended_at, c.until FROM worked w
 JOIN claim c USING (task, epoch, who) WHERE w.code = 'conflict'
 AND c.until > w.ended_at AND NOT EXISTS (SELECT 1 FROM worked o WHERE o.task = w.task
@@ -256,14 +260,14 @@ SELECT a.key, count(c.message) AS times FROM act a LEFT JOIN command c USING (ke
 WHERE a.code = 'ok' AND (a.op = 'task.assign' OR a.args->>'message_type' =
 	'task_assignment') GROUP BY a.key HAVING times <> 1;
 
--- rule: a command has a result and did not run, or failed by itself
+-- rule: a command succeeded without a run, or failed without an interruption
 SELECT c.key, c.message, c.success, coalesce(r.lines, 0) AS lines,
 	substr(c.stderr, 1, 200) AS stderr
 FROM command c LEFT JOIN ran r USING (key)
 WHERE (c.success = 1 AND r.lines IS NOT 1)
 	OR (c.success = 0 AND c.stderr NOT LIKE '%interrupted%');
 
--- rule: a command is done without a result, or its copy is not settled
+-- rule: a command is done without a result, or the command's delivery is still open
 SELECT c.key, c.message, c.state, d.state AS delivery FROM command c
 JOIN s.delivery d USING (message) WHERE c.state >= 2
 AND ((c.state = 2 AND c.success IS NULL) OR d.state <> CASE c.state WHEN 2 THEN 3
@@ -275,24 +279,24 @@ WHERE r.collected_at IS NULL;
 
 -- --- teams below ---
 
--- rule: an acknowledged team is missing, or lacks members
+-- rule: an acknowledged team is missing, or has too few or too many members
 SELECT a.key, t.name, t.destroyed_at, (SELECT count(*) FROM s.agent g JOIN s.agent_inbox i
 	ON i.agent = g.id WHERE g.team = t.id AND g.kind = 0) AS members
 FROM act a LEFT JOIN s.team t ON t.name = a.args->>'name'
 WHERE a.op = 'team.create' AND a.code = 'ok' AND members IS NOT 3;
 
--- rule: no accepted call made the team
+-- rule: a team exists, but no acknowledged call made this team
 SELECT t.name AS key FROM s.team t LEFT JOIN act a ON a.key = t.name AND a.op = 'team.create'
 WHERE t.parent IS NOT NULL AND a.code IS NOT 'ok';
 
 -- rule: a team was made twice
 SELECT name AS key, count(*) AS n FROM s.team GROUP BY name HAVING n > 1;
 
--- rule: an acknowledged end of a team is lost
+-- rule: an acknowledged team.destroy is lost
 SELECT a.key, a.args->>'team' AS team FROM act a LEFT JOIN s.team t ON t.name = a.args->>'team'
 WHERE a.op = 'team.destroy' AND a.code = 'ok' AND t.destroyed_at IS NULL;
 
--- rule: a team ended, but no call ended it or a team above it
+-- rule: a team ended, but no call ended this team or a team above
 WITH RECURSIVE ended (id) AS (SELECT t.id FROM act a JOIN s.team t ON t.name = a.args->>'team'
 		WHERE a.op = 'team.destroy' AND a.code = 'ok'
 	UNION SELECT k.id FROM ended e JOIN s.team k ON k.parent = e.id)
@@ -313,8 +317,9 @@ FROM s.spending b JOIN s.team t ON t.id = b.team
 WHERE t.destroyed_at IS NULL AND b.most > 0 AND b.used + b.reserved > b.most
 	AND (t.parent IS NOT NULL OR b.reserved > b.most);
 
--- rule: the sum of reported tokens is wrong: each report counts once, also after its team ended
--- If the team ended during a report that was denied, an earlier try may have counted.
+-- rule: the sum of the reported tokens is wrong
+-- Each report counts once, even if the team has ended since.  If a report was denied because the
+-- team ended meanwhile, an earlier try of this report may have counted.
 SELECT (SELECT coalesce(sum(tokens), 0) FROM spent) AS reported,
 	(SELECT coalesce(sum((a.args->>'tokens_in') + (a.args->>'tokens_out')), 0)
 		FROM act a JOIN gone g USING (key) WHERE a.op = 'team.usage' AND a.code = 'denied'
@@ -323,7 +328,7 @@ SELECT (SELECT coalesce(sum(tokens), 0) FROM spent) AS reported,
 		WHERE b.kind = 1 AND t.destroyed_at IS NULL) AS counted
 WHERE counted NOT BETWEEN reported AND reported + perhaps;
 
--- rule: a stopped team got a claim, a lapse or a new team below it
+-- rule: a stopped team got a claim, a lapse or a new team below
 SELECT e.seq, e.kind, e.team FROM s.event e WHERE e.kind IN (201, 209, 100)
 AND (SELECT o.kind FROM s.event o JOIN s.team t ON t.id = o.team
 	WHERE o.seq < e.seq AND o.kind IN (107, 108) AND t.name = 'crash'

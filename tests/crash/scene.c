@@ -1,4 +1,4 @@
-/* The state, the team, and the processes around it. */
+/* The state, the team and the processes of the crash proof. */
 #include "tests/crash/crash.h"
 
 #include <fcntl.h>
@@ -80,8 +80,8 @@ bool scene_kill(struct part *p)
 	return kill(p->pid, SIGKILL) == 0;
 }
 
-/* Returns after how many ms a killed process starts again. A client sometimes starts so late
- * that its leases have ended. */
+/* Returns how many ms a killed process stays down. A client sometimes stays down until its
+ * leases have ended. */
 static int absence(struct scene *s, const struct part *p)
 {
 	if (p == &s->host)
@@ -90,8 +90,8 @@ static int absence(struct scene *s, const struct part *p)
 					 : dice_below(&s->dice, 150);
 }
 
-/* Notes the end of a child process. Guests of killed hosts are also children; their end is
- * ignored. */
+/* Records the end of a child process. Guests of killed hosts are also children, but the ends of
+ * guests are ignored. */
 static void bury(struct scene *s, pid_t pid, int status, bool respawn)
 {
 	const char *name;
@@ -128,14 +128,14 @@ void scene_tend(struct scene *s, bool respawn)
 	for (int i = 0; i < CLIENTS; i++) {
 		if (s->clients[i].pid || clock_steady_ms() < s->clients[i].respawn_at)
 			continue;
-		/* If there is a host, half of the clients use its socket. */
+		/* If there is a host, half of the clients use the host's socket. */
 		snprintf(how, sizeof(how), "%s%s", s->direct_only || i % 2 ? "d" : "",
 			 s->direct_only ? "" : "r");
 		scene_start_client(s, i, how);
 	}
 }
 
-/* --- the state, looked at -------------------------------------------------------------- */
+/* --- reading the state ----------------------------------------------------------------- */
 
 static sqlite3_stmt *first_row(struct scene *s, const char *sql)
 {
@@ -283,7 +283,7 @@ void scene_revive(struct scene *s)
 	sqlite3_finalize(st);
 }
 
-/* --- from beginning to end ------------------------------------------------------------------ */
+/* --- beginning and end ---------------------------------------------------------------------- */
 
 int scene_place(struct scene *s)
 {

@@ -1,4 +1,4 @@
-/* The end of a proof: all processes finish their work, and open calls are settled. */
+/* At the end of a proof, all processes finish their work, and open calls are settled. */
 #include "tests/crash/crash.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "core/base/clock.h"
 #include "tests/lib/place.h"
 
-/* Even after few kills, the processes work on until enough messages were acknowledged and
- * enough commands ran. */
+/* However few kills there were, the processes work on until enough messages are acknowledged
+ * and enough commands have run. */
 void scene_work_on(struct scene *s)
 {
 	int64_t until = clock_steady_ms() + patience_ms(30000);
@@ -74,8 +74,8 @@ static void expect(struct scene *s, const char *what, const char *sql, int ms)
 	s->faults++;
 }
 
-/* Starts the host once more. Clients repeat their open calls, assigned commands run to their
- * end, and clients fetch the results. */
+/* Starts the host once more. Then clients repeat their open calls, assigned commands run to
+ * their end, and clients fetch the results. */
 void scene_settle(struct scene *s)
 {
 	let_clients_end(s, 30000);

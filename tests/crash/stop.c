@@ -1,5 +1,5 @@
-/* Stops the whole team by the operator's command, and thaws the team by another command. These
- * commands are also killed at random times. */
+/* Stops and thaws the whole team by the commands `cadre estop` and `cadre thaw`. Some runs of
+ * the two commands are killed at a random time. */
 #include <signal.h>
 #include <stddef.h>
 
@@ -10,7 +10,7 @@
 static const char is_stopped[] = "SELECT count(*) FROM team WHERE stopped_at IS NOT NULL "
 				 "AND name = 'crash'";
 
-/* Starts `cadre WORD crash`, which is killed after `ms`; 0: never. */
+/* Starts `cadre WORD crash`. The command is killed after `ms`, unless `ms` is 0. */
 static void command(struct scene *s, const char *word, int ms)
 {
 	const char *const argv[] = {

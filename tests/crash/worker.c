@@ -1,4 +1,4 @@
-/* A client: it makes random calls, and writes the answers to its journal. */
+/* A client that makes random calls and writes the answers to its journal. */
 #include "tests/crash/worker.h"
 
 #include <inttypes.h>
@@ -36,8 +36,9 @@ static json_t *fault_text(const struct fault *f)
 	return json_sprintf("%s%s%s", f->where, f->where[0] ? ": " : "", f->text);
 }
 
-/* Makes the call until an answer arrives. If `once`, one try is enough. Without an answer the
- * call stays open: the client learns the outcome only by a repeat with the same key. */
+/* Tries the call until an answer arrives, at most TRIES times. If `once`, tries only once.
+ * Without an answer the call stays open. The outcome of an open call is learnt only by a repeat
+ * with the same key. */
 static json_t *settle(struct worker *w, const struct op *op, const char *key,
 		      json_t *args, bool once)
 {
@@ -95,7 +96,8 @@ json_t *attempt(struct worker *w, const char *name, json_t *args, const char *ke
 		name_seen(w, args);
 	journal_write(&w->journal, "try", key, name, json_incref(args));
 	result = settle(w, op, key, args, once);
-	/* A claim that got no task is not kept for repeats: its repeat would be a new claim. */
+	/* A claim that got no task is not kept for repeats, since a repeat would be a new
+	 * claim. */
 	if (result && !(op->flags & OP_REQUEST) &&
 	    (strcmp(name, "task.claim") || json_object_get(result, "task")))
 		past_set(&w->past[w->n_past++ % PAST_MOST], key, op, args);
@@ -121,7 +123,7 @@ static const char *somebody(struct worker *w)
 	return name;
 }
 
-/* Every text begins with its key, so that stored messages can be told apart. */
+/* Every message begins with the key of its call, so that stored messages can be told apart. */
 static json_t *content_of(struct worker *w, const char *key)
 {
 	static const char filler[] = "nothing that was acknowledged may be missing ";
@@ -193,7 +195,7 @@ static void act_receive(struct worker *w)
 			 dice_percent(&w->dice, 10));
 	result = attempt(w, "message.receive", args, key);
 	if (result && !keep)
-		w->n_held = 0; /* the receive acknowledged them */
+		w->n_held = 0; /* this receive acknowledged all held messages */
 	json_array_foreach(json_object_get(result, "messages"), i, message)
 		take_message(w, message);
 	json_decref(result);
@@ -241,7 +243,7 @@ static void act_claim(struct worker *w)
 	char key[48];
 	json_t *result = attempt(w, "task.claim", args, new_key(w, key));
 
-	/* After a repeated call another client may own the task. */
+	/* The answer to a repeated call may name another client as the owner of the task. */
 	if (result &&
 	    !json_unpack(result, "{s{ssss}sI}", "task", "id", &id, "owner", &owner,
 			 "epoch", &epoch) &&
@@ -270,7 +272,7 @@ static void act_work(struct worker *w)
 	i = dice_below(&w->dice, w->n_claims);
 	c = &w->claims[i];
 	args = json_pack("{sssI}", "task", c->task, "epoch", (json_int_t)c->epoch);
-	if (luck != 5 && luck != 6 && luck != 7) /* the claim ends, or is forgotten */
+	if (luck != 5 && luck != 6 && luck != 7) /* the claim is ended or forgotten */
 		*c = w->claims[--w->n_claims];
 	if (!name) {
 		json_decref(args);
@@ -310,7 +312,7 @@ static void act_assign(struct worker *w)
 	json_decref(payload);
 }
 
-/* Assigns a new task of the board to a daemon. Only the lead does so. */
+/* Assigns a new task of the board to a daemon. Only the lead assigns tasks. */
 static void act_assign_task(struct worker *w)
 {
 	json_t *task, *args;
@@ -331,9 +333,9 @@ static void act_assign_task(struct worker *w)
 	json_decref(task);
 }
 
-/* --- the same again ----------------------------------------------------------------------- */
+/* --- repeats ------------------------------------------------------------------------------ */
 
-/* Repeats an acknowledged call: the answer must have the same ids. */
+/* Repeats an acknowledged call. The answer must have the same ids as the first answer. */
 static void act_again(struct worker *w)
 {
 	int n = w->n_past < PAST_MOST ? w->n_past : PAST_MOST;
@@ -397,7 +399,8 @@ static void find_open(void *arg, const char *line, json_t *json)
 		}
 }
 
-/* A worker that was killed does not know the outcome of its open calls, so it repeats them. */
+/* Repeats the calls that an earlier process of this worker left open. Unless `all`, about half
+ * of the open calls without OP_REQUEST are not repeated. */
 static void settle_open(struct worker *w, bool all)
 {
 	for (int i = 0; i < w->n_open; i++)

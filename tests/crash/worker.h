@@ -1,5 +1,5 @@
 /*
- * worker - a client of the crash proof, and the functions that its acts share.
+ * worker - a client of the crash proof, and the functions that the client's acts share.
  */
 #ifndef TESTS_CRASH_WORKER_H
 #define TESTS_CRASH_WORKER_H
@@ -49,16 +49,16 @@ struct worker {
 	int n_seen;
 	char teams[TEAMS_MOST][48]; /* teams that this worker made and did not end */
 	int n_teams;
-	char session[80]; /* of this process; earlier processes' messages are unknown in it */
+	char session[80]; /* session of this process; knows no message of earlier processes */
 };
 
 /* Makes a new key, which also serves as the name of the object that the call makes. */
 const char *new_key(struct worker *w, char key[48]);
-/* Makes a write under a new key; `args` is taken over. Returns the answer, or NULL if the call
- * failed. */
+/* Makes a write under the new key, and takes over `args`. Returns the answer, or NULL if the
+ * call failed. */
 json_t *attempt(struct worker *w, const char *name, json_t *args, const char *key);
 
-/* --- worker_team.c: teams below the team of all --------------------------------------- */
+/* --- worker_team.c: teams below the common team --------------------------------------- */
 
 void act_found(struct worker *w);
 void act_spend(struct worker *w);

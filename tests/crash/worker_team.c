@@ -1,5 +1,5 @@
-/* Acts on teams below the common team: a client makes teams, spends their budgets, and ends the
- * teams. */
+/* The acts of a client on teams below the common team. The client makes teams, spends the
+ * teams' budgets, and ends the teams. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static const char *some_team(struct worker *w)
 	return w->n_teams ? w->teams[dice_below(&w->dice, w->n_teams)] : NULL;
 }
 
-/* Makes a team below the common team or below one of the worker's teams. The new budget is
- * often more than the upper team has left. */
+/* Makes a team below the common team or below one of the worker's teams. The new team's budget
+ * is often larger than the remainder of the upper team's budget. */
 void act_found(struct worker *w)
 {
 	const char *above = dice_percent(&w->dice, 60) ? NULL : some_team(w);
@@ -60,7 +60,7 @@ void act_spend(struct worker *w)
 	json_decref(attempt(w, "team.usage", args, new_key(w, key)));
 }
 
-/* Ends a team. The team may have ended before, since it ends with the team above it. */
+/* Ends a team. The team may have ended already, since a team ends with the team above. */
 void act_end_team(struct worker *w)
 {
 	const char *team = some_team(w);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# agent-jobs - a program that `cadre agent run` starts is a job of the shell, as without cadre.
-# At a terminal (tmux) the program stops and continues. In the background the program gets or
-# ignores signals as without cadre.
+# agent-jobs - a program that `cadre agent run` starts is a job of the shell, like a program
+# that the shell starts. At a terminal (tmux) the program stops and continues. In the background
+# the program gets or ignores the same signals as a program that the shell starts.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -13,8 +13,8 @@ types() { tmux send-keys "$@"; }
 tmux new-session -d -x 100 -y 30 "env PS1='ready> ' bash --norc --noprofile" || bad "no tmux"
 until_is '^ready>' seen
 
-# A program stops itself, alone or by a signal of its terminal, or a person stops it. `fg`
-# continues the program.
+# A program is stopped by its own SIGSTOP, by its own SIGTSTP, or by Ctrl-Z. `fg` continues the
+# program.
 for way in 'kill -STOP $$' 'kill -TSTP $$' 'sleep 1000'; do
 	types "clear; $CADRE agent run ann -- sh -c '$way; echo it went on'" Enter
 	case $way in
@@ -26,7 +26,8 @@ for way in 'kill -STOP $$' 'kill -TSTP $$' 'sleep 1000'; do
 	types 'clear; echo $((1 + 1)) jobs: $(jobs | wc -l)' Enter
 	until_is '^2 jobs: 0' seen
 done
-# Typed words reach a program. Ctrl-C ends the program with the exit status of SIGINT.
+# Words that a person types reach the program. Ctrl-C ends the program with the exit status of
+# SIGINT.
 types "clear; $CADRE agent run ann -- cat" Enter
 until_done pgrep -t "$(tmux display -p '#{pane_tty}' | cut -d/ -f3-)" cat
 types 'a word' Enter
@@ -35,7 +36,8 @@ types C-c
 types 'echo ended $?' Enter
 until_is '^ended 130' seen
 
-# begin WORDS...: a script starts the program in the background, in a session of its own.
+# begin WORDS...: runs a script in a session of its own. The script starts the command WORDS
+# with the program in the background.
 begin() {
 	rm -f "$TMPDIR/pid"
 	setsid sh -c 'echo $$ >"$1"; shift; "$@" & wait' sh "$TMPDIR/script" "$@" "$CADRE" agent run ann -- \
@@ -45,8 +47,8 @@ begin() {
 }
 lives() { kill -0 "$pid" 2>/dev/null; }
 gone() { ! lives; }
-# The terminal closes: under `nohup` the program keeps running. Ctrl-C does not end a program
-# that a script has started in the background.
+# Under `nohup` the program keeps running when the terminal closes. Ctrl-C does not end a
+# program that a script has started in the background.
 begin nohup
 kill -HUP -"$(cat "$TMPDIR/script")"
 waits 0.3

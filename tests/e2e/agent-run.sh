@@ -13,7 +13,8 @@ cadre team create crew --roles lead,ann >/dev/null || bad "team"
 PATH="$TMPDIR/bin:$PATH" && mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
 export PATH
 
-# An existing agent is used, a missing agent is made. The exit status is the program's.
+# An existing agent is used, and a missing agent is made. The command returns the exit status of
+# the program.
 is 0 '^ann of team crew' cadre agent run ann -- cadre whoami
 is 7 . cadre agent run bob --role tester -- sh -c 'echo "$CADRE_AGENT is here" >&2; exit 7'
 until_is '^bob  tester  offline' cadre agent list
@@ -59,7 +60,7 @@ is 4 'is no worktree of this repository' cadre agent run fay --worktree -- true
 mkdir ../unborn && (cd ../unborn && git init -q . && is 4 'has no commit yet' cadre agent run gus --worktree -- true; git worktree prune; [ ! -e "$CADRE_HOME/worktrees/crew.gus" ] || bad "half a worktree"; exit $failed) || failed=1
 
 # An agent claims a task while its program runs, and is listed as working. A signal ends the
-# program, and the agent is offline.
+# program, and the agent is then listed as offline.
 is 0 . cadre task create Dig
 "$CADRE" agent run ann -- sh -c 'cadre claim >/dev/null; echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
 runner=$!
@@ -72,7 +73,7 @@ wait $runner
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
 until_is '^ann  ann  offline' cadre agent list
 # If the keeper process is killed, the running program still excludes a second program. When the
-# program is killed, the agent is free at once.
+# program is killed, another program can run as the agent immediately.
 rm "$TMPDIR/pid"
 "$CADRE" agent run ann -- sh -c 'trap "" TERM; echo $$ >'"$TMPDIR"'/pid; while :; do sleep 0.1; done' &
 runner=$!
@@ -86,8 +87,8 @@ is 4 'a program runs as ann already' cadre agent run ann -- true
 kill -KILL $runner
 wait $runner 2>/dev/null
 is 0 "^ran$" cadre agent run ann -- echo ran
-# Two agents whose team and name join to the same text (crew-ann and b, crew and ann-b) stay two
-# agents.
+# Two agents whose team and name join to the same text (crew-ann and b, crew and ann-b) stay
+# separate agents.
 cadre team create crew-ann --roles lead >/dev/null && cadre agent register b --team crew-ann >/dev/null && cadre agent register ann-b --team crew >/dev/null || bad "names"
 rm "$TMPDIR/pid"
 "$CADRE" --team crew agent run ann-b -- sh -c 'echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &

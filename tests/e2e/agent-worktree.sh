@@ -7,7 +7,7 @@ set -u
 mkdir "$TMPDIR/shop" "$TMPDIR/gate" && cd "$TMPDIR/shop"
 git init -q . && git config user.email a@b && git config user.name a
 # The filter `slow` waits in the middle of a checkout while the file `shut` exists. The filter
-# `coded` keeps files encoded.
+# `coded` stores files in base64.
 git config filter.slow.smudge "echo >$TMPDIR/gate/entered; while [ -e $TMPDIR/gate/shut ]; do sleep 0.1; done; [ ! -e $TMPDIR/gate/broken ] && cat"
 git config filter.slow.clean cat && git config filter.slow.required true
 git config filter.coded.smudge 'base64 -d' && git config filter.coded.clean base64 && git config filter.coded.required true
@@ -16,7 +16,7 @@ mkdir some other && echo 1 >first && echo 1 >some/file && echo 1 >other/file && 
 git add . && git commit -qm one
 cadre team create crew --roles lead,ann,bob,cat,dan,eve >/dev/null || bad "team"
 place() { echo "$CADRE_HOME/worktrees/crew.$1"; }
-whole() { # AGENT: checks that the next call has a whole worktree and leaves no mark
+whole() { # AGENT: checks that the next call gets a whole worktree and leaves no mark
 	is 0 '^$' cadre agent run "$1" --worktree -- sh -c 'git status --short; echo; cat last.slow >&2'
 	grep -q '^text$' "$TMPDIR/err" || bad "a file of $1 is not whole: $(cat "$TMPDIR/err")"
 	[ "$(wc -l <"$TMPDIR/out")" = 1 ] || bad "git sees changes in the worktree of $1: $(cat "$TMPDIR/out")"
@@ -38,8 +38,8 @@ grep -q "^it ran in $(place bob)" "$TMPDIR/err" || bad "no hook: $(cat "$TMPDIR/
 [ ! -e "$(place bob).making" ] || bad "bob has a mark"
 git sparse-checkout disable && rm .git/hooks/post-checkout
 
-# A worktree whose making a signal ended in the middle is made anew by the next call, whichever
-# process got the signal.
+# If a signal interrupts the making of a worktree, the next call makes the worktree anew. The
+# result is the same whether cadre, git or both get the signal.
 for signal in KILL TERM INT; do
 	for victim in command git all; do
 		in_turn $(((${#signal} + ${#victim}) % 3)) 3 || continue
@@ -65,8 +65,8 @@ for signal in KILL TERM INT; do
 	done
 done
 
-# A worktree whose making fails in the middle is removed with its branch. The next call makes
-# the worktree.
+# If the making of a worktree fails, the unfinished worktree and its branch are removed. The
+# next call makes the worktree.
 touch "$TMPDIR/gate/broken"
 is 1 'smudge filter slow failed' cadre agent run dan --worktree -- touch "$TMPDIR/gate/ran"
 grep -q '^cadre: io: git: ' "$TMPDIR/err" || bad "the fault has no line of its own: $(cat "$TMPDIR/err")"
@@ -74,7 +74,7 @@ grep -q '^cadre: io: git: ' "$TMPDIR/err" || bad "the fault has no line of its o
 rm "$TMPDIR/gate/broken"
 whole dan
 
-# A worktree that may be whole is not removed: a person decides about it.
+# A worktree that may be whole is not removed, since a person may have work in the worktree.
 touch "$(place dan).making"
 whole dan
 touch "$(place dan).making" && echo mine >"$(place dan)/mine"
@@ -83,8 +83,8 @@ is 4 'may have been ended before' cadre agent run dan --worktree -- true
 git worktree remove --force "$(place dan)"
 whole dan
 
-# A call in another repository leaves this worktree alone, even if a mark lies beside the
-# worktree.
+# A call in another repository leaves the worktree of dan alone, even if the mark
+# crew.dan.making lies beside the worktree.
 git init -q "$TMPDIR/next" && git -C "$TMPDIR/next" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
 touch "$(place dan).making" && echo mine >"$(place dan)/mine"
 in_next() { (cd "$TMPDIR/next" && cadre agent run dan --worktree -- true); }
@@ -95,7 +95,7 @@ whole dan
 is 4 'is no worktree of this repository' in_next
 [ ! -e "$(place dan).making" ] || bad "a worktree of another repository has a mark"
 
-# A parent process that ignores SIGCHLD changes nothing.
+# The command also works under a parent process that ignores SIGCHLD.
 git worktree remove "$(place dan)" && git branch -q -D crew.dan
 is 0 '^text$' env --ignore-signal=CHLD "$CADRE" agent run dan --worktree -- cat last.slow
 whole dan
@@ -114,7 +114,7 @@ kill -0 $command || bad "the call did not wait: $(cat "$TMPDIR/err")"
 rm "$TMPDIR/gate/shut"
 wait $command && [ "$(cat "$TMPDIR/waited")" = "$(place eve)" ] || bad "the call that waited: $(cat "$TMPDIR/err")"
 whole eve
-# Without git the fault names the package that holds git.
+# If git is not installed, the hint of the fault says how to install git.
 mkdir "$TMPDIR/none"
 is 1 'apt-get install git' env PATH="$TMPDIR/none" "$CADRE" agent run eve --worktree -- true
 exit $failed

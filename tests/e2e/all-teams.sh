@@ -1,6 +1,7 @@
 #!/bin/sh
-# all-teams - the operator's view of all teams at once: events as they happen, with a host and
-# without, and guests even if one guest is dead.
+# all-teams - the operator sees all teams together. `cadre events -f` prints the new events of
+# all teams, with and without a host. `cadre doctor` checks the guests of all teams, even if
+# guests are dead.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 follower=
@@ -11,7 +12,7 @@ finish() {
 trap finish EXIT
 
 # --- events -------------------------------------------------------------------------
-# happens in TEAM: makes a task in TEAM, and waits until the follower prints the event.
+# happens TEAM: makes a task in TEAM, and waits until the follower prints the event.
 happens() {
 	cadre --team "$1" task create "something" >/dev/null
 	until_is "\"event\":\"task.created\",\"team\":\"$1\"" cat "$TMPDIR/heard"

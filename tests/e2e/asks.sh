@@ -1,5 +1,5 @@
 #!/bin/sh
-# asks - commands do not remove work in workspaces without a question. If nobody can be asked,
+# asks - commands ask a question before they remove work in workspaces. If nobody can be asked,
 # the command is refused. On a terminal the command asks, and lists the files that would be
 # removed. --yes and confirm=true skip the question.
 set -u
@@ -42,7 +42,7 @@ until_is '^a.txt$' cadre exec --team idle idle/i ls
 until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
-# Workspaces without work are removed without a question.
+# The command does not ask before it removes a workspace without work.
 is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.., or until the trash needs the room: cadre undo' cadre team destroy idle
 
 # For workspaces with work, the question names the files and their number.
@@ -53,11 +53,12 @@ is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 is 4 '1 workspace would go, 1 with work' cadre workspace destroy shop/w-1
 is 0 '^a.txt$' cadre exec --team shop shop/w-2 ls
 
-# Over MCP the call fails with a conflict, and the list of tools marks the tool as destructive.
+# Over MCP a call without `confirm` fails with a conflict, and the list of tools marks the tool
+# as destructive.
 mcp '{"action":"destroy","workspace":"shop/w-1"}' >said
 grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said)"
 
-# On a terminal the command asks. Any answer but yes leaves all as before.
+# On a terminal the command asks. Every answer except yes leaves the workspaces unchanged.
 answers n cadre team destroy shop >said && bad "no was taken for yes"
 grep -q '^(shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
@@ -69,7 +70,8 @@ answers y cadre team destroy shop >said || bad "yes: $(cat said)"
 grep -q 'destroyed' said || bad "yes did nothing: $(cat said)"
 until_is '^3$' sh -c "ls '$CADRE_HOME/trash' | wc -l"
 
-# A restored snapshot replaces newer work: the command asks, and the newer work is kept.
+# `workspace restore` asks before a snapshot replaces newer work. The replaced work is kept for
+# `cadre undo`.
 cadre team create snap --golden "./golden" --roles '[{"name":"w","workspace":true},{"name":"f"}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team snap snap/w ls
 is 0 . cadre workspace snapshot snap/w s1
@@ -87,7 +89,8 @@ is 0 snap-w cadre undo
 is 0 . cadre undo snap-w --agent f --team snap
 until_is '^precious$' cadre exec --team snap snap/f 'cat p.txt'
 
-# A workspace that was brought back counts as work, since its files exist nowhere else.
+# A workspace that was brought back counts as work, since the workspace's files exist nowhere
+# else.
 is 4 '1 with work that was done there: 2 files (.*snap/f/p.txt.*)$' cadre workspace destroy snap/f
 is 0 . cadre workspace destroy snap/w
 
@@ -128,8 +131,7 @@ is 0 . cadre vault write teams/fill/plan.md "my words"
 is 4 '1 note of the vault.s folder teams/fill would be removed (fill/plan.md), and work in 3 workspaces$' cadre team destroy fill --purge
 is 0 . cadre team destroy --yes fill
 
-# Destroying a team asks as well if agents hold tasks, or if the operator has not read all
-# messages.
+# `team destroy` also asks if agents hold tasks, or if the operator has not read all messages.
 cadre team create busy --roles a,b >/dev/null || bad "team"
 cadre --team busy task create "half done" >/dev/null
 cadre --team busy --as a claim >/dev/null
@@ -141,7 +143,8 @@ is 4 'conflict: the operator has not read 1 message$' cadre team destroy busy
 cadre --team busy inbox --lease-seconds 0 >/dev/null
 is 0 'busy is destroyed' cadre team destroy busy
 
-# Destroying a team asks without a host as well, and tells what happens to the team's guests.
+# Without a host, `team destroy` also asks, and tells that the team's guests run on until the
+# next host.
 cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team big big/b-1 ls
 until_is '^big$' cadre exec --team big big/b-2 'echo big >big; ls big'
@@ -171,7 +174,7 @@ is 0 'team notes is destroyed; its notes are kept until .*: cadre undo teams/not
 until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
 
 # A workspace larger than the trash is removed for good, and the command does not promise to
-# keep it.
+# keep the workspace.
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null || bad "up"
@@ -192,14 +195,15 @@ is 0 'team t is destroyed; what 1 workspace held is kept until 20[^;]*$' cadre t
 rm "$CADRE_HOME/cadre.toml"
 cadre restart >/dev/null
 
-# With fewer days than the configured number, `gc` removes for good, and asks first.
+# `gc` with fewer days than the configured number asks first, since the removal is final.
 is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, which gc.keep_days = 30 keeps' cadre gc --keep-days 0
 answers n cadre gc --keep-days 0 >said && bad "no was taken for yes"
 grep -q 'Go on?' said || bad "gc asks: $(cat said)"
 is 0 '^nothing to remove' cadre gc
 is 0 '^removed [1-9]' cadre gc --keep-days 0 --yes
 
-# On a terminal, a look at somebody else's inbox does not take messages from the inbox.
+# On a terminal, `inbox` asks before the command takes another agent's messages. `inbox peek`
+# takes no messages.
 cadre team create mail --roles ann,bob >/dev/null || bad "team"
 cadre --team mail --as ann send bob "for you" >/dev/null
 answers n cadre --team mail --as bob inbox >said && bad "the mail of bob was taken"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# attach-killed - a guest that somebody else started is killed while its command runs, beside
-# other guests at work. The restarted guest ends the commands that it had left running, and no
-# other command, and reports them as interrupted. The story also tests the places where a guest
-# may keep its spool.
+# attach-killed - a guest that no host started is killed while one of its commands runs. Other
+# guests work at the same time. The restarted guest ends its own earlier commands, and reports
+# these commands as interrupted. No other command is ended. The story also tests the places
+# where a guest may keep its spool.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 patience=300
@@ -13,8 +13,7 @@ finish() {
 }
 trap finish EXIT
 
-# The guests run separately: neither guest is given a workspace, and each is known by its
-# folder.
+# No guest is told which workspace it serves. Each guest is started with a folder of its own.
 guest() { # NAME
 	env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/$1" --state "$TMPDIR/$1-state" \
 		--listen "unix:$TMPDIR/$1-sockets" 2>>"$TMPDIR/$1.log" &
@@ -49,13 +48,13 @@ until_is gone gone
 [ "$(wc -l <"$TMPDIR/ann/runs")" = 1 ] || bad "the command ran again"
 until_is '^ann$' cadre exec --team red red/ann sh -c 'echo $CADRE_AGENT'
 
-# The command of the other guest still runs: the restarted guest did not end it.
+# The command of the other guest still runs, so the restarted guest has not ended this command.
 kill -0 "$(pid_in bob)" || bad "a guest ended the command of another"
 : >"$TMPDIR/bob/go"
 waited 0 task 002 --team red
 
-# A guest's own files lie in its workspace only if --state-inside asks for that. Calls that read
-# or write files of the workspace do not reach the guest's own files.
+# A guest's own files lie in its workspace only if the guest is started with --state-inside.
+# Calls that read or write files of the workspace do not reach the guest's own files.
 mkdir "$TMPDIR/cid"
 env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/cid" --state "$TMPDIR/cid/own" >"$TMPDIR/out" 2>&1 &&
 	bad "a guest that keeps its own in its workspace"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # attach - guests that already run elsewhere are attached over TCP with a token, and over a Unix
-# socket. Such guests end and start again, and are detached. The host notices a guest that
+# socket. Attached guests are killed, started again, and detached. The host notices a guest that
 # hangs.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -65,14 +65,14 @@ for who in bob lead operator; do
 done
 in_place red/ann 'cadre --as bob inbox' >/dev/null 2>&1 && bad "--as from inside"
 in_place red/ann 'cadre team create blue' >/dev/null 2>&1 && bad "the operator's from inside"
-# The door answers for the agent of the workspace. No token is stored in the workspace, and the
-# folder of the state is not named.
+# The guest's door makes calls only as the agent of the workspace. No token is stored in the
+# workspace, and no answer names the folder of the state.
 in_place red/ann 'cadre --json status' | grep -q '"home"' && bad "the state's folder is told inside"
 in_place red/ann 'cadre agent register ann --here' >"$TMPDIR/out" 2>&1
 [ $? = 7 ] && grep -q 'this is a workspace' "$TMPDIR/out" || bad "--here inside: $(cat "$TMPDIR/out")"
 in_place red/ann 'cadre agent env bob' >"$TMPDIR/out" 2>&1
 [ $? = 5 ] && ! grep -q export "$TMPDIR/out" || bad "another's token inside: $(cat "$TMPDIR/out")"
-# A wait that the client gives up takes no message.
+# If a client gives up its wait for a message, the wait takes no message.
 in_place red/ann 'timeout 1 cadre inbox --wait' >/dev/null 2>&1
 cadre --team red --as bob send ann "after the wait" >/dev/null
 in_place red/ann 'cadre inbox' | grep -q 'after the wait' || bad "a wait that was given up took a message"
@@ -99,19 +99,20 @@ until_is 'unavailable' in_place red/ann 'cat where'
 kill -CONT $far
 until_is '^far$' in_place red/ann 'cat where'
 
-# The host stops and starts again. A destroyed workspace leaves its guest running.
+# The host stops and starts again. The destruction of a workspace leaves the workspace's guest
+# running.
 cadre down >/dev/null && cadre up >/dev/null || bad "down and up"
 until_is '^far$' in_place red/ann 'cat where'
 cadre workspace destroy --yes red/ann --team red >/dev/null || bad "destroy"
 kill -0 $far || bad "destroying the workspace ended its guest"
 [ "$(cat "$TMPDIR/far/where")" = far ] || bad "destroying the workspace removed its files"
 
-# A team that ends also leaves a linked guest running, and the host closes its connections to
-# the guest.
+# The destruction of a team leaves an attached guest running. The host then closes all
+# connections to the guest.
 kill $far && wait $far
 far_state=$TMPDIR/g2
 start_far
-linked() { # the number of open connections of the guest
+linked() { # prints the number of the guest's open connections
 	awk -v port="$(printf ':%04X' "$port")" '$4 == "01" && index($2, port) { n++ } END { print n + 0 }' /proc/net/tcp
 }
 attach --agent ann --address "tcp:127.0.0.1:$port" --token @"$TMPDIR/token" >/dev/null || bad "attach once more"

@@ -1,5 +1,5 @@
-# A backup is a whole state: copied into a new folder with its secret, the state answers, and
-# the agents' old tokens are still valid.
+# A backup is a whole state. A backup and its secret, copied into a new folder, are a working
+# state. The agents' old tokens are still valid in the new state.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 cadre init >/dev/null
@@ -23,8 +23,8 @@ grep -q "the folder $TMPDIR/nowhere: No such file" "$TMPDIR/err" &&
 	grep -q 'make the folder' "$TMPDIR/err" || bad "told: $(cat "$TMPDIR/err")"
 
 set +e
-# --keep leaves the newest backups. The backup just made is always among them, whatever the
-# clock said. Files that are no backups stay as well.
+# The option --keep N leaves the N newest backups. The backup that was just made is always kept,
+# whatever the names of the other backups say. Files that are no backups are kept, too.
 for i in 1 2 3; do cadre backup >/dev/null; done
 touch "$CADRE_HOME/backups/mine.db" "$CADRE_HOME/backups/state-29991231-235959.000000000.db"
 is 0 verified cadre backup --keep 3
@@ -36,7 +36,7 @@ last=$(sed 's/: .*//' "$TMPDIR/out")
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"
 is 2 'from 1 on' cadre backup --keep 0
 is 2 'folder of backups alone' cadre backup --keep 2 "$TMPDIR/other.db"
-# A backup that fails leaves no file, and its hint asks for room on the disk.
+# A backup that fails leaves no file. The hint of the fault asks for room on the disk.
 mkdir "$TMPDIR/small"
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none "$TMPDIR/small" 2>/dev/null; then
 	is 7 . cadre backup "$TMPDIR/small/copy.db"
@@ -53,8 +53,8 @@ touch "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp"
 is 0 . cadre export "$TMPDIR/lines"
 [ ! -e "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp" ] || bad "a leftover of an export stays"
 
-# A database whose tree lost a row looks whole to a plain copy. `backup` refuses the database,
-# and removes no older backup.
+# A plain copy does not notice that a table's tree has lost a row. `backup` refuses a database
+# that has lost a row, and removes no older backup.
 for i in $(seq 20); do cadre task create "task $i $(head -c 300 /dev/zero | tr '\0' x)" >/dev/null; done
 sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
 /usr/bin/python3 - "$CADRE_HOME/state.db" <<-'END'
@@ -65,7 +65,7 @@ sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
 	db.close()
 	data = bytearray(open(sys.argv[1], "rb").read())
 	at = lambda page: (page - 1) * size
-	while data[at(page)] == 5:  # down to the last leaf, whose last cell is cut off
+	while data[at(page)] == 5:  # finds the last leaf page, from which the last cell is then cut off
 	    page = int.from_bytes(data[at(page) + 8:at(page) + 12], "big")
 	cells = int.from_bytes(data[at(page) + 3:at(page) + 5], "big")
 	data[at(page) + 3:at(page) + 5] = (cells - 1).to_bytes(2, "big")
@@ -76,8 +76,8 @@ is 1 'damaged, and was not copied' cadre backup --keep 1
 is 1 'damaged, and the export holds what is left' cadre export "$TMPDIR/left.jsonl"
 [ -s "$TMPDIR/left.jsonl" ] || bad "what is left was not written"
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the last good backup is gone"
-# If a state has lost rows to which other rows refer, `backup` calls no copy good, and removes
-# no older backup.
+# If a state has lost rows to which other rows refer, `backup` fails, and removes no older
+# backup.
 export CADRE_HOME="$TMPDIR/lost"
 cadre init >/dev/null && cadre team create lost --roles ann >/dev/null && cadre send ann one >/dev/null || bad "a state"
 is 0 verified cadre backup --keep 1

@@ -1,7 +1,7 @@
 #!/bin/sh
-# bound - a worktree or a variable binds the caller to an agent. The caller acts as no other
-# agent, and is refused the operator's operations until the caller says --operator. The caller
-# may start a host.
+# bound - a worktree or a variable binds the caller to an agent. A bound caller cannot act as
+# another agent. The operator's operations are refused unless a bound caller gives --operator. A
+# bound caller may start a host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 cadre team create alpha --roles coder >/dev/null 2>&1
@@ -11,14 +11,14 @@ cadre --team alpha send coder "dig deeper" >/dev/null
 mkdir "$TMPDIR/bob" && cd "$TMPDIR/bob" || exit 1
 is 0 '^you are bob of team beta' cadre agent env beta/bob --here
 
-# The commands of the operator are refused like the operator's operations.
+# A bound caller is refused the operator's commands, like the operator's operations.
 note='note: you are bob of team beta .*--operator'
 for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore $TMPDIR/b.db --yes" "init --anew" "image build --name a/b"; do
 	is 5 "${verb%% *}.* is for the operator" cadre $verb
 	grep -q "$note" "$TMPDIR/err" || bad "$verb says not how"
 done
 is 5 'gc is for the operator' cadre gc
-# The hint names who may call, as the operation defines it. Some operations are not even for the
+# The hint names the callers whom the operation allows. Some operations are refused even to the
 # lead.
 for asked in gc "workspace create" "workspace fork bob" "workspace destroy w --yes" "send alpha/coder hi"; do
 	is 5 '^hint: Ask the operator\.$' cadre $asked
@@ -42,8 +42,8 @@ is 0 '^down: process' cadre --operator down
 is 5 '^hint: Name its team by' cadre --operator --team beta send alpha/coder hi
 is 5 '^hint: Use another path' cadre vault read teams/../x
 
-# Acting as another agent, even of the same team, needs --operator. The events record the agent,
-# and that the operator acted.
+# A bound caller needs --operator to act as another agent, even of the same team. With
+# --operator, the event of a change names the agent, and says that the operator acted.
 is 5 'alpha is said, but this directory is bob' cadre --team alpha --as coder claim
 is 5 'cannot act as another' cadre --as lead inbox
 grep -q -e '--operator' "$TMPDIR/err" || bad "it says not how"
@@ -54,7 +54,7 @@ is 0 claimed cadre --operator --team alpha --as coder claim
 is 0 'task.claimed .*  as coder  001 ' cadre --operator events --kind task
 is 0 'task.claimed".*"by":"coder","as_operator":true' cadre --operator events --kind task --json
 
-# An agent's own name, said with --as, changes nothing.
+# The option --as with the bound agent's own name changes nothing.
 is 0 '^bob of team beta, as is kept' cadre --as bob whoami
 is 0 '^bob of team beta, as is kept' cadre --team beta --as bob whoami
 is 5 'alpha is said' cadre --team alpha --as bob whoami
@@ -63,8 +63,8 @@ is 0 'task.created .*  bob  001 ' cadre events --kind task.created
 cadre --operator --team beta send bob "for you" >/dev/null || bad "no mail"
 script -qec "'$CADRE' --as bob inbox" /dev/null </dev/null | grep -q 'for you' || bad "at a terminal --as takes it for another"
 
-# A variable binds the caller as well, even with --operator. This also holds if the state has
-# lost its database.
+# The variable CADRE_AGENT also binds a caller, even with --operator. A bound caller stays bound
+# even if the state has lost its database.
 cd "$TMPDIR" || exit 1
 eval "$(cadre --team alpha agent env coder)"
 is 5 'backup is for the operator' cadre backup

@@ -1,7 +1,8 @@
 #!/bin/sh
-# budgets - tokens, money, time and messages of teams. The teams below a team never spend more
-# than their share, even under simultaneous calls. A report counts once even if the host is
-# killed. A spent budget ends new work until the lead gives more.
+# budgets - the limits of teams for tokens, money, time and messages. The teams below a team
+# never spend more than their share, even under simultaneous calls. A report of spent tokens
+# counts once even if the host is killed. A spent budget allows no new work until the budget is
+# made larger.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -16,11 +17,11 @@ cadre up >/dev/null || bad "up"
 is 0 'created team top' cadre team create top --roles '[{"name":"lead"},{"name":"hand"}]' --max-tokens 6500 --max-messages 100
 is 6 'team top has 6500 of 6500 tokens left' as_agent top lead cadre team create sub
 
-# The host reports the end of a team's time at that moment, though nobody in the team makes a
-# call.
+# When a team's time is used up, the host immediately reports this, though nobody in the team
+# makes a call.
 is 0 'created team brief' cadre team create brief --max-seconds 5
 
-# Each of 64 teams asks for 1,000 of the 6,500 tokens; six get the tokens.
+# Each of 64 new teams asks for 1,000 of the 6,500 tokens. Only six of the teams are made.
 seq 64 | xargs -P 16 -I{} sh -c "'$CADRE' team create race-{} --parent top --max-tokens 1000 --max-messages 1 >/dev/null 2>>'$TMPDIR/race' && echo made" >"$TMPDIR/made"
 is 0 team.exhausted cadre events --team brief --kind team.exhausted --wait-seconds "$(bound)"
 told=$(row "SELECT group_concat(w.word || CASE WHEN e.at - b.since < iif(w.word = 'team.low', 4000, 5000)
@@ -35,8 +36,8 @@ told=$(row "SELECT group_concat(w.word || CASE WHEN e.at - b.since < iif(w.word 
 is 0 '^top  tokens  6500  0  6000  500$' cadre team budget top
 [ "$(cadre team budget top --json | grep -o '"path":"top / race-[0-9]*","kind":"tokens","limit":1000' | wc -l)" = 6 ] || bad "not all below are shown"
 
-# Reports with keys are sent up to three times while the host is killed. Each report counts
-# once.
+# Reports of tokens are repeated under the same keys while the host is killed. Each report
+# counts once.
 report() { # KEY: repeats a report until it is acknowledged
 	for try in $(seq 100); do
 		"$CADRE" team usage --team top --agent hand --tokens-in 1 --idempotency-key "turn-$1" >/dev/null 2>&1 && return
@@ -74,8 +75,8 @@ is 0 '^top  tokens  7000  1400  5000  600$' cadre team budget top
 is 0 . cadre --team brief task create Hurry
 is 6 'team brief has 0 of 5 seconds left' cadre --team brief claim
 
-# Over MCP the argument max_tokens sets the team's budget, not the size of an answer. Any number
-# is stored.
+# Over MCP the argument max_tokens sets the team's budget, not the size of an answer. The team
+# gets exactly this budget.
 for tokens in 5 400; do
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"team","arguments":{"action":"create","parent":"top","name":"by-mcp-'$tokens'","max_tokens":'$tokens',"max_messages":1,"max_result_tokens":800}}}' |

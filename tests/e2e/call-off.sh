@@ -1,6 +1,6 @@
 #!/bin/sh
-# call-off - when a task is cancelled, released or lapses, no command of the task keeps running.
-# This holds even if no host ran at that time.
+# call-off - when a task is cancelled or released, or a task's claim lapses, no command of the
+# task keeps running. The command ends even if no host ran when the task was cancelled.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
@@ -10,8 +10,8 @@ finish() {
 }
 trap finish EXIT
 
-# The two agents share one workspace. `runs` says whether the process whose pid a command stored
-# in that workspace is alive.
+# runs FILE: prints whether a process is alive. A command stored the pid of the process in FILE
+# of a workspace.
 runs() { kill -0 "$(cat "$CADRE_HOME"/workspaces/*/"$1" 2>/dev/null)" 2>/dev/null && echo yes || echo no; }
 begin() {
 	cadre task create "$1" --team red >/dev/null || bad "create $1"
@@ -29,7 +29,7 @@ begin cancelled 001
 waited 0 team red working
 cadre task cancel 001 --team red >/dev/null || bad "cancel"
 until_is no runs pid001
-until_is 'called off' cadre result 001 --team red # polls: `cadre wait` would return before this result
+until_is 'called off' cadre result 001 --team red # polls, since `cadre wait` would return before this result
 cadre task show 001 --team red | grep -q cancelled || bad "its end changed the task"
 cadre team status red | grep -q '^state *working' && bad "it works after the end of all work"
 
@@ -38,7 +38,7 @@ cadre release 002 --as w --team red >/dev/null || bad "release"
 until_is no runs pid002
 waited 0 task 002 pending --team red
 
-# If no host ran when a task was cancelled, the next host tells the guest.
+# If no host ran when a task was cancelled, the next host tells the guest to end the command.
 begin elsewhere 003
 cadre down >/dev/null || bad "down"
 [ "$(runs pid003)" = yes ] || bad "it went with the host"
@@ -46,10 +46,10 @@ cadre task cancel 003 --team red >/dev/null || bad "cancel without a host"
 [ "$(runs pid003)" = yes ] || bad "somebody told the guest"
 cadre up >/dev/null || bad "up again"
 until_is no runs pid003
-until_is 'called off' cadre result 003 --team red # polls: `cadre wait` would return before this result
+until_is 'called off' cadre result 003 --team red # polls, since `cadre wait` would return before this result
 
-# The worker ends the task from within its command, as the command's first act. The command may
-# still run to its end.
+# The command of a task completes the task as its first act. The command may still run to its
+# end.
 for id in 004 005 006 007 008 009 010 011; do
 	cadre task create "from within" --team red >/dev/null
 	cadre task assign "$id" w --team red \

@@ -1,12 +1,12 @@
 #!/bin/sh
-# calls - clients ask for large answers without an end and never read. Beside them, other
-# clients have waiting calls. The memory of the host stays bounded, and the host answers other
-# clients.
+# calls - some clients ask for large answers again and again and never read an answer. At the
+# same time other clients have waiting calls. The memory of the host stays bounded, and the host
+# still answers a further client.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
 
-# The sanitizer would otherwise keep freed memory.
+# Lets the address sanitizer keep only 1 MiB of freed memory.
 ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1" cadre up --limits.max_waits 100 >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"bob"}]' >/dev/null || bad "team create"
 head -c 250000 /dev/zero | tr '\0' x >"$TMPDIR/large"
@@ -20,13 +20,13 @@ case $told in
 *' CallResult') ;;
 *) bad "another client is told $told" ;;
 esac
-# The test put a load on the host: its memory came near to the bound.
+# If the host's memory has grown by 100 MiB or less, the load of the test was too small.
 [ "${told%% *}" -gt 100 ] || bad "the host grew by ${told%% *} MiB only: that was no load"
-# The bound allows for 256 MiB of answers, the rows of four reads, and waiting calls.
+# The bound of 340 MiB allows for 256 MiB of answers, the rows of four reads, and waiting calls.
 [ "${told%% *}" -lt 340 ] || bad "the host grew by ${told%% *} MiB"
 
-# When all clients together have too many calls, each client may have a few until the number
-# falls.
+# When all clients together have too many calls, each client may have only a few calls until the
+# total falls.
 told=$(timeout 120 /usr/bin/python3 "$here/peers/crowded.py" "$socket")
 [ "$told" = "held up then answered" ] || bad "a client beside too many calls: $told"
 exit $failed

@@ -1,6 +1,6 @@
 #!/bin/sh
 # cards - the mirrored card of each agent, and the card that a call returns, match the public
-# schema, whoever makes or changes the card.
+# schema. This is tested for every way to make or change a card.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -47,9 +47,9 @@ is 0 '^ok *vault' cadre doctor
 is 0 . cadre team update crew --allow-inter-vm
 until_done doors 2 || bad "a card does not show a door that is open again"
 
-# A card saved in an editor counts as a change of the card by its agent. The mirror then shows
-# the changed card.
-edit() { # FILE PYTHON: changes a card's file in its place
+# If a person saves the file of a card in an editor, the change counts as a change by the card's
+# agent. The mirror then shows the changed card.
+edit() { # FILE PYTHON: changes FILE, the file of a card, without replacing the file
 	/usr/bin/python3 - "$1" "$2" <<'PY'
 import json, sys
 card = json.load(open(sys.argv[1]))
@@ -57,7 +57,7 @@ exec(sys.argv[2])
 json.dump(card, open(sys.argv[1], "w"))
 PY
 }
-described() { # TEXT: whether rows and file hold TEXT, in the mirror's own form
+described() { # TEXT: whether the row and the file of coder's card hold TEXT, the file as the mirror writes it
 	cadre agent whois crew/coder --json | grep -q "\"$1\"" &&
 		grep -q "^  \"description\": \"$1\"" "$cards/coder.json"
 }
@@ -71,8 +71,8 @@ edit "$cards/coder.json" 'card["skills"] = list(card["skills"])'
 until_done described counts || bad "a card that says the same is not shown as it was"
 no_conflict || bad "a card that was taken is kept as a conflict"
 
-# A changed field that belongs to the host gets its old value back. The refused text is kept
-# beside the card.
+# If a person changes a field that belongs to the host, the field gets its old value back. The
+# refused text is kept beside the card.
 edit "$cards/coder.json" 'card["generation"] = 9; card["description"] = "lies"'
 until_done test -e "$cards/coder.conflict.json" || bad "a refused card is not put back"
 until_done described counts || bad "a refused card stays"
@@ -84,8 +84,8 @@ until_done test -e "$cards/coder.conflict.json" || bad "half a card is not put b
 until_done described counts || bad "half a card stays"
 rm "$cards/coder.conflict.json"
 
-# A text that was made from an older version of the card undoes no later change of the agent.
-# The text is kept beside the card.
+# A saved text that was made from an older version of the card does not undo the agent's later
+# changes. The saved text is kept beside the card.
 cp "$cards/coder.json" "$TMPDIR/old.json"
 is 0 . cadre agent update coder --team crew --skills go
 until_done grep -q '"go"' "$cards/coder.json"
@@ -96,8 +96,8 @@ until_done described counts || bad "an old card stays"
 is 0 '"go"' cadre agent whois crew/coder --json
 until_is 'cards/coder.json where=/content error="the card has changed since event .* says something else of: description, skills' cadre logs
 rm "$cards/coder.conflict.json"
-# A saved card is not refused for a field that only the host has changed since. Here the agent
-# has begun to work.
+# A saved card is accepted even if the host has changed a field meanwhile. In this test the
+# agent has begun to work.
 cp "$cards/coder.json" "$TMPDIR/old.json"
 is 0 . cadre task create dig --team crew
 is 0 . cadre claim --team crew --as coder
@@ -108,7 +108,7 @@ until_done described reckons || bad "a card whose agent began to work is not tak
 until_done grep -q '"status": "working"' "$cards/coder.json"
 no_conflict || bad "a card whose agent began to work is kept as a conflict"
 
-# A file that is no text is also put beside the card, and logged.
+# A saved file that is no text is moved beside the card, and is logged.
 printf 'a\0b' >"$cards/coder.json"
 until_done test -e "$cards/coder.conflict.json" || bad "a binary file stays as a card"
 until_is 'cards/coder.json error="it is no text' cadre logs
@@ -123,10 +123,10 @@ until_is 'cards/coder.json error="it is larger than a card may be' cadre logs
 rm "$cards/coder.conflict.json"
 until_done described reckons || bad "the card is not shown again"
 
-# A text that the mirror itself wrote, but that is not the newest text of this card, is no
-# person's change. The newest card is put back at once.
+# An older text of the mirror, or a text of another card, is no person's change. The mirror
+# immediately writes the newest text of the card again.
 cp "$cards/coder.json" "$TMPDIR/newest.json"
-put_back() { # COMMAND...: COMMAND puts such a text in the card's place
+put_back() { # COMMAND...: COMMAND replaces the card by a text that is no person's change
 	"$@"
 	until_done cmp -s "$TMPDIR/newest.json" "$cards/coder.json" || bad "it stays: $*"
 }
@@ -136,7 +136,7 @@ put_back mv "$TMPDIR/old.json" "$cards/coder.json"
 put_back cp "$cards/guard.json" "$cards/coder.json"
 put_back empty
 no_conflict || bad "a text of the mirror is kept as a conflict"
-# A card whose name no agent has is removed. An empty file, which says nothing, stays.
+# A copy of a card under a name that no agent has is removed. An empty file is not removed.
 : >"$cards/none.json"
 cp "$cards/guard.json" "$cards/nobody.json"
 until_done test ! -e "$cards/nobody.json" || bad "a card of nobody stays"
@@ -161,8 +161,8 @@ rm "$cards/parrot.conflict.json"
 cp "$TMPDIR/old.json" "$cards/parrot.json"
 until_done grep -q '"generation": 2' "$cards/parrot.json" || bad "the card of an earlier generation stays"
 
-# Many cards are saved at once, while half of their agents change the cards. Each saved text is
-# taken or kept.
+# Many cards are saved at the same time, while half of the cards' agents change the cards. Each
+# saved text becomes the card, or is kept beside the card.
 is 0 . cadre team create shop --roles '[{"name":"w","count":40}]'
 until_done test -e "$CADRE_HOME/vault/teams/shop/cards/w-40.json"
 /usr/bin/python3 - "$CADRE" "$CADRE_HOME/vault/teams/shop/cards/" <<'PY' || bad "a saved card is lost"
@@ -192,8 +192,8 @@ print("lost:", lost())
 sys.exit(1)
 PY
 
-# If people save a file as the card of a name that no agent has, the file is kept beside that
-# name, whatever the file is.
+# If a person saves a file NAME.json and no agent NAME exists, the file is renamed to
+# NAME.conflict.json, whatever the file contains.
 kept_aside() { # NAME
 	until_done test -L "$cards/$1.conflict.json" -o -e "$cards/$1.conflict.json" || bad "a card of nobody stays: $1"
 	test ! -L "$cards/$1.json" -a ! -e "$cards/$1.json" || bad "a card of nobody stays beside its copy: $1"
@@ -208,12 +208,12 @@ kept_aside nobody
 rm "$cards/nobody.conflict.json"
 echo kept >"$cards/nobody.md"
 
-# Such a file is also kept aside if it was saved while no host ran. A card that was saved
-# without a host is taken later.
+# A file NAME.json without an agent NAME is also renamed if the file was saved while no host
+# ran. A valid card that was saved while no host ran is accepted by the next host.
 is 0 . cadre down
 echo '{}' >"$cards/nobody.json"
 edit "$cards/coder.json" 'card["description"] = "sleeps"'
-is 0 . cadre release 001 --team crew --as coder # the mirror shows a card at once, but not over the saved text
+is 0 . cadre release 001 --team crew --as coder # the mirror immediately shows a changed card, but keeps the saved text
 grep -q sleeps "$cards/coder.json" || bad "a card that was saved is put aside before it is read"
 is 0 . cadre up
 until_done described sleeps || bad "a card that was saved without a host is not taken"

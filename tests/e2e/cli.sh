@@ -1,6 +1,6 @@
 #!/bin/sh
-# cli - the command as a person and an agent use it: the form, exit status and output of every
-# verb. The story runs without a host, with a host, and after the host was killed.
+# cli - the command as a person and an agent use it. Each verb is tested for its form, exit
+# status and output. The story runs without a host, with a host, and after the host was killed.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -46,7 +46,7 @@ done
 is 0 'CADRE_TOKEN' cadre mcp --help
 is 2 'unknown argument --costs' cadre mcp --costs
 is 0 '"urn:cadre:agent-card"' cadre docs agent-card
-# Help explains both the verb and the topic of the same name.
+# `cadre help NAME` explains both the verb and the topic of this name.
 is 0 '^usage: cadre start' cadre help start
 grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
 is 0 'follow goes on' cadre events --help
@@ -55,7 +55,8 @@ is 3 'hint: make one: cadre init' cadre status
 is 3 'hint: make one: cadre init' cadre task list
 # Without a state, `status --line` prints nothing for a shell prompt, and returns 0.
 line=$(cadre status --line 2>&1) && [ -z "$line" ] || bad "a prompt is told '$line' of no state"
-# Only `init` makes a state, or a caller who gives the state's folder with --create.
+# `init` makes a state, and so does any command with --create and the state's folder. Other
+# commands make no state.
 for verb in 'task create x' 'send a b' up down doctor; do
 	is 3 "there is no state at $CADRE_HOME" cadre $verb
 	is 3 'there is no .cadre in .* or above it, and none at /nowhere/cadre' env -u CADRE_HOME XDG_STATE_HOME=/nowhere sh -c 'cd / && exec "$@"' . "$CADRE" $verb
@@ -77,7 +78,7 @@ is 0 '^host  *no$' cadre status
 is 2 ': TO is required' cadre send
 is 2 'see .cadre task create --help' cadre task create
 
-# The state is found from a folder below it, and from a git worktree.
+# The state of a git repository is found from a folder of the repository, and from a worktree.
 (
 	unset CADRE_HOME
 	git init -q "$TMPDIR/repo"
@@ -95,7 +96,8 @@ is 2 'see .cadre task create --help' cadre task create
 ) || bad "the state of a project is not found, or git sees it"
 
 # --- the verbs, with and without a host --------------------------------------------
-# story TEAM: the whole run of a team. The story is the same with a host and without.
+# story TEAM: runs the whole story of a team TEAM. The story is the same with a host and without
+# a host.
 story() {
 	team=$1
 	is 0 '^created team .*: coder, tester, lead$' cadre team create "$team" \
@@ -121,8 +123,8 @@ story() {
 		exit $failed
 	) || failed=1
 	is 0 '^sent #' cadre send coder hello there
-	# The name of a second receiver before the text is not clear: it may be a receiver or
-	# part of the text.
+	# A word after the first receiver is refused if an agent has this name. The word may be
+	# a second receiver or the begin of the text.
 	is 2 'coder and tester, or does the text' cadre send coder tester "are you there"
 	is 2 'For both: cadre send coder,tester …; for coder alone: cadre send coder -- tester …' cadre send coder tester hi
 	is 0 '^sent #' cadre send coder -- tester is there
@@ -197,12 +199,12 @@ story() {
 	is 5 'denied' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" \
 		cadre team destroy --yes "$team"
 
-	# Parts of a task: a text, a list of texts, and a missing part.
+	# `task part` prints a text, prints a list of texts, or says that a part is missing.
 	is 0 '^about it$' cadre task part 001 description
 	is 0 '^b$' cadre task part 001 tags
 	is 0 '^no notes$' cadre task part 001
 
-	# Of two waits, the first ends with its message, the second with its timeout.
+	# The first of two waits ends with a message, and the second wait ends with its timeout.
 	"$CADRE" --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
 	waiter=$!
 	sleep 0.3
@@ -256,7 +258,8 @@ is 0 'holds the lock' cadre doctor
 is 0 . cadre logs -n 5
 is 0 '^host  *no$' cadre status --direct
 
-# A command in a workspace behaves as if it ran here.
+# A command that `exec` runs in a workspace has arguments, input, output and a status like a
+# local command.
 is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]' --wait
 is 0 'ready' cadre workspace list --team shop
 is 0 '^two words$' cadre exec shop/coder printf '%s\n' 'two words'
@@ -265,13 +268,14 @@ cadre exec shop/coder sh -c 'echo out; echo err >&2; exit 3' >"$TMPDIR/out" 2>"$
 [ "$? $(cat "$TMPDIR/out") $(cat "$TMPDIR/err")" = '3 out err' ] || bad "exec"
 echo 'cat; echo from the script' | cadre exec shop/coder - >"$TMPDIR/out" 2>&1
 grep -q 'from the script' "$TMPDIR/out" || bad "exec -"
-# Inside a workspace the agent is known and has its own door.
+# A command inside a workspace calls cadre as the agent of the workspace, without a token. The
+# operator's commands are refused.
 is 0 '^sent #' cadre exec shop/coder "$CADRE send lead from the inside"
 is 0 'from the inside' cadre --as lead --team shop inbox
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE backup"
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE image build --name a/b"
-# Options stand before the command. All words after the command's first word belong to the
-# command.
+# The options of `exec` must be given before the command. All words after the command's first
+# word belong to the command.
 is 0 '"exit_code":4' cadre --json exec shop/coder 'exit 4'
 is 0 '"exit_code":4' cadre exec --json shop/coder 'exit 4'
 is 0 '"exit_code":4' cadre exec shop/coder --json -- 'exit 4'
@@ -293,8 +297,8 @@ odd=$(cadre workspace info shop/coder --json | sed -n 's/.*"path": *"\([^"]*\)".
 mkfifo "$odd/pipe" && mkdir "$odd/folder" || bad "no pipe in '$odd'"
 (cd "$odd" && /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
 kinds='pipe folder socket'
-# A device for which there is no driver. Only root may make a device, and not on every file
-# system.
+# A device without a driver is tested too, if mknod succeeds. Only root can make a device, and
+# only on some file systems.
 mknod "$odd/device" c 240 200 2>/dev/null && kinds="$kinds device"
 for kind in $kinds; do
 	is 2 "invalid.*$kind is no file" timeout 60 "$CADRE" workspace read shop/coder $kind
@@ -305,7 +309,7 @@ is 0 'bytes' cadre workspace ls shop/coder some # the guest does not hang
 is 0 . cadre workspace destroy --yes shop/coder
 is 0 . cadre team destroy --yes shop
 
-# The host is killed while a client waits: the client continues without a host.
+# If the host is killed while a client waits, the client continues without a host.
 is 0 . cadre team create green --roles '[{"name":"coder"}]'
 "$CADRE" --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
 waiter=$!
@@ -347,13 +351,13 @@ is 2 'hint: Name its team too. Teams: blue, green' cadre task list --as painter
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
-# The answer about a new team is one line: the first of many members, with a next step on
+# `team create` prints one line with the first of many members. The next step is printed on
 # stderr.
 is 0 '^created team many: w-1, w-2, w-3, w-4, w-5, w-6, w-7, w-8 and 5 more$' \
 	cadre team create many --roles '[{"name":"w","count":12}]'
 grep -q '^next: cadre --team many task create TITLE' "$TMPDIR/err" || bad "no next step"
 is 0 . cadre team destroy many
-# Help lists exit statuses and an example. The command understands every example.
+# Help lists exit statuses and an example. The command line of every example is valid.
 is 0 '^Faults (exit status): invalid 2, not_found 3,' cadre send --help
 is 0 "^  cadre send tester 'the parser is on its way' --thread design$" cadre send --help
 cadre docs reference | sed -n 's/^- Example: `\(.*\)`$/\1/p' >"$TMPDIR/examples"
@@ -365,7 +369,7 @@ while read -r line; do
 	(cd "$TMPDIR" && CADRE_TEAM=nowhere cadre "$@") </dev/null >"$TMPDIR/out" 2>"$TMPDIR/err"
 	[ $? != 2 ] || bad "the example of help: $line"
 done <"$TMPDIR/examples"
-# `mcp --cost` prints the cost of each set of tools, of all sets, or of the sets that are named.
+# `mcp --cost` prints the cost of each set of tools, of all sets together, or of the named sets.
 is 0 '^all  *[0-9][0-9]*  *[0-9]' cadre mcp --cost
 is 0 '^core,workspace  *[0-9]' cadre mcp --cost --toolsets core,workspace
 is 2 'no set of tools `nets`' cadre mcp --cost --toolsets nets
@@ -380,14 +384,14 @@ offers '--team blue task assign --timeout-secs 9 001 p' 'painter ' # `p` is the 
 offers '--team=blue send p' 'painter '
 offers '--team=blue send role' 'role:lead role:painter '
 offers '--team=blue task assign 001 role:p' 'role:painter '
-offers 'send p' '' # nothing says which team
+offers 'send p' '' # no team is given
 is 2 'is this for painter and role:lead' cadre --team blue send painter role:lead hello
 offers 'task list --status pen' 'pending '
 offers 'task list --status pending --ow' '--owner '
 offers 'task list --status=pending --team blue --owner p' 'painter '
 offers 'nothing ""' ''
-# Keys of the configuration do not hide options: `--st` completes to --status, and not to keys
-# such as `--state.durability`.
+# Keys of the configuration do not hide options. For example, `--st` completes to --status, and
+# not to the key `--state.durability`.
 offers 'task list --st' '--status '
 offers 'task list --state.d' '--state.durability '
 offers 'task list --stat' '--status '
@@ -395,9 +399,9 @@ offers 'task create --stat' '--state.durability '
 is 0 '^001	Paint it' cadre complete -- --team blue task show ''
 is 0 '^wrote teams/blue/design.md: 9 bytes$' cadre vault write teams/blue/design.md "One pass."
 is 0 '^teams/blue/design.md	note' cadre complete -- vault read teams/blue/d
-is 2 'say which team' cadre complete # for a person this is the verb `complete`, done
+is 2 'say which team' cadre complete # without `--` this is the verb that completes a task
 
-# The completion scripts run in their shells.
+# The completion scripts work in bash, zsh and fish.
 export CADRE_TEAM=blue
 cadre completion bash >"$TMPDIR/completion"
 cat >"$TMPDIR/complete" <<'END'

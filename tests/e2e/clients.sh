@@ -1,7 +1,7 @@
 #!/bin/sh
-# clients - the day of an agent with a real client, Codex, whose model is a script. The agent
-# also takes turns that cadre starts. This story does not fetch the client: `make clients`
-# fetches it, and runs three other clients as well.
+# clients - an agent works with a real client, Codex, whose model is a script. The agent also
+# takes turns that cadre starts. This story does not fetch the client. `make clients` fetches
+# the client, and also tests three other clients.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 : "${CADRE:=$PWD/build/cadre}"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# clock - the machine's clock is set by a day or an hour, forward and back: while a host runs,
-# before the host starts, and without a host. A lease counts the time that passes. Therefore
-# setting the clock neither ends the lease nor makes it a day longer. The same holds for the
-# time to live of messages, for retries and for turns.
+# clock - the machine's clock is set forward and back by a day or an hour. The clock is set
+# while a host runs, before the host starts, and without a host. Leases, times to live of
+# messages, retries and turns count the time that passes. Therefore setting the clock neither
+# ends a lease nor makes a lease a day longer.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/preload.sh"
@@ -58,7 +58,7 @@ cadre --team red --as ann claim --lease-seconds 600 >/dev/null || bad "no claim"
 lease() {
 	cadre --team red task show 001 --json | sed -n 's/.*"lease_until": *"\([^"]*\)".*/\1/p'
 }
-# left_is BY: whether 10 minutes of the lease are left, by a clock that is set by BY seconds.
+# left_is BY: whether 10 minutes of the lease are left by a clock that is BY seconds ahead.
 left_is() {
 	until=$(date -d "$(lease)" +%s) || return 1
 	left=$((until - $(date +%s) - $1))
@@ -72,11 +72,11 @@ for by in 86400 0 -86400 0; do
 	cadre --team red task show 001 | grep -q ann || bad "set by $by: ann has lost the task"
 	cadre --team red --as bob claim 001 >/dev/null 2>&1 && bad "set by $by: bob has it"
 done
-# Setting the clock does not change the length of a wait. The end of the short wait lets the
-# host look at all waits.
+# Setting the clock does not change the length of a wait. When the short wait ends, the host
+# checks all other waits.
 "$CADRE" --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
 long=$!
-cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # when this ends, the long wait has begun
+cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # when the short wait ends, the long wait has begun
 set_clock 86400
 cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1
 kill -0 "$long" 2>/dev/null || bad "set ahead: a long wait has ended: $(cat "$TMPDIR/long")"
@@ -91,7 +91,7 @@ ended() { ! kill -0 "$short" 2>/dev/null; }
 ended_long() { ! kill -0 "$long" 2>/dev/null; }
 until_done ended || { bad "set back: a wait of 5 s has not ended"; kill "$short"; }
 
-# `up` waits for a silent host only for the time that --timeout gives.
+# `up` waits for a stopped host only for the time that --timeout gives.
 kill -STOP "$host"
 (export SET_BACK=1; with_clock timeout $((60 * TEST_SCALE)) "$CADRE" up --timeout 1) >"$TMPDIR/up" 2>&1
 [ $? = 7 ] || bad "up, while the clock is put back: $(cat "$TMPDIR/up")"
@@ -117,8 +117,8 @@ is 0 . cadre --team red send ann 'go' --priority urgent
 until_done turn_is ann interrupted
 until_done turn_is ann done
 
-# A retry does not wait an hour: neither if the clock is put back during the wait, nor if it is
-# put back before the host starts.
+# A retry does not wait an hour if the clock is put back by an hour during the wait. A retry
+# does not wait an hour either if the clock is put back before the host starts.
 set_clock 0
 printf '#!/bin/sh\ncat >/dev/null; [ -e good ]\n' >"$TMPDIR/flaky" && chmod +x "$TMPDIR/flaky"
 is 0 . cadre --team red agent update bob --project "$TMPDIR/other" --runner "$TMPDIR/flaky"
@@ -138,12 +138,12 @@ serve
 until_done turn_is bob done 2
 end_host
 
-# Without a host, a caller takes back claims and reservations that were granted at a future
-# time. A waiting caller does so too.
+# Without a host, a call ends claims and reservations that were granted at a future time. A call
+# that already waits for a task also ends claims from the future.
 set_clock 0
 cadre team create blue --roles ann --roles bob >/dev/null
 as() { (who=$1; shift; with_clock "$CADRE" --team blue --as "$who" "$@"); }
-parked() { ! kill -0 "$1" 2>/dev/null || ls -l "/proc/$1/fd" | grep -q inotify; } # waits, or has already claimed
+parked() { ! kill -0 "$1" 2>/dev/null || ls -l "/proc/$1/fd" | grep -q inotify; } # whether the caller waits, or has ended
 as ann task create one >/dev/null && as ann task create two >/dev/null || bad "no tasks"
 as ann claim 001 --lease-seconds 5 >/dev/null && as ann claim 002 --lease-seconds 5 >/dev/null || bad "no claims"
 as ann reserve src --ttl 5 >/dev/null || bad "no reservation"
@@ -155,8 +155,8 @@ until_done ended_long || bad "without a host: who waits for a claim gets none"
 grep -q one "$TMPDIR/long" || bad "without a host: who waits for a claim got: $(cat "$TMPDIR/long")"
 until_done as bob reserve src --ttl 600
 until_done as bob claim 002
-# If the clock is set ahead, the reservation has ended: without a host no process knows how much
-# time passed.
+# If the clock is set ahead while no host runs, a reservation ends, since no process knows how
+# much time has passed.
 set_clock 0
 as ann reserve src >/dev/null || bad "set ahead without a host: a reservation is held on"
 exit $failed

@@ -1,6 +1,6 @@
 #!/bin/sh
-# config - settings of a person are found, shown with their source, and obeyed by each program
-# that uses them. A wrong setting is refused with its place.
+# config - a person's settings are found, shown with their sources, and obeyed by each program.
+# The refusal of a wrong setting names the place of the setting.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/preload.sh"
@@ -15,7 +15,8 @@ project=$TMPDIR/shop/cadre.toml
 
 # --- the sources of settings ------------------------------------------------------
 
-# A project can be configured before it has a state, and a state before the state is made.
+# A project can be configured before it has a state, and a state can be configured before the
+# state is made.
 is 0 '^inbox.capacity  *100  *default$' cadre config
 [ "$(grep -c 'default$' "$TMPDIR/out")" = "$(($(wc -l <"$TMPDIR/out") - 1))" ] ||
 	bad "not all keys have their defaults"
@@ -45,7 +46,8 @@ is 2 'vault.root is not for' cadre team list
 rm ../cadre.toml "$project"
 cd "$TMPDIR/shop"
 
-# A variable wins over the file, and a flag over both. A key that nobody sets keeps its default.
+# A variable wins over the file, and a flag wins over variable and file. A key without a setting
+# has its default value.
 export CADRE_INBOX_CAPACITY=14
 is 0 '^inbox.capacity  *14  *CADRE_INBOX_CAPACITY$' cadre config
 is 0 '^inbox.capacity  *15  *--inbox.capacity$' cadre config --inbox.capacity 15
@@ -65,7 +67,7 @@ is 0 '"source":"environment","from":"CADRE_TEAM_DEFAULT"' \
 is 2 'unknown key .inbox.capasity' cadre config inbox.capasity
 hint "Did you mean 'inbox.capacity'"
 
-# The documents list the same keys.
+# `docs reference` and the completion list all keys that `config` prints.
 cadre config | awk 'NR > 1 { print $1 }' >"$TMPDIR/keys"
 [ "$(wc -l <"$TMPDIR/keys")" -ge 10 ] || bad "few keys"
 cadre docs reference >"$TMPDIR/reference"
@@ -122,14 +124,15 @@ cadre team create red --roles "$roles" >/dev/null || bad "team create"
 cadre team create blue --roles "$roles" --inbox.capacity=7 --max_vms 4 >/dev/null || bad "team create"
 
 ask() { sqlite3 -readonly .cadre/state.db "$1"; }
-# Checks that a lease of $2 seconds has $1 seconds left. The calls before took some time.
+# Checks that at least $2 - 35 and at most $2 seconds of a lease are left. $1 is the number of
+# seconds that are left.
 within() { [ "$1" -gt $(($2 - 35)) ] && [ "$1" -le "$2" ] || bad "$3: $1 seconds, not $2"; }
 
 [ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'red'")" = '2 3' ] ||
 	bad "the team has other limits"
 [ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'blue'")" = '7 4' ] ||
 	bad "flags do not win"
-# There are two teams and the caller names none: the default team red is used.
+# If the caller names no team, the default team red is used.
 is 0 '^created task 001' cadre task create "Write it"
 for n in 1 2 3; do cadre send coder "message $n" >/dev/null; done
 is 0 'message 3' cadre --as coder inbox
@@ -150,7 +153,7 @@ is 2 'adoc' cadre vault write plan.json "{}"
 is 0 '^nothing to remove' cadre gc
 is 0 '^removed [1-9]' cadre gc --gc.keep_days 0
 
-# A host reads the same settings, and the flags of `up`.
+# A host reads the same settings as a command, and also the flags of `up`.
 cadre up --limits.max_waits 1 --limits.max_total_vms=1 >/dev/null || bad "up"
 is 6 'exhausted' cadre team create green --roles '[{"name":"a","workspace":true,"count":2}]'
 until cadre --team blue --as tester inbox --wait_seconds 20 >"$TMPDIR/first" 2>&1; do :; done &
@@ -161,13 +164,15 @@ wait $first
 grep -q go "$TMPDIR/first" || bad "the first wait has no answer"
 cadre down >/dev/null
 
-# A relative vault path in a variable or flag starts from the caller's folder, also for a host.
+# A relative vault path in a variable or flag is relative to the caller's folder, also if the
+# caller starts a host.
 CADRE_VAULT_ROOT=other cadre up >/dev/null || bad "up"
 cadre task create "Elsewhere" >/dev/null
 until_is Elsewhere sh -c 'cat other/teams/red/tasks/*.md'
 cadre down >/dev/null
 
-# With `normal` an answer does not wait for the disk: the host's syncs are counted.
+# With state.durability = normal an answer does not wait for a sync of the disk. The test counts
+# the host's syncs.
 preload syncs <<'C'
 #include <fcntl.h>
 #include <stdlib.h>

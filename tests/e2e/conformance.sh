@@ -1,14 +1,15 @@
 #!/bin/sh
-# conformance - the official MCP suite over HTTP. Both frozen sets of requirements run against a
-# program with the suite's tools. The scenarios that fit any server run against the real
-# program. The story needs npm, and the npm registry once.
+# conformance - runs the official MCP conformance suite over HTTP. Both frozen sets of
+# requirements are tested with a program that has the tools of the suite. The scenarios that fit
+# any server are tested with the real `cadre`. The story needs npm, and needs the npm registry
+# on the first run.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 packages conformance node
 proxy=
 trap 'test -z "$proxy" || kill "$proxy"; cadre down --all >/dev/null 2>&1' EXIT
 
-serve() { # PROGRAM: starts its host with a team, behind a proxy that adds the operator's token
+serve() { # PROGRAM: starts the host of PROGRAM with a team, and a proxy that adds the operator's token
 	CADRE=$1
 	cadre up >/dev/null || bad "up"
 	cadre team create crew --roles coder >/dev/null
@@ -23,7 +24,7 @@ end() {
 	cadre down >/dev/null
 	: >"$TMPDIR/url"
 }
-suite() { # WORDS...: runs the suite's server part, in plain text
+suite() { # WORDS...: runs the suite's tests of servers, and removes the colours from the output
 	(cd "$TMPDIR" && "$place/node_modules/node/bin/node" "$place/node_modules/@modelcontextprotocol/conformance/dist/index.js" \
 		server --url "$url" --timeout 60000 "$@") >"$TMPDIR/out" 2>&1
 	status=$?
@@ -35,7 +36,8 @@ real=$CADRE
 serve "$(dirname "$real")/conformance"
 requirements() { # REVISION SCENARIOS
 	suite --requirements "$1" -o "$TMPDIR/o" || bad "requirements of $1: $(grep -v '^✓' "$TMPDIR/plain" | tail -40)"
-	# The revision does not require the scenarios that are listed as not scored.
+	# The revision of the protocol does not require the scenarios that are listed as not
+	# scored.
 	passed=$(sed -n '/=== SUMMARY/,/^Not scored/p' "$TMPDIR/plain" | grep -c '^[✓✗]')
 	unscored=$(sed -n '/^Not scored/,$p' "$TMPDIR/plain" | grep -c '^  [✓✗]')
 	test $((passed - unscored)) = "$2" || bad "$((passed - unscored)) scenarios of $1 ran, not $2"

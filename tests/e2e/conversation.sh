@@ -1,7 +1,7 @@
 #!/bin/sh
-# conversation - agents whose runners answer each other at once come to rest, because cadre
-# limits the pace of each pair. Fifty agents that get mail at the same time take their turns, a
-# few at once and each agent once.
+# conversation - if two runners answer each message immediately, the exchange soon stops. The
+# reason is that cadre limits the pace of each pair of agents. Fifty agents get mail at the same
+# time. At most eight of these agents have a turn at the same time, and each agent has one turn.
 set -u
 export CADRE_LIMITS_ENABLED=true CADRE_LIMITS_MAX_TURNS=8 CADRE_LIMITS_MAX_VMS_PER_TEAM=60 CADRE_TEAM_MAX_VMS=60
 . "$(dirname "$0")/../lib/story.sh"
@@ -12,7 +12,7 @@ mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
 export PATH="$TMPDIR/bin:$PATH"
 cadre up >/dev/null || bad "up"
 
-# Two agents that answer each message with a message to the other agent.
+# This runner answers each message with a message to the other agent.
 cat >"$TMPDIR/answer" <<'END'
 #!/bin/sh
 cat
@@ -32,8 +32,8 @@ sleep 2
 is 0 '\[From agent "ping"\]:' cadre history pong
 is 0 . cadre team destroy game --yes
 
-# Fifty agents share a few places for turns. Each agent gets one turn, and no agent waits for
-# ever.
+# Only a few of the fifty agents have a turn at the same time. Each agent gets one turn, and no
+# agent waits for ever.
 cat >"$TMPDIR/work" <<'END'
 #!/bin/sh
 cat; sleep 0.1; echo "worked as $CADRE_AGENT"

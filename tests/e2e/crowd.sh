@@ -1,7 +1,7 @@
 #!/bin/sh
-# crowd - more clients connect to the host's socket than it has places for. The host refuses
-# each surplus client with a message. Other clients and guests are not disturbed, and the host
-# can be stopped.
+# crowd - more clients connect to the host's socket than the host has places for. The host
+# refuses each surplus client with a message. Other clients and guests are not disturbed, and
+# the host can be stopped.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 crowd=''
@@ -24,8 +24,8 @@ socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
 crowd=$!
 until_is '^full$\|^FAILED' cat "$TMPDIR/report" || bad "it was never full"
 grep '^FAILED' "$TMPDIR/report" && exit 1
-# The host tells a command that there are too many clients. If the command finds its connection
-# closed, it works without the host.
+# The host tells a command that there are too many clients. A command whose connection was
+# closed works without the host.
 cadre team list >"$TMPDIR/told" 2>&1
 grep -q -e 'too many clients' -e red "$TMPDIR/told" || bad "told: $(cat "$TMPDIR/told")"
 cadre --direct team list | grep -q red || bad "--direct"

@@ -1,4 +1,4 @@
-# The demo ends with success, and leaves neither a process nor a folder.
+# The demo succeeds, and leaves behind neither a process nor a folder.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 git -C "$here" rev-parse --git-dir >/dev/null 2>&1 || { echo "skipped: no git repository here"; exit 77; }

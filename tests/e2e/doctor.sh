@@ -1,7 +1,7 @@
 #!/bin/sh
-# doctor - the story really breaks each thing that the doctor checks. The doctor names the
-# damage and says how to mend it. --fix mends the damage, reports the repair and loses no row,
-# and the next check finds nothing.
+# doctor - the story damages each thing that the doctor checks. The doctor names the damage and
+# says how to mend it. --fix mends the damage, reports the repair and loses no row, and the next
+# check finds no damage.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false
@@ -16,7 +16,8 @@ finish() {
 }
 trap finish EXIT
 rows() { sqlite3 "$H/state.db" 'SELECT * FROM message; SELECT * FROM task; SELECT id, name FROM team; SELECT id, name FROM agent; SELECT count(*) FROM delivery; SELECT * FROM task_note'; }
-# names VERDICT CHECK PATTERN: the doctor prints these, and changes nothing.
+# names VERDICT CHECK PATTERN: the doctor prints a line with VERDICT, CHECK and PATTERN, and
+# changes nothing.
 names() {
 	before=$(rows)
 	cadre doctor >out 2>&1
@@ -25,8 +26,8 @@ names() {
 	grep -q "^$1 *$2 *.*$3" out || bad "doctor does not say '$1 $2 $3': $(cat out)"
 	[ "$(rows)" = "$before" ] || bad "$2: doctor changed rows"
 }
-# mends CHECK DID: --fix prints its repair once. After the repair all is well, and every row
-# still exists.
+# mends CHECK DID: `doctor --fix` prints the repair DID of CHECK once. After the repair no check
+# fails, and every row still exists.
 mends() {
 	before=$(rows)
 	is 0 "^did *$1 *.*$2" cadre doctor --fix
@@ -65,7 +66,7 @@ names bad permissions "$H/vault is open to others: 777"
 mends permissions 'state.db had the mode 777, and has 600'
 [ "$(stat -c %a "$H/state.db" "$H/vault" "$H" | tr '\n' ' ')" = '600 700 700 ' ] || bad "modes of 777: $(stat -c '%a %n' "$H" "$H"/*)"
 
-# --- the search index: against rows, and damaged ------------------------------------------
+# --- a search index that differs from the rows, or is damaged -----------------------------
 
 sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
 [ "$(cadre search wonderful --team red | grep -c '#1')" = 0 ] || bad "the index still has it"
@@ -81,8 +82,8 @@ cadre down >/dev/null
 mends search 'is whole, up to event [0-9]'
 rm -r "$H"/doctor-*
 
-# A search throws a damaged index away. The doctor leaves the index as before, and --fix keeps a
-# copy.
+# A search deletes a damaged index. Without --fix, the doctor does not change a damaged index.
+# With --fix, the doctor keeps a copy of the damaged index.
 for from in 4096 0; do
 	cadre search wonderful --team red >/dev/null
 	/usr/bin/python3 - "$H/search.db" $from <<'END'
@@ -101,7 +102,7 @@ END
 	until_is '#1' cadre search wonderful --team red
 done
 
-# --- the vault against rows ------------------------------------------------------------------
+# --- a vault that differs from the rows ------------------------------------------------------
 
 page=$H/vault/teams/red/tasks/001-find-it.md
 rm "$page"
@@ -118,7 +119,8 @@ cmp "$page" edited || bad "a person's edit is gone"
 rm "$page"
 cadre doctor --fix >/dev/null
 
-# A vault is made anew if it is missing, or if its cursor file holds no cursor.
+# --fix writes the vault anew if the vault is missing, or if the vault's cursor file holds no
+# cursor.
 rm -rf "$H/vault"
 names warn mirror 'the vault does not show the state'
 [ ! -e "$H/vault" ] || bad "a look made the vault"
@@ -128,7 +130,8 @@ echo rubbish >"$H/vault/.cadre-cursor"
 names warn mirror 'the vault does not show the state'
 mends mirror 'files of the vault were written anew'
 [ -z "$(ls -d "$H"/doctor-* 2>/dev/null)" ] || bad "something was taken away"
-# If the row of an agent is lost, the agent's card is the last record of the agent.
+# If the row of an agent is lost, the agent's card is the last record of the agent, so --fix
+# keeps the card.
 cadre agent register stray --team red --role hand >/dev/null
 card=vault/teams/red/cards/stray.json
 [ -s "$H/$card" ] || bad "no card of stray"
@@ -139,7 +142,7 @@ is 0 '^did *mirror *files of the vault that no row knows are in' cadre doctor --
 [ -s "$(echo "$H"/doctor-*/"$card")" ] || bad "the card is not kept"
 rm -r "$H"/doctor-*
 
-# --- a state that has lost rows: the vault may hold their only copy ----------------------------
+# --- lost rows of which the vault may hold the only copy ---------------------------------------
 
 cadre task create --team red "Lose it" >/dev/null
 cadre backup >/dev/null
@@ -173,8 +176,8 @@ is 0 '001 *pending' cadre task list --team red
 cadre events --limit 50 | grep -q 'task.lapsed' || bad "nobody was told of the lapse"
 is 0 . cadre doctor
 grep -q leases "$TMPDIR/out" && bad "leases are still late"
-# After an hour without a host, a new host would extend this lease. The doctor extends the lease
-# too, and does not end it.
+# After an hour without a host, a new host would extend this lease. The doctor also extends the
+# lease instead of ending the lease.
 cadre --team red --as w claim 001 --lease-seconds 600 >/dev/null
 now=$(($(date +%s) * 1000))
 sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000 WHERE number = 1; UPDATE host SET alive_at = $now - 3600000"
@@ -202,14 +205,15 @@ names bad rules 'task 1 of task_dep waits for itself, by way of other tasks'
 sqlite3 "$H/state.db" 'DELETE FROM task_dep WHERE task IN (1, 2) AND dep IN (1, 2)'
 is 0 . cadre doctor
 
-# --- a killed host: its socket, and guests that are dead, stopped or of no workspace ---------------------
+# --- a killed host, and guests that are dead, stopped or without a workspace -----------------------------
 
 cadre up >/dev/null
 cadre workspace create --agent w --team red --wait >/dev/null
 pid=$(pgrep -f "guest --workspace .* --state $H/" | head -n 1)
 kill -STOP "$pid"
 until_is '^bad *daemon *.*stands still' cadre doctor
-# While a host runs, --fix does not write the files that the host is about to write.
+# While a host runs, --fix lets a stopped guest continue, but writes no file that the host is
+# about to write.
 cadre doctor --fix >out
 grep -q 'did *daemons *.*goes on' out || bad "the guest is not told to go on: $(cat out)"
 case $(ps -o stat= -p "$pid") in T*) bad "the guest still stands still" ;; esac
@@ -247,7 +251,7 @@ vm=$!
 words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
 until_is '^qemu-system' words
 names warn guest "process $vm runs in .*a workspace that no row knows"
-rm -rf "$H/replaced" # a restore above made this folder
+rm -rf "$H/replaced" # an earlier restore made this folder
 is 0 "did *orphans *process $vm is ended; its files stay" cadre doctor --fix
 [ -z "$({ tr -d '\0' <"/proc/$vm/cmdline"; } 2>/dev/null)" ] || bad "the VM runs on"
 wait $vm 2>/dev/null
@@ -255,7 +259,7 @@ vm=
 [ -s "$H/disks/$id/file" ] || bad "files of the orphan are gone"
 [ -d "$H/replaced" ] || bad "nothing says that its files stay"
 
-# --- bridge, taps and tables of VMs that have ended; those of other hosts stay ----------------------
+# --- --fix removes only this host's bridge, taps and tables -----------------------------------------
 
 cat >net.sh <<'END'
 tag=$1 own=$2 # the script runs in its own network namespace
@@ -279,7 +283,7 @@ if unshare -n true 2>/dev/null && command -v nft ip >/dev/null; then
 	fi
 fi
 
-# --- a damaged database is not mended in its place -----------------------------------------------------------
+# --- a damaged database, which --fix does not change ---------------------------------------------------------
 
 rm -rf "$H/backups"
 cadre backup >/dev/null
@@ -305,8 +309,8 @@ grep -q '^did *state' out && bad "--fix mended a damaged database"
 is 0 . cadre restore --yes "$newest"
 is 0 '^ok *integrity' cadre doctor
 
-# If a state has lost its own row, each command that needs the row says so, without a host and
-# beside a host.
+# If a state has lost its row in the table `state`, each command that needs this row names the
+# loss, with and without a host.
 lost_row() {
 	for verb in status events 'search wonderful' "export $1.jsonl" "backup $1.db"; do
 		cadre $verb >out 2>&1 && bad "$verb goes on"

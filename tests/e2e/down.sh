@@ -1,6 +1,6 @@
 #!/bin/sh
-# down - a host that ends names the number of guests that keep running. --all ends the guests
-# too, and restart replaces the host by another host.
+# down - `down` ends the host and prints the number of guests that keep running. `down --all`
+# also ends the guests. `restart` replaces the host by a new host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -8,7 +8,8 @@ cd "$TMPDIR" || exit 1
 
 mkdir golden
 is 0 'no host runs' cadre down
-# A host that ends removes its folder of sockets, unless guests have sockets in the folder.
+# A host that ends removes the folder of its sockets, unless guests have sockets in the same
+# folder.
 mkdir -m 700 rt && export XDG_RUNTIME_DIR="$TMPDIR/rt"
 folders() { find rt/cadre -mindepth 1 -maxdepth 1; }
 is 0 '^up: process' cadre up
@@ -23,7 +24,7 @@ is 0 '^2 guests go on; .cadre down --all. ends them$' cadre down
 [ "$(count_guests)" = 2 ] || bad "down ended guests"
 [ -n "$(folders)" ] || bad "down took the folder in which guests have their sockets"
 
-# A new host finds the running guests, and the host after that finds the same guests.
+# A new host finds the running guests, and after a restart the next host finds the same guests.
 cadre up >/dev/null || bad "up"
 first=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
 is 0 '^up: process' cadre restart
@@ -37,7 +38,7 @@ grep -q 'go on' "$TMPDIR/out" && bad "down --all tells of guests"
 [ -z "$(folders)" ] || bad "down --all left the sockets of guests: $(find rt/cadre)"
 is 2 'takes --timeout' cadre down --alle
 
-# After the host was killed, `down --all` still ends its guests, and counts them.
+# After the host was killed, `down --all` still ends the host's guests, and prints their number.
 cadre up >/dev/null || bad "up"
 until_is '^2$' count_guests
 pid=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')

@@ -1,6 +1,6 @@
 #!/bin/sh
-# editor - texts and tasks that are written in an editor, on a terminal. The message or change
-# is right, and no typed text is lost.
+# editor - a person writes texts and edits tasks in an editor, on a terminal. The command sends
+# the text exactly as written, and no typed text is lost.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 
@@ -9,7 +9,7 @@ export XDG_RUNTIME_DIR="$TMPDIR/rt"
 unset VISUAL EDITOR
 "$CADRE" team create shop --roles coder,tester >/dev/null || bad "no team"
 
-# An editor that runs the commands in the file `do`, with the edited page in $1.
+# This editor runs the commands in the file `do`. The variable $1 names the edited page.
 cat >"$TMPDIR/editor" <<EOF
 #!/bin/sh
 for page; do :; done
@@ -20,7 +20,8 @@ EOF
 chmod 755 "$TMPDIR/editor"
 export EDITOR="$TMPDIR/editor"
 
-# typed STATUS PATTERN WORDS: runs the command on a terminal; checks its status and the screen.
+# typed STATUS PATTERN WORDS: runs the command on a terminal. The command must end with STATUS,
+# and the screen must match PATTERN.
 typed() {
 	want=$1 pattern=$2
 	shift 2
@@ -32,7 +33,8 @@ typed() {
 does() { cat >"$TMPDIR/do"; }
 drafts() { find "$TMPDIR/rt" "$CADRE_HOME" -name 'cadre-*.md' 2>/dev/null; }
 none_left() { [ -z "$(drafts)" ] || { bad "$1 left $(drafts)"; rm -f $(drafts); }; }
-# kept PATTERN WHAT: the command kept and named one file that holds PATTERN. Removes the file.
+# kept PATTERN WHAT: checks that the command kept and named one file that holds PATTERN. The
+# kept file is then removed.
 kept() {
 	file=$(sed -n 's/^what you wrote is kept: \([^\r]*\).*/\1/p' "$TMPDIR/out")
 	[ -n "$file" ] && [ "$file" = "$(drafts)" ] && grep -q -e "$1" "$file" || bad "$2: the text is lost"
@@ -40,7 +42,7 @@ kept() {
 }
 
 story() {
-	# A message.
+	# A message is sent exactly as written.
 	does <<'EOF'
 printf '# Hello\n\n@you -\n\n\n' >"$1"
 EOF
@@ -73,7 +75,7 @@ EOF
 	[ -e "$TMPDIR/page" ] && bad "it was to be written in vain"
 	none_left "wrong words"
 
-	# An editor that fails, or that does not exist.
+	# If the editor fails, or does not exist, nothing is sent.
 	does <<'EOF'
 echo typed >>"$1"; exit 3
 EOF
@@ -109,7 +111,7 @@ EOF
 	# Without a terminal no editor opens.
 	is 2 'TEXT is required' "$CADRE" send coder
 
-	# Notes and answers.
+	# `note` and `done` also take their texts from the editor.
 	does <<'EOF'
 echo written >"$1"
 EOF
@@ -146,7 +148,8 @@ EOF
 	done
 	grep -q '^.## Description$' "$TMPDIR/page" || bad "a line of the text reads as a section"
 
-	# Other callers change the task while the editor is open: their changes stay.
+	# If other callers change the task while the editor is open, the other callers' changes
+	# stay.
 	does <<EOF
 "$CADRE" task tick "$id" 2 >/dev/null; sed -i 's/^# .*/# Mine/' "\$1"
 EOF

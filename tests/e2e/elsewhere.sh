@@ -32,7 +32,7 @@ for who in elsewhere nowhere; do
 	answers $who
 done
 
-# A missing runtime folder is not used, nor is a runtime folder of another user.
+# The host uses neither a missing runtime folder nor the runtime folder of another user.
 missing() { env XDG_RUNTIME_DIR="$TMPDIR/missing" CADRE_HOME="$TMPDIR/second" "$CADRE" "$@"; }
 missing init >/dev/null || bad "init with a runtime folder that is not there"
 missing up >/dev/null || bad "up with a runtime folder that is not there"
@@ -47,7 +47,7 @@ fi
 story='started again from elsewhere'
 kill -9 "$first"
 elsewhere up >/dev/null || bad "$story: up"
-until_is '^hi$' elsewhere exec --team red red/w echo hi # a new host finds its guests in a moment
+until_is '^hi$' elsewhere exec --team red red/w echo hi # a new host finds running guests after a moment
 answers cadre
 [ "$(guest_of)" = "$guest" ] || bad "$story: the guest was not found again"
 

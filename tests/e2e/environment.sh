@@ -1,6 +1,6 @@
 #!/bin/sh
-# environment - a test has its own environment. The environment takes nothing from the machine,
-# so that no machine can change the result of a test.
+# environment - a test has its own environment. No variable, folder or setting of the machine
+# can change the result of a test.
 set -u
 strange=$(env | sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p' | grep -vxE 'PATH|HOME|TMPDIR|PWD|OLDPWD|_|SHLVL|XDG_(RUNTIME_DIR|STATE_HOME|CONFIG_HOME)|CADRE|CADRE_LIMITS_ENABLED|LC_ALL|TZ|TEST_SCALE|TURN|FULL|N|npm_config_cache|CLIENTS_CACHE|GIT_[A-Z_0-9]*|(A|UB|T)SAN_OPTIONS')
 stateless=yes

@@ -1,7 +1,6 @@
 #!/bin/sh
-# estop - a team and the teams below it stop at once, with the commands that run in their
-# workspaces. The commands stay stopped even if the host is restarted meanwhile. A thaw lets all
-# commands continue.
+# estop - `estop` stops a team, the teams below, and the commands in their workspaces. Stopped
+# commands stay stopped even if the host is restarted. `thaw` lets all commands continue.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -14,7 +13,7 @@ place() { # TEAM/AGENT: prints the directory of the agent's workspace
 grows() { # FILE: whether a command still writes to FILE
 	before=$(wc -l <"$1") && sleep 0.6 && [ "$(wc -l <"$1")" -gt "$before" ]
 }
-halted() { # N: whether N workspaces are stopped, as their guests have reported
+halted() { # N: whether the guests of N workspaces have reported that they are stopped
 	[ "$(sqlite3 "$CADRE_HOME/state.db" 'SELECT sum(halted) FROM workspace')" = "$1" ]
 }
 
@@ -27,11 +26,11 @@ for who in top/coder sub/digger; do
 		while :; do echo tick >>ticks; sleep 0.1; done' >/dev/null || bad "exec at $who"
 done
 top=$(place top/coder)/ticks sub=$(place sub/digger)/ticks apart=$(place sub/digger)/apart
-# A command that has ended leaves a running process in its process group.
+# This command ends, but leaves a running process in its process group.
 is 0 '^started$' cadre exec --team top top/coder 'while :; do echo tick >>left; sleep 0.1; done >/dev/null 2>&1 & echo started'
 left=$(place top/coder)/left
-# An assigned command that has ended leaves a process in another session. No other command runs
-# in that workspace.
+# This assigned command ends, but leaves a running process in another session. No other command
+# runs in the workspace of `alone`.
 task=$(cadre task create far --team top --json | sed 's/.*"id":"\([0-9]*\)".*/\1/')
 is 0 . cadre task assign "$task" alone --team top --command 'setsid sh -c "while :; do echo tick >>far; sleep 0.1; done" >/dev/null 2>&1 & sleep 0.5'
 is 0 . cadre wait result "$task" --team top --timeout 60
@@ -41,13 +40,13 @@ until_done grows "$sub"
 until_done grows "$apart"
 until_done grows "$left"
 until_done grows "$far"
-# A caller waits for this command and gets its answer, though the command's timeout is shorter
-# than the pause.
+# A caller waits for the command `late` and gets the answer, though the command's timeout is
+# shorter than the pause.
 "$CADRE" exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
 late=$!
 sleep 0.5
 
-# The lead stops the team. Commands stop, also those that a restarted host finds.
+# The lead stops the team. All commands stop, and stay stopped under a restarted host.
 is 5 . as_agent top coder cadre estop
 is 0 'stopped: top, sub' as_agent top lead cadre estop
 until_done halted 3
@@ -88,7 +87,8 @@ grows "$sub" && bad "sub runs on"
 is 0 . cadre thaw --all
 until_done grows "$sub"
 
-# Without a host the guests keep running. The answer to the caller who stops a team says so.
+# Without a host, `estop` cannot stop the guests. The output says that commands run on until
+# `cadre up`.
 until_done halted 0
 is 0 . cadre down
 is 0 '^stopped: top, sub; no host runs: commands of 3 workspaces run on until `cadre up`$' cadre estop top

@@ -1,8 +1,8 @@
 #!/bin/sh
-# export - a state with rows of every kind is exported as lines of JSON, and imported into an
-# empty state without a difference. An import into a state with teams gives the imported teams
-# new names. No secret is exported. A file that was cut, changed or made up is refused, and the
-# fault names the line. An import that is killed leaves nothing.
+# export - a state with rows of every kind is exported as lines of JSON. An import into an empty
+# state makes an equal state. An import into a state with teams gives the imported teams new
+# names. No secret is exported. A file that was cut, changed or made up is refused, and the
+# fault names the line. A killed import leaves no rows.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false
@@ -27,7 +27,7 @@ is 0 . cadre team update store --new-name shop
 team agent update dev --input-schema '{"type":"object"}' --protocols mcp --project /srv/p
 cadre --team shop --as dev team create cellar --parent shop --roles hand --max-tokens 10 >/dev/null 2>&1 || bad "a team below"
 cadre team create old --roles x >/dev/null 2>&1
-cadre team destroy old --purge --yes >/dev/null # without --purge an existing folder of the team is kept as notes
+cadre team destroy old --purge --yes >/dev/null # without --purge the team's folder would stay in the vault as notes
 cadre team create idle --roles y >/dev/null 2>&1
 is 0 . cadre agent update y --new-name z --team idle
 is 0 . cadre agent register captain --role lead --team idle
@@ -120,7 +120,8 @@ is 0 'rows and 3 notes came in' b import a2.jsonl
 b export b.jsonl >/dev/null
 rows a2.jsonl >a.rows && rows b.jsonl >b.rows
 cmp a.rows b.rows || bad "the imported state is another one: $(diff a.rows b.rows | head -n 6)"
-# Counts that the export does not hold are computed anew, and are equal to the old counts.
+# An import computes the counts that are not in the export. The new counts are equal to the old
+# counts.
 for sql in 'SELECT agent, queued, leased, assignments FROM agent_inbox ORDER BY agent' \
 	'SELECT team, waiting, claimed, in_progress, blocked, completed, failed, cancelled, assignments, members, reserved
 	FROM board ORDER BY team' 'SELECT id, open_deps FROM task ORDER BY id' \
@@ -194,7 +195,7 @@ is 0 'team cellar is here as cave' b import cellar.jsonl --as cave
 is 0 '"whole":false,.*"teams":\[{"was":"cellar","is":"cave-2"}\]' b import cellar.jsonl --as cave-2 --json
 is 2 'make the folder, or name another path' b export none/x.jsonl
 is 0 . b doctor
-# --- commands that wait: their variables stay, and they run nowhere twice ------------------------------
+# --- waiting commands: no variable is exported, no command runs twice ----------------------------------
 
 cadre --team shop --as lead task create "Six" >/dev/null
 cadre --team shop --as lead task assign 006 dev --command 'echo hello; sleep 1' >/dev/null || bad "assign 006"
@@ -220,9 +221,9 @@ E=$TMPDIR/e
 "$CADRE" --home "$E" team create here --roles a >/dev/null 2>&1
 state() { sqlite3 "$E/state.db" .dump | cksum; }
 was=$(state)
-# mangle CODE [CODE...]: each CODE changes `lines`, the parsed lines of a2.jsonl, and the result
-# gets a right sum. bad.jsonl holds the result of the last CODE, and bad.1.jsonl the result of
-# the first.
+# mangle CODE [CODE...]: each CODE changes `lines`, the parsed lines of a2.jsonl. The changed
+# lines are written with a correct checksum. The file bad.N.jsonl has the lines of the N-th
+# CODE, and bad.jsonl has the lines of the last CODE.
 mangle() {
 	/usr/bin/python3 - "$@" <<-'END'
 		import hashlib, json, sys
@@ -241,7 +242,7 @@ mangle() {
 	END
 }
 # refused PATTERN [CODE]: the import fails with a text that matches PATTERN, and changes
-# nothing. Imports with a CODE are run later, all together.
+# nothing. The import of each CODE runs later, in judge_codes.
 codes= n_codes=0
 refused() {
 	[ -n "${2-}" ] || { judge "$1" bad.jsonl; return; }
@@ -305,7 +306,7 @@ refused 'line [0-9]*: UNIQUE constraint' 'lines.insert(3, dict(lines[2]))'
 refused 'line [0-9]*: FOREIGN KEY constraint' 'first("task")["team"] = 777'
 refused 'line [0-9]*: sender 777 is the number of no row' 'first("message")["sender"] = 777'
 refused 'line [0-9]*: agent 777 is the number of no row' 'first("delivery")["agent"] = 777'
-# Rows of teams that nobody could reach, and rows that no operation makes.
+# An import refuses rows of a team that nobody could reach, and rows that no operation makes.
 op='next(l for l in lines if l.get("row") == "agent" and l["team"] == lines[1]["id"] and l["kind"] == 1)'
 alone='is no agent of its team: `operator`'
 refused 'line [0-9]*: operator is a reserved name' "$op"'["kind"] = 0'
@@ -363,15 +364,14 @@ judge_codes
 is 3 'cannot read' "$CADRE" --home "$E" import nothing.jsonl
 is 2 'is no file' "$CADRE" --home "$E" import /dev/null
 
-# The file cannot name rows that were in the state before: a number in the file always means a
-# row of the file.
+# A number in the file always means a row of the file, never a row that was in the state before.
 mangle 'first("message")["sender"] = 1'
 is 0 . "$CADRE" --home "$E" import bad.jsonl
 [ "$(ask "$E" "SELECT count(*) FROM message m JOIN agent a ON a.id = m.sender JOIN team t ON t.id = a.team WHERE t.name = 'here'")" = 0 ] ||
 	bad "an imported message is by an agent of a team that was here"
 
-# The clock of a limit on time begins now, if the file has no such clock or has a clock that
-# begins in 30 years.
+# The clock of a budget of seconds begins at the import, if the file has no clock, or a clock
+# that begins in 30 years.
 mangle 'for b in lines:
     if b.get("row") == "budget" and b["kind"] == 3: b["most"] = 3600
 cellar = first("team", name="cellar")["id"]
@@ -385,8 +385,8 @@ is 0 . "$CADRE" --home "$TMPDIR/c" import bad.jsonl
 	bad "clocks: $(ask "$TMPDIR/c" 'SELECT * FROM budget WHERE kind = 3')"
 is 0 . "$CADRE" --home "$TMPDIR/c" doctor
 
-# An import shortens leases that would end in 30 years. A message that is due in 30 years is
-# delivered much earlier.
+# An import shortens leases that would end in 30 years. An import also changes the due time of a
+# message from 30 years ahead to at most one day ahead.
 mangle 'far = 2 * lines[0]["created_at"]
 next(l for l in lines if "lease_until" in l)["lease_until"] = far
 first("delivery", state=2)["due_at"] = far
@@ -396,7 +396,8 @@ is 0 . "$CADRE" --home "$TMPDIR/f" import bad.jsonl
 [ "$(ask "$TMPDIR/f" "SELECT max(at) < 1000 * (86460 + strftime('%s', 'now')) FROM (SELECT lease_until AS at FROM task
 	UNION ALL SELECT due_at FROM delivery UNION ALL SELECT due_at FROM delayed)")" = 1 ] || bad "a lease of 30 years"
 
-# Leases of a stopped team do not run in the new state either.
+# The leases of a stopped team do not run in the exported state. After an import, the leases of
+# a stopped team run only after a thaw.
 S=$TMPDIR/still
 "$CADRE" --home "$S" init >/dev/null
 for words in 'team create still --roles x' 'task create held' '--as x claim' 'send x hello' '--as x inbox' estop 'export s.jsonl'; do
@@ -411,8 +412,8 @@ is 0 . "$CADRE" --home "$TMPDIR/u" thaw
 [ "$(ask "$TMPDIR/u" "SELECT lease_until BETWEEN 1000 * strftime('%s', 'now') AND 1000 * (901 + strftime('%s', 'now')) FROM task")" = 1 ] ||
 	bad "a lease behind the thaw: $(ask "$TMPDIR/u" 'SELECT lease_until FROM task')"
 
-# Numbers at the limit of what an import accepts: after more writes the state can be exported
-# and imported again.
+# Numbers in this file are at the limit of what an import accepts. After more writes, the state
+# can still be exported and imported again.
 mangle 'import time
 last = int(time.time() * 1000) * 100 - 1000
 [l for l in lines if l.get("row") == "event"][-1]["seq"] = last

@@ -13,7 +13,8 @@ mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
 mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || skip "no tmpfs here"
 CADRE_HOME=$TMPDIR/real/state cadre init >/dev/null || bad "init"
 bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || skip "bindfs does not work here"
-# A process that has just ended may use the mounted folder a moment longer.
+# umount is repeated, since a process that has just ended may still use the mounted folder for a
+# moment.
 finish() {
 	for place in mirrored memory; do
 		until_done umount "$TMPDIR/$place"
@@ -42,7 +43,8 @@ export CADRE_HOME="$TMPDIR/memory/state"
 cadre init >/dev/null && cadre team create red >/dev/null || bad "a state in memory"
 cadre doctor | grep -q '^ok *file system .* on tmpfs' || bad "doctor in memory"
 
-# If a file may not grow, the command fails with a fault, not by a signal. No message is lost.
+# If a limit lets no file grow, the command fails with a fault instead of a signal. No
+# acknowledged message is lost.
 cadre agent register a --team red >/dev/null
 cadre --team red --as a send a first >/dev/null
 words=$(head -c 100000 /dev/zero | tr '\0' x)

@@ -18,19 +18,19 @@ run() {
 	cat "$TMPDIR/out"
 }
 
-# A state for this project, and a host for it.
+# The commands make a state for the project, and start the state's host.
 run cadre init
 run cadre up
 see '^up: process'
 
-# A team of two beside its lead.
+# The team has two members and a lead.
 run cadre team create web --roles '[{"name":"coder","skills":["c"]},{"name":"tester"}]'
 see '^created team web: coder, tester, lead$'
 run cadre team status
 see '^coder '
 
-# Setup of a client: the first run only shows the changes, the second run makes them with
-# consent.
+# `setup` prepares a client. The first run only shows the changes, and the second run makes the
+# changes after consent.
 run cadre setup claude --dry-run
 see '^+  "mcpServers": {$'
 [ ! -e .mcp.json ]
@@ -39,13 +39,13 @@ see '^changed 3 files in '
 run cadre setup --check
 see '^ok *claude *is set up in the project$'
 
-# A board: the second task waits for the first.
+# The board has two tasks, and the second task waits for the first task.
 run cadre task create "Write the parser" --priority 1
 run cadre task create "Test the parser" --depends-on 001
 run cadre ready
 see '^001 '
 
-# An agent claims a task; no other agent can claim the task.
+# When an agent has claimed a task, no other agent can claim this task.
 run cadre --as coder claim
 see 'owner  *coder'
 ! cadre --as tester claim 001 2>"$TMPDIR/out" || exit 1
@@ -56,19 +56,19 @@ run cadre --as coder done 001 "parses everything in tests/"
 run cadre ready
 see '^002 '
 
-# The agents send messages. A message waits for its reader and is not lost.
+# The agents send messages. Each message is kept until its receiver reads the message.
 run cadre --as coder send tester "the parser is yours"
 run cadre --as tester inbox
 see 'the parser is yours'
 
-# The host is killed. All data still exists, both with a host and without.
+# The host is killed. All data still exists, both without a host and with a new host.
 kill -9 "$(cut -d' ' -f1 .cadre/host.lock)"
 run cadre task list --all
 see '^001  completed'
 run cadre --as tester claim 002
 run cadre up
 
-# People read what happened as events, by SQL, and in Markdown.
+# A person can read the history as events, by SQL, and in Markdown.
 run cadre events --kind task
 see 'task.completed'
 run sqlite3 -box .cadre/state.db 'SELECT team, id, status, owner, title FROM v_board'

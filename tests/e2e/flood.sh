@@ -1,7 +1,7 @@
 #!/bin/sh
 # flood - strangers without a token ask the host again and again for the longest answer that
-# anybody may get. An answer costs the host little more than sending its bytes, and other
-# clients are served meanwhile.
+# anybody may get. An answer costs the host little more than the sending of the bytes. Other
+# clients are served at the same time.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -33,7 +33,8 @@ def call():
     subprocess.run([cadre, "task", "list", "--team", "shop"], check=True, stdout=subprocess.DEVNULL,
                    timeout=PATIENCE)
 
-# The document is made once. After that, an answer costs only the sending.
+# The host makes the document only once, at the first request. Each later answer costs only the
+# sending.
 cost(DOCUMENT, 1)
 (short, _), (long, size) = cost("/healthz", 300), cost(DOCUMENT, 300)
 print("%d us for /healthz, %d us for %d bytes" % (short / 1000, long / 1000, size))
@@ -41,8 +42,8 @@ if long > 16 * short + 300e3:
     wrong += 1
     print("the document costs too much")
 
-# Clients send many requests and read no answer. The host holds one answer at a time for each
-# client, and waits.
+# Clients send many requests and read no answer. For each client the host holds only one answer,
+# and waits until the client reads.
 flood = []
 for _ in range(100):
     s = socket.create_connection((where, int(port)))

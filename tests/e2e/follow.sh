@@ -1,7 +1,7 @@
 #!/bin/sh
-# follow - an answer over MCP that is not whole has a hint, and the hints alone lead to the
-# rest. The test makes the calls exactly as the hints name them, until no answer has a hint and
-# all text has arrived.
+# follow - an incomplete answer over MCP has a hint, and the hints alone lead to the rest of the
+# text. The test makes exactly the calls that the hints name, until no answer has a hint and all
+# text has arrived.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -44,7 +44,8 @@ class Peer:
         assert len(text.encode()) <= 10000, "%s: %d bytes" % (tool, len(text))
         assert not r.get("isError"), (tool, str(args)[:200], text)
         return json.loads(text)
-    # Yields the content of a resource, and the answers of all calls that its hint names.
+    # Yields the content of a resource, and the answers of all calls that the content's hint
+    # names.
     def read(self, uri):
         text = self.ask("resources/read", {"uri": uri})["contents"][0]["text"]
         assert len(text.encode()) <= 10000, "%s: %d bytes" % (uri, len(text))
@@ -67,7 +68,7 @@ class Peer:
             if again := re.search(r"call again with([^.]*(?:\"[^\"]*\"[^.]*)*)\.", hint):
                 todo.append((tool, {**args, **arguments(again[1])}))
             self.note(hint, todo)
-    # Adds the calls that a hint names.
+    # Adds the calls that a hint names to the list `todo`.
     def note(self, hint, todo):
         for start in re.finditer(r"(?:Read on|More of it): (.*)", hint):
             for one in start[1].split("; "):
@@ -83,13 +84,13 @@ def found(answers, *whole):
     for text in whole:
         pieces = [text[i:i + 6] for i in range(0, len(text), 6)]
         missing = at = 0
-        for p in pieces:  # searches for each piece first after the last found piece
+        for p in pieces:  # first searches behind the last found piece, then the whole text
             p = json.dumps(p, ensure_ascii=False)[1:-1]
             there = said.find(p, at, at + 100)
             there = there if there >= 0 else said.find(p)
             missing += there < 0
             at = there if there >= 0 else at
-        # A few pieces were cut in two at the end of a part.
+        # A few pieces may be missing, since the end of a part can cut a piece in two.
         assert missing <= len(pieces) // 50, "%s...: %d of %d pieces are missing" % (text[:12], missing, len(pieces))
 
 long = lambda c, n=20000: "".join("%s%05d" % (c, i) for i in range(n // 6))
@@ -99,7 +100,7 @@ PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "a hint cannot 
 from follow import *
 a, o = Peer("--team", "crew", "--as", "a", "mcp", "--toolsets", "all"), Peer("mcp", "--operator")
 
-# A task whose description, notes and result are cut in an answer.
+# The description, the notes and the result of this task are too long for one answer.
 a.call("task", action="create", title="long", description=long("d"), tags=["t%d" % i for i in range(20)])
 a.call("task", action="claim")
 for c in "mno":
@@ -110,20 +111,21 @@ found(a.follow("task", action="show", task="1"), *texts, "t19")
 found(o.follow("task", action="show", task="1", team="crew"), *texts)
 found(a.follow("task", action="part", task="001", part="notes"), *texts[1:4])
 
-# Messages whose content and metadata are cut, read by their receiver and by the operator.
+# The receiver and the operator read messages whose content and metadata are too long for one
+# answer.
 a.call("team_message", to="b", text=long("c"), metadata={"k": long("k")})
 for i in range(30):
     a.call("team_message", to="b", text=long("x%d" % i, 900))
 b = Peer("--team", "crew", "--as", "b", "mcp")
 found(o.follow("inbox", action="list", team="crew"), long("c"), long("k"), long("x3", 900), long("x29", 900))
-# In resources these messages are shortened, too. The hint in a resource names the tool that
+# A resource of an inbox also shortens long messages. The hint in a resource names the tool that
 # reads the whole text.
 found(o.read("cadre://inbox/crew/b"), long("c"), long("k"), long("x3", 900), long("x29", 900))
 found(a.read("cadre://task/crew/001"), *texts, "t19")
 assert len(list(a.read("cadre://team/crew"))) == 1
 found(b.follow("inbox", action="receive"), long("c"), long("k"))
 
-# The output of commands, and files, are cut.
+# The output of a command, a file, and a list of files may be too long for one answer.
 out = "".join("%d\n" % i for i in range(1, 20001))
 found(a.follow("exec", workspace="crew/a", command="seq 1 20000; seq 30001 33000 >&2"), out, "32999")
 job = a.call("exec_background", action="start", workspace="crew/a", command="seq 1 20000")
@@ -139,7 +141,7 @@ for name, base64 in [("nul", "YQBi"), ("latin", "6Q==")]:
     assert a.call("files", action="read", workspace="crew/a", path=name)["content"] == base64, name
 found(a.follow("files", action="list", workspace="crew/a", path="many"), "1000", "1599", "1600")
 
-# Results of assignments are cut.
+# The result of an assignment may be too long for one answer.
 lead = Peer("--team", "crew", "mcp", "--operator")
 lead.call("task", action="create", title="run", team="crew")
 lead.call("team_assign", task="2", agent="b", team="crew", command="seq 1 20000; seq 30001 33000 >&2")
@@ -151,9 +153,9 @@ found(lead.follow("results", action="list", team="crew"), out, "32999")
 found(lead.follow("results", action="show", id="2", team="crew"), out, "32999")
 PY
 
-# The resource of a board with many tasks names the tool that reads the rest. Resources show a
-# caller the same data as tools do: a caller without a name reads no inbox, and an agent reads
-# no other team.
+# The resource of a board with many tasks names the tool that reads the rest. By resources, a
+# caller may read only data that tools also show to this caller. A caller without a name reads
+# no inbox, and an agent reads no data of another team.
 PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "resources"
 from follow import *
 def refused(peer, uri):
@@ -175,8 +177,8 @@ for uri in "team/crew", "board/crew", "task/crew/001", "inbox/crew/a", "inbox/ot
     assert refused(a, "cadre://" + uri), uri
 PY
 
-# Hints name tools to a model, and commands to a person. A tool also accepts the forms that
-# people write.
+# Hints name tools to a model, and commands to a person. A tool also accepts ids as people write
+# them, such as #3.
 PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "hints, or forms"
 from follow import *
 a, o = Peer("--team", "crew", "--as", "a", "mcp", "--toolsets", "all"), Peer("mcp", "--operator", "--toolsets", "all")
@@ -202,8 +204,8 @@ a.call("task", action="complete")
 PY
 is 3 'See the board with: cadre task list' cadre --team crew task show 99
 
-# A client that has ended claims no task, not even a task that is made a moment later. The same
-# holds with a host and without.
+# A client that has ended claims no task, not even a task that is made a moment later. The test
+# is made with a host and without a host.
 later() { # NAME: makes the task NAME after the client of a waiting claim has ended
 	PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - "$1" <<'PY' || bad "$1: a claim was made for nobody"
 from follow import *

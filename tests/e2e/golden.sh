@@ -8,7 +8,7 @@ trap 'cadre team destroy --yes one >/dev/null 2>&1; until_is "^0$" count_guests;
 git() { command git -c user.name=a -c user.email=a@b -c protocol.file.allow=always "$@"; }
 worker='[{"name":"w","workspace":true}]'
 
-# A folder that holds this state, and another state in a folder below.
+# The folder $gold holds the state of this story and another state, each in a folder below.
 gold="$TMPDIR/gold"
 export CADRE_HOME="$gold/deep/state"
 mkdir -p "$gold/deep" "$gold/tool"

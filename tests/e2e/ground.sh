@@ -1,7 +1,8 @@
 #!/bin/sh
-# ground - the state's folder or files are taken away while programs have them open. A change is
-# then acknowledged only if a person finds it in the state, and the fault says what happened.
-# The same holds beside the WAL of another database.
+# ground - the state's folder or files are taken away while programs have them open. Later
+# changes are acknowledged only if a person finds the changes in the state. The fault of a
+# refused change gives the reason. The story also tests a state.db beside the WAL of another
+# database.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
@@ -17,7 +18,7 @@ new_state() {
 }
 ask() { sqlite3 -readonly "$1/state.db" "$2"; }
 
-# The copies that a person has: a backup of this state, and a backup of another state.
+# The backup of another state, which a person may copy over this state.
 new_state other
 cadre --team t --as a send b "of the other state" >/dev/null
 cadre backup "$story/other.db" >/dev/null
@@ -33,8 +34,8 @@ take_away() {
 	anew) rm -rf "$CADRE_HOME" && cadre --direct init >/dev/null ;;
 	esac
 }
-# Checks that acknowledged changes are in the state: FILE lists the changes that clients saw
-# acknowledged.
+# Checks that all acknowledged messages are in the state in FOLDER. FILE lists the messages that
+# the host acknowledged to clients.
 kept() { # CASE FILE FOLDER
 	grep -o 'told [0-9]*' "$2" | cut -d' ' -f2 | sort -u >"$story/told"
 	ask "$3" "SELECT substr(content, 3) FROM v_message WHERE content LIKE 'm %'" | sort -u >"$story/found"
@@ -92,7 +93,7 @@ for how in rm mv rm-db rm-wal replace over anew; do
 	mv) kept $how "$story/$how.out" "$CADRE_HOME.x" ;;
 	rm-wal) kept $how "$story/$how.out" "$CADRE_HOME" ;;
 	esac
-	case $how in # the copy is still whole
+	case $how in # checks that the copied state.db is undamaged
 	replace | over)
 		[ "$(sqlite3 "file:$CADRE_HOME/state.db?immutable=1" 'PRAGMA integrity_check')" = ok ] ||
 			bad "$how: the copy was damaged"
@@ -144,7 +145,7 @@ for how in rm mv rm-wal replace over anew; do
 		kept "mcp $how" "$story/mcp.told" "$CADRE_HOME"
 		grep -q 'told 6' "$story/mcp.told" || bad "mcp $how: it does not go on"
 		;;
-	mv) # when the folder is moved back, the client works again
+	mv) # when the folder is moved back, the server works again
 		grep -q 'told 4' "$story/mcp.told" && bad "mcp $how: acknowledged without a state"
 		mv "$CADRE_HOME.x" "$CADRE_HOME"
 		mcp_send 7
@@ -158,11 +159,10 @@ for how in rm mv rm-wal replace over anew; do
 	clients=
 done
 
-# --- -shm alone is removed, under a host that writes nothing meanwhile ----------------------
+# --- only -shm is removed, while a host writes nothing --------------------------------------
 
-# The next process makes another -shm file. The host knows nothing of the changes committed
-# under the new -shm file. When the host ends, by `down` or by itself, it must not cut off these
-# changes with the WAL.
+# The next process makes another -shm file. The host does not see the changes that are committed
+# with the new -shm file. When the host ends, the host must not cut these changes off the WAL.
 for end in down itself; do
 	new_state "shm-$end"
 	"$CADRE" serve >/dev/null 2>&1 &
@@ -186,7 +186,7 @@ for end in down itself; do
 	cadre --team t --as b inbox peek | grep -q first || bad "shm $end: what was there before is not"
 done
 
-# --- commands, one by one ------------------------------------------------------------------
+# --- single commands -----------------------------------------------------------------------
 
 new_state d
 i=0

@@ -1,15 +1,15 @@
 #!/bin/sh
-# ground_cut - state.db or its log is cut off or written over while a program uses it. Or an
-# older state.db is copied back beside the log of a killed host. A change is then acknowledged
-# only if a person finds it in the state. The fault says what happened, and a backup restores
-# the state.
+# ground_cut - state.db or its log is cut off or written over while a program uses it. In other
+# cases an older state.db is copied back beside the log of a killed host. Later changes are
+# acknowledged only if a person finds the changes in the state. The fault of a refused change
+# gives the reason, and a backup restores the state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
 trap 'kill $clients 2>/dev/null; cadre down >/dev/null 2>&1' EXIT
 clients=
 
-# A state, and a backup of it.
+# Makes a state and a backup of this state.
 new_state() {
 	export CADRE_HOME="$story/$1"
 	cadre init >/dev/null
@@ -18,7 +18,7 @@ new_state() {
 	cadre --team t --as a send b "in the backup" >/dev/null
 	cadre backup "$story/$1.db" >/dev/null
 }
-# Copies the whole log into state.db, so that the next change begins the log anew.
+# Copies the whole log into state.db. The next change then writes the log from its beginning.
 copied() { [ "$(sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(RESTART)' | cut -c1)" = 0 ]; }
 checkpoint() { until_done copied; }
 peek() { cadre --team t --as b inbox peek; }
@@ -31,7 +31,8 @@ change() { # HOW
 	older-log) cp "$story/log" "$CADRE_HOME/state.db-wal" ;;
 	esac
 }
-# Checks that changes acknowledged after the cut are in state.db.
+# Checks that state.db holds all messages that were acknowledged after the cut. FILE lists the
+# numbers of these messages.
 kept_since() { # HOW FILE
 	while read -r number; do
 		sqlite3 -readonly "$CADRE_HOME/state.db" \
@@ -50,7 +51,7 @@ said_why() { # HOW FILE
 		bad "$1: the reason is not said: $(cat "$2")"
 }
 
-# --- under a host, which then ends ------------------------------------------------------
+# --- a host, which then ends ------------------------------------------------------------
 
 cat >"$story/send.py" <<'PY'
 import json, os, socket, struct, sys
@@ -69,11 +70,11 @@ say({"type": "Hello", "version": "t", "role": "client", "boot_id": "", "team": "
 def send(i, content):
     say({"type": "Call", "id": i, "op": "message.send", "args": {"to": ["b"], "content": content}})
     return hear()
-if len(sys.argv) > 2: # writes until the file grows, cuts the file, writes more
+if len(sys.argv) > 2: # writes until the file grows, cuts the file off, and writes more
     path, i, size, told = sys.argv[2], 0, os.path.getsize(sys.argv[2]), "CallResult"
     while os.path.getsize(path) < size + (1 << 20) and told == "CallResult":
         i += 1; told = send(i, "x" * 9000)["type"]
-    for n in range(100): # meanwhile the checkpoint that made the file grow ends
+    for n in range(100): # in this time the checkpoint ends that made the file grow
         i += 1; send(i, "x" * 9000)
     os.truncate(path, os.path.getsize(path) - (512 << 10))
     for n in range(2000):
@@ -92,7 +93,7 @@ for line in sys.stdin:
         print("told %d" % i if r["type"] == "CallResult" else "refused: " + r["message"] + " | " + r["hint"], flush=True)
     print("done", flush=True)
 PY
-ask_for() { # SENDS: makes SENDS sends, and waits for their answers
+ask_for() { # SENDS: sends SENDS messages, and waits for the answers
 	asked=$((asked + 1))
 	echo "$1" >&3
 	until_done answered
@@ -206,7 +207,7 @@ grep -q 'state.db-wal .*is not of the state.db beside it.*' "$story/out" || bad 
 grep -q 'cadre restore' "$story/out" || bad "restore is not named: $(cat "$story/out")"
 cmp -s "$story/older" "$CADRE_HOME/state.db" || bad "the older state.db was changed"
 cmp -s "$story/log" "$CADRE_HOME/state.db-wal" || bad "the log was changed"
-cp "$story/newest" "$CADRE_HOME/state.db" # with the newest file put back, nothing is lost
+cp "$story/newest" "$CADRE_HOME/state.db" # after the newest file is put back, no message is lost
 peek | grep -q 'm 4' || bad "the former state.db is not taken: $(peek 2>&1)"
 cp "$story/older" "$CADRE_HOME/state.db"
 cp "$story/log" "$CADRE_HOME/state.db-wal"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ground_planted - a log or a journal of a foreign state lies beside the user's own state.db. A
-# checkout of somebody's branch, or an archive, may leave such a file. cadre refuses the file
+# ground_planted - a log or a journal of another person's state lies beside the user's own
+# state.db. A checkout of a branch, or an archive, may leave such a file. cadre refuses the file
 # with a clear message and changes nothing. When the file is removed, the user's own board works
 # again.
 set -u
@@ -15,7 +15,8 @@ export CADRE_HOME="$TMPDIR/strange"
 cadre init >/dev/null
 cadre team create evil >/dev/null
 cadre --team evil task create "their work" >/dev/null
-# An attacker who plants the log can write page 1 many times, so that some counter matches.
+# An attacker who plants a log can write page 1 many times. After many writes, one of the change
+# counters in the planted log may match the counter of state.db.
 {
 	echo 'PRAGMA wal_autocheckpoint = 0;'
 	i=0
@@ -35,8 +36,8 @@ DELETE FROM event;
 .shell cp '$CADRE_HOME/state.db-journal' '$TMPDIR/journal'
 ROLLBACK;
 SQL
-# SQLite writes the journal's header only before it writes a page. This copy was made earlier,
-# so the test writes the header into the copy.
+# SQLite writes the journal's header only when a page of the database must be written. The copy
+# was made before that time, so the test writes the header into the copy.
 printf '\331\325\005\371\040\241\143\327' | dd of="$TMPDIR/journal" conv=notrunc 2>/dev/null
 
 export CADRE_HOME="$own"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # guest-http-hostile - clients send half requests, nonsense and floods to a workspace's HTTP
-# door, and some never read. Each such client gets a 4xx or nothing, and the next teammate is
-# served. The guest's memory does not grow, and its other work continues.
+# door, and some clients never read. Each of these hostile clients gets a status 4xx or no
+# answer, and the next teammate is served. The guest's memory stays bounded, and the guest's
+# other work continues.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"

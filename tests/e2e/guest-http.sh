@@ -1,6 +1,7 @@
 #!/bin/sh
-# guest-http - the HTTP doors of workspaces: which callers may come in, a row for each message
-# before its answer, files of any size, and a host that ends and starts again.
+# guest-http - the HTTP doors of workspaces. A door admits only callers with the right token,
+# and stores each message before the answer. A door transfers files of any size. The story also
+# restarts the host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
@@ -16,7 +17,7 @@ field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 in_place() { cadre exec "$1" sh -c "$2"; }
 url_of() { cadre agent whois "$1" --json | field http; }
 door() { in_place "$1" "\"$CADRE\" agent door $2 --json" | field token; } # WHO WHOSE
-# TOKEN PATH CURL-OPTIONS...: prints the status; the body is in $TMPDIR/body
+# TOKEN PATH CURL-OPTIONS...: prints the status, and stores the body in $TMPDIR/body.
 ask() {
 	token=$1 path=$2
 	shift 2
@@ -58,7 +59,8 @@ url=$(url_of red/ann)
 expect 401 'opens nothing' "$ann" /card # a token for bob's door does not open ann's door
 url=$(url_of red/bob)
 
-# A message is stored as a row, from the agent that the token proves, before the door answers.
+# Before the door answers, the message is stored as a row. The sender is the agent whose token
+# the caller shows.
 before=$(rows)
 for path in /message /messages; do
 	expect 202 '"status":"accepted","message_id":"' "$ann" $path -d '{"content":"well, \"bob\"?","message_type":"request","metadata":{"k":1}}'
@@ -82,8 +84,7 @@ expect 413 'over 2097152' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0
 expect 400 '/text' "$ann" /task -d '{"task_id":"x"}'
 [ "$(rows)" = "$before" ] || bad "what was refused became a row"
 
-# The message arrives for bob, and for a caller who may receive for bob. Assignments are never
-# handed out.
+# The message is handed out to bob, and to the lead. The door never hands out assignments.
 expect 403 'only the lead' "$ann" /messages
 expect 200 '"content":"well, ' "$lead" '/messages?limit=1'
 grep -q '"content":"once"' "$TMPDIR/body" && bad "the limit"
@@ -97,13 +98,12 @@ expect 200 '"content":"once"' "$own" '/messages?request_id=r2' # the answer to r
 expect 200 '"messages":\[\]' "$own" '/messages?seen=r1,r2'
 messages | grep -q secret && bad "a key in the history"
 
-# The assignment runs once, and its sender gets the result.
+# The command of the assignment runs once, and the assignment's sender gets the result.
 waited 0 result "$id" --team red
 [ "$(in_place red/bob 'cat ran')" = run ] || bad "the command ran other than once"
 cadre --team red --as ann inbox --json | grep -q '"task_id":"t"' || bad "the result is not ann's"
 
-# A file is always transferred whole, however large it is. The guest never loads a whole file
-# into memory.
+# A file of any size is transferred whole. The guest never loads a whole file into memory.
 guest=$(cadre workspace info red/bob --json | field pid)
 size=$((160 << 20))
 head -c $size /dev/urandom >"$TMPDIR/large"
@@ -121,7 +121,7 @@ expect 201 '"size":6' "$ann" /files/chunked -H 'Transfer-Encoding: chunked' -d '
 [ "$(curl -sSI -H "Authorization: Bearer $ann" "$url/files/chunked" | grep -ci '^content-length: 6')" = 1 ] || bad HEAD
 expect 413 'at most 1 GiB' "$ann" /files/huge -d x -H 'Content-Length: 1073741825'
 
-# Half an upload is never visible and leaves nothing. The old file at that path stays.
+# An unfinished upload is never visible and leaves no file. The old file at the same path stays.
 curl -sS -m $((60 * TEST_SCALE)) --limit-rate 2M -X POST -T "$TMPDIR/large" -H "Authorization: Bearer $ann" "$url/files/in/large" >/dev/null 2>&1 &
 half=$!
 until_is '/in/.*(deleted)' ls -l "/proc/$guest/fd"
@@ -131,7 +131,7 @@ wait $half 2>/dev/null
 until_is '^large$' in_place red/bob 'ls -A in | tr "\n" " " | sed "s/ $//"'
 expect 200 '^tiny$' "$ann" /files/in/large
 
-# No path leads out of the workspace, or to the guest's own files.
+# The door serves no path outside the workspace, and no path to the guest's own files.
 echo secret >"$TMPDIR/secret"
 in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s $CADRE_HOME/guests own; mkfifo pipe; mkdir folder"
 for path in ../secret ..%2fsecret %2e%2e/secret in/../../secret //etc/passwd %2fetc%2fpasswd /etc/passwd \
@@ -147,7 +147,7 @@ done
 expect 401 denied '' /files/ran
 expect 401 denied "$eve" /files/ran
 
-# A policy that turns the door off lets nobody in.
+# If the policy turns the door off, the door refuses all callers.
 shut_url() { # the card does not hold this address
 	sqlite3 -readonly "$CADRE_HOME/state.db" \
 		"SELECT w.http FROM workspace w JOIN team t ON t.id = w.team WHERE t.name = 'shut'"
@@ -159,7 +159,8 @@ in_place shut/dan "\"$CADRE\" agent door dan" 2>&1 | grep -q 'allow_inter_vm off
 expect 401 '' "$ann" /card
 url=$(url_of red/bob)
 
-# Without the host the door accepts no call and stores nothing. With the host it works again.
+# Without the host the door accepts no call and stores no message. With the host the door works
+# again.
 host=$(cadre status --json | field pid)
 kill -9 "$host"
 expect 503 '"code":"unavailable"' "$ann" /message -d '{"content":"lost"}'

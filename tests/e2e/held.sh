@@ -1,7 +1,7 @@
 #!/bin/sh
-# held - a stopped process holds the state in the middle of its transaction. A command that
-# wants to write names the process and does not wait for it. When the process continues, all
-# commands work again.
+# held - a stopped process holds the state in the middle of its transaction. A command that must
+# write names the stopped process and fails instead of waiting for ever. When the process
+# continues, all commands work again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 holder=''
@@ -11,7 +11,7 @@ finish() {
 }
 trap finish EXIT
 
-# hold BYTE: a process locks BYTE from now on, and is stopped.
+# hold BYTE: starts a process that locks BYTE of state.lock and is then stopped.
 hold() {
 	/usr/bin/python3 "$here/peers/holder.py" "$CADRE_HOME" "$1" >"$TMPDIR/held" &
 	holder=$!

@@ -1,6 +1,7 @@
 #!/bin/sh
-# host - a host is alone on its state, and its guests outlive the host. Workspaces become what
-# their rows say, even through kill -9 of the guest and of the host.
+# host - a state is served by at most one host, and guests outlive their host. The host makes,
+# starts and stops workspaces as their rows demand, even if the guest or the host is killed by
+# SIGKILL.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
@@ -105,7 +106,7 @@ cadre send w-1 "later" --team red >/dev/null || bad "send without a host"
 cadre up >/dev/null || bad "up again"
 is 0 'message.notified.*w-1' cadre events --team red --kind message.notified --wait-seconds "$(bound)"
 
-# --- the end ------------------------------------------------------------------------------
+# --- a workspace is destroyed -----------------------------------------------------------------
 
 cadre workspace destroy --yes red/w-2 --team red >/dev/null
 until_is '^1$' sh -c "ls '$CADRE_HOME/workspaces' | wc -l"

@@ -32,7 +32,7 @@ grep -q 'for bob alone' "$TMPDIR/inbox" || bad "bob's mail is gone"
 cadre task show 001 --team red | grep -q 'owner *ann' || bad "ann's claim"
 cadre task show 001 --team blue | grep -q 'status *pending' || bad "blue's task was touched"
 cadre --team blue --as eve inbox | grep -q 'no messages' || bad "eve has mail"
-# A guest that does not read: its messages stay in the state.
+# If a guest reads nothing, the messages for its agent stay in the state.
 : >"$TMPDIR/g/deaf"
 head -c 262000 /dev/zero | tr '\0' x >"$TMPDIR/large"
 i=0

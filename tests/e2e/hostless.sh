@@ -1,7 +1,7 @@
 #!/bin/sh
-# hostless - a session without a host works as well as a session with a host. Commits of other
-# processes wake the waits of `cadre mcp`, and so does the end of a lease. A reader with sqlite3
-# can read while many processes write.
+# hostless - a session without a host works as well as a session with a host. A waiting call of
+# `cadre mcp` reads the state again after a commit of another process, and after the end of a
+# lease. The program sqlite3 can read the state while many processes write.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 reader='' writers=''

@@ -1,7 +1,7 @@
 #!/bin/sh
-# http-events - clients follow the event log over HTTP. A client continues from the last event
-# that it read, also across hosts that are killed, and gets each event once. The client gets
-# events only while its token is valid.
+# http-events - clients follow the event log over HTTP. After a kill of the host, a client tells
+# the next host which event it read last, and so gets each event once. A client gets events only
+# while its token is valid.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1; kill $followers 2>/dev/null' EXIT
@@ -16,7 +16,8 @@ observer=$(cadre token create --observer)
 coder=$(cadre token create --agent shop/coder)
 url=$(cat "$CADRE_HOME/endpoint")
 
-# A stream has the form of server-sent events, and begins with the missed events.
+# A stream has the form of server-sent events, and begins with the events that the client
+# missed.
 curl -sN -D "$TMPDIR/head" -H "Authorization: Bearer $observer" "$url/events?after=0" >"$TMPDIR/stream" 2>/dev/null &
 followers=$!
 n=$(cadre events --limit 1000 --json | grep -o '"seq":' | wc -l)
@@ -29,20 +30,21 @@ grep -q '^id: [0-9a-f]*\.1$' "$TMPDIR/stream" || bad "no id"
 grep -q '^event: team.created$' "$TMPDIR/stream" || bad "no event"
 grep -q '^data: {"seq":1,.*"team":"shop"' "$TMPDIR/stream" || bad "no data"
 
-# The host refuses a cursor of another state, or of events that are no longer kept. The answer
-# names the oldest event.
+# The host refuses a cursor of another state, and a cursor whose next events are no longer kept.
+# The refusal names the oldest event that is kept.
 [ "$(curl -s -o "$TMPDIR/gone" -w '%{http_code}' -H "Authorization: Bearer $observer" -H 'Last-Event-ID: 0123abcd.5' "$url/events")" = 410 ] || bad "events of another state"
 grep -q '"oldest":1' "$TMPDIR/gone" || bad "no oldest event: $(cat "$TMPDIR/gone")"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/events")" = 401 ] || bad "a stream without a token"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events?team=other")" = 403 ] || bad "a stream of another team"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $observer" "$url/events?kind=nothing")" = 400 ] || bad "a stream of no kind"
 
-# Malformed cursors, and parameters that streams do not have, are refused.
+# The host refuses a stream with a malformed cursor or with an unknown parameter.
 for query in after=abc after=0x10 after=1.5x after=%ff nothing=1; do
 	[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $observer" "$url/events?$query")" = 400 ] || bad "a stream for $query"
 done
 
-# A cursor with a number that no event has yet does not stop the streams of others.
+# If one client's cursor is beyond the last event, the streams of other clients still get
+# events.
 timeout $((2 * TEST_SCALE)) curl -sN -H "Authorization: Bearer $observer" "$url/events?after=999999999999" >/dev/null 2>&1 &
 followers=$!
 sleep 0.5
@@ -55,9 +57,9 @@ kill $followers 2>/dev/null
 wait
 followers=
 
-# Over two hundred clients, most of them with the same token, follow across hosts that are
-# killed. Each client gets each event once and in order. No client is refused when all clients
-# connect again at once.
+# Over two hundred clients, most of them with the same token, follow the event log while hosts
+# are killed and started. Each client gets each event once and in order. When all clients
+# connect again at once, the host refuses no client.
 /usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '' 200 "$TMPDIR/all" &
 followers="$followers $!"
 /usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '?kind=task&team=shop' 10 "$TMPDIR/tasks" &
@@ -106,7 +108,8 @@ print("followers came back %d times" % back)
 sys.exit(wrong > 0 or back < 214)
 PY
 
-# A stream ends when its client's token ends, and so does the stream of a session over MCP.
+# When a client's token is revoked or expires, the client's event stream ends. The stream of an
+# MCP session also ends when its client's token is revoked.
 url=$(cat "$CADRE_HOME/endpoint")
 curl -s -D "$TMPDIR/head" -o /dev/null -H "Authorization: Bearer $coder" -H 'Content-Type: application/json' \
 	-H 'Accept: application/json, text/event-stream' -d '{"jsonrpc":"2.0","id":1,"method":"initialize",
@@ -127,7 +130,7 @@ curl -sN -m $((30 * TEST_SCALE)) -H "Authorization: Bearer $short" "$url/events"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events")" = 401 ] || bad "a revoked token opens a stream"
 wait $listener || bad "the session of a revoked token listens on"
 followers=
-# A client that reads slowly still gets all of a long log.
+# A client that reads slowly still gets every event of a long event log.
 /usr/bin/python3 <<'PY' || bad "a slow reader is cut off"
 import json, os, socket, sys, time
 def connect():
@@ -154,12 +157,12 @@ for i in range(N // 50):
     receive(local, b"HTTP/1.1 200", 50)
 s = connect()
 s.sendall(b"GET /events?after=0&kind=message HTTP/1.1\r\nHost: localhost\r\n\r\n")
-time.sleep(2) # the client reads nothing meanwhile
+time.sleep(2) # the client reads nothing during this time
 receive(s, b"\nevent: message.sent", N)
 PY
 
-# limits.max_streams limits the open streams of one client. Streams of other clients do not
-# count, nor do streams that have ended.
+# limits.max_streams limits the open streams of one client. Streams of other clients, and
+# streams that have ended, do not count.
 cadre down >/dev/null
 cadre up --limits.max_streams 2 >/dev/null || bad "up with a limit"
 url=$(cat "$CADRE_HOME/endpoint")

@@ -1,18 +1,19 @@
 #!/bin/sh
-# http - clients call every operation over HTTP, each as the caller that the client's token
-# proves.
+# http - clients call every operation over HTTP. A client's token proves who the caller is.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1; [ -z "${other:-}" ] || CADRE_HOME=$other cadre down >/dev/null 2>&1' EXIT
 seconds=$((30 * TEST_SCALE))
-# http METHOD PATH TOKEN [CURL-OPTION...]: prints the status; the body is in $TMPDIR/body.
+# http METHOD PATH TOKEN [CURL-OPTION...]: prints the HTTP status, and writes the body to
+# $TMPDIR/body.
 http() {
 	method=$1 path=$2 token=$3
 	shift 3
 	[ -z "$token" ] || set -- -H "Authorization: Bearer $token" "$@"
 	curl -sS -m "$seconds" -o "$TMPDIR/body" -w '%{http_code}' --path-as-is -X "$method" "$@" "$url$path"
 }
-# answers STATUS PATTERN METHOD PATH TOKEN [CURL-OPTION...]
+# answers STATUS PATTERN METHOD PATH TOKEN [CURL-OPTION...]: the answer has this HTTP status,
+# and its body matches PATTERN.
 answers() {
 	want=$1 pattern=$2
 	shift 2
@@ -30,7 +31,7 @@ post() { # STATUS PATTERN PATH TOKEN JSON [CURL-OPTION...]
 	answers "$want" "$pattern" POST "$path" "$token" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json" "$@"
 }
 
-export CADRE_LIMITS_ENABLED=false # the story calls more often than they allow
+export CADRE_LIMITS_ENABLED=false # this test calls more often than the limits allow
 cadre init >/dev/null
 cadre up >/dev/null || bad "up"
 url=$(cat "$CADRE_HOME/endpoint") || bad "no endpoint"
@@ -43,7 +44,8 @@ guard=$(cadre token create --agent shop/guard)
 operator=$(cadre token create --operator)
 observer=$(cadre token create looker --observer)
 
-# Anybody may ask for health. Every other request needs a token that proves its caller.
+# Any caller may read /healthz and /readyz. A request to /api needs a token that proves its
+# caller.
 answers 200 ok GET /healthz ''
 answers 200 ready GET /readyz ''
 answers 401 'a request says by a token' GET /api/team ''
@@ -52,7 +54,7 @@ answers 401 'proves nobody' GET /api/team "${coder%?}x"
 answers 401 . GET /api/team '' -H 'Authorization: Basic b3BlcmF0b3I6'
 curl -sSI "$url/api/team" | grep -qi '^www-authenticate: bearer' || bad "401 does not say what it wants"
 
-# A text that is not UTF-8 is refused in any part of the request, and nothing is done.
+# If any part of a request is not UTF-8, the host refuses the request and changes nothing.
 answers 400 'UTF-8' GET '/api/tasks?status=%ff' "$operator"
 answers 400 'UTF-8' DELETE '/api/members/coder?team=shop&to=%ff' "$operator"
 answers 400 'UTF-8' GET '/api/agents/%ff' "$operator"
@@ -62,7 +64,8 @@ answers 400 'twice' GET /healthz '' -H "Origin: $url" -H 'Origin: http://evil.ex
 answers 501 . POST /api/messages "$operator" -H 'Transfer-Encoding: gzip, chunked' -H 'Content-Type: application/json' -d '{}'
 [ "$(cadre agent list --team shop --json | grep -c '"name":"coder"')" = 1 ] || bad "a member was removed by a call that is none"
 
-# The token of an agent's client cannot get another token, which would outlive the first.
+# An agent's client cannot use its token to get another token, because the second token could
+# outlive the first.
 post 403 'makes no others' /api/agents "$coder" '{}'
 lead=$(cadre token create --agent shop/lead)
 answers 403 'is told no others' GET /api/agents/coder/env "$lead"
@@ -70,8 +73,8 @@ post 200 '"name":"hand"' /api/members "$lead" '{"name":"hand"}'
 grep -q token "$TMPDIR/body" && bad "a lead's client is told a member's token"
 answers 200 . DELETE /api/members/hand "$lead"
 
-# A client with an invalid token is refused before its large body arrives, and does not keep
-# other clients from sending a large body.
+# A client with an invalid token is refused before its large body arrives. Twenty clients with
+# an invalid token do not keep another client from sending a large body.
 cat >"$TMPDIR/large.py" <<'PY'
 import socket, sys
 host, port = sys.argv[1][7:].split(":")
@@ -87,9 +90,10 @@ mkfifo "$TMPDIR/hold"
 /usr/bin/python3 "$TMPDIR/large.py" "$url" <"$TMPDIR/hold" >"$TMPDIR/held" &
 exec 9>"$TMPDIR/hold"
 until_done grep -q '^held HTTP/1.1 401$' "$TMPDIR/held"
-# Without a valid token the host waits for no body, at no route, whether the length is given or
-# not. With a valid token, the host refuses JSON whose values would take far more memory than
-# its bytes, before it parses the JSON.
+# The host refuses a request without a valid token before the body arrives, even if the request
+# gives no length. With a valid token, the host refuses JSON whose values would take far more
+# memory than the text. The host estimates the memory for the values of JSON before it parses
+# the JSON.
 /usr/bin/python3 - "$url" "$coder" <<'PY' || bad "bodies before tokens, or JSON without a bound"
 import json, socket, sys
 host, port = sys.argv[1].split("/")[2].split(":")
@@ -126,8 +130,8 @@ PY
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 answers 401 . PUT /api/vault/note '' -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 exec 9>&-
-# Clients disconnect while another thread parses their bodies. The host does not fail, and these
-# bodies do not keep out the bodies of other clients.
+# Clients disconnect while a thread of the host parses their bodies. The host does not fail, and
+# still accepts large bodies of other clients.
 /usr/bin/python3 - "$url" "$operator" <<'PY' || bad "clients that leave behind large bodies"
 import json, socket, sys
 host, port = sys.argv[1].split("/")[2].split(":")
@@ -139,13 +143,13 @@ for path, body in ("/api/vault/note", {"path": "left.md", "content": "x" * 30000
                    f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
         s.close()
 PY
-# On a busy machine the calls of the clients above still run, and the host answers 503
-# meanwhile.
+# On a busy machine the host may answer 503 until the calls of the disconnected clients have
+# ended.
 large() { [ "$(http PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json")" != 503 ]; }
 until_done large
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 
-# An agent acts in its own team, and does only what it may.
+# An agent's client can act only in the agent's own team, and only within the agent's rights.
 answers 200 '"name":"shop"' GET /api/team "$coder"
 answers 403 . GET '/api/team?team=other' "$coder"
 post 200 '"recipients":1' /api/messages "$coder" '{"to":"tester","content":"over HTTP"}'
@@ -154,12 +158,12 @@ post 403 . /api/messages "$spy" '{"to":"shop/tester","content":"from outside"}'
 post 403 . /api/members "$coder" '{"name":"friend"}'
 answers 403 . GET /api/tokens "$coder"
 is 0 'over HTTP' cadre --as tester --team shop inbox --peek
-# The token of `cadre agent env` is valid here too.
+# The host also accepts the token that `cadre agent env` prints.
 own=$(cadre agent env tester --team shop --json | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p')
 post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
 post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
 
-# The routes for agents in tabs have their own names, answers and faults.
+# The routes for agents in tabs (docs/http.md) have their own names, answers and faults.
 same() { # TEXT: the body is exactly TEXT
 	[ "$(cat "$TMPDIR/body")" = "$1" ] || bad "the body is not $1: $(cat "$TMPDIR/body")"
 }
@@ -174,7 +178,7 @@ post 200 . /api/agents/abra/messages "$puppet" '{"message":"hi","sender":"puppet
 same '{"delivered":true,"target":"abra"}'
 post 404 . /api/agents/nobody/messages "$puppet" '{"message":"hi"}'
 same '{"delivered":false,"error":"Agent not found","available":["abra","lead"],"code":"not_found"}'
-for name in '*' '%2A' '%20' a,b 'no%20name' 'role%3Acoder'; do # these are no names
+for name in '*' '%2A' '%20' a,b 'no%20name' 'role%3Acoder'; do # none of these is an agent's name
 	post 404 . "/api/agents/$name/messages" "$puppet" '{"message":"hi"}'
 	same '{"delivered":false,"error":"Agent not found","available":["abra","lead"],"code":"not_found"}'
 done
@@ -192,7 +196,7 @@ answers 409 '"success":false' PUT /api/agents/puppet-dev "$puppet" -H 'Content-T
 is 0 'hi' cadre --as abra --team tabs inbox --peek
 is 0 . cadre team destroy tabs
 
-# A browser logs in by an address that is good once, and keeps a cookie that no script can read.
+# A browser logs in by an address that works once, and stores a cookie that scripts cannot read.
 is 0 '^http://127.0.0.1:[0-9]*/login?code=cadre_' cadre page
 page=$(cadre page --observer)
 answers 401 . GET /api/whoami "${page##*=}"
@@ -204,7 +208,7 @@ answers 200 '"name":"shop"' GET '/api/team?team=shop' '' -H 'Cookie: theme=dark'
 answers 401 . GET "/${page##*/}" ''
 answers 401 . GET /api/whoami "${page##*=}"
 answers 400 'is required' GET /login ''
-# A request with a cookie may write only if it comes from our own pages.
+# A request with a cookie may write only if a page of the host itself sends the request.
 page=$(cadre page)
 cookie=$(curl -sS -m "$seconds" -D - -o /dev/null "$page" | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
 post 401 . /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie"
@@ -216,21 +220,21 @@ browser=$(cadre token list --json | sed -n 's/.*"name":"\(browser-[0-9]*\)","kin
 is 0 'is revoked' cadre token revoke "$browser"
 answers 401 . GET /api/whoami '' -H "Cookie: $cookie"
 
-# A repeated write is done only once.
+# A write that is repeated under the same key is done only once.
 post 200 '"task"' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
 post 200 '"replayed":true' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
 post 409 . /api/tasks "$operator" '{"team":"shop","title":"other"}' -H 'Idempotency-Key: once'
 [ "$(cadre task list --team shop --json | grep -o '"title"' | wc -l)" = 1 ] || bad "a repeated task is made twice"
 
-# An observer reads all teams and changes nothing.
+# An observer's token can read all teams, and cannot change anything.
 answers 200 '"name":"other"' GET '/api/team?team=other' "$observer"
 answers 200 dig GET '/api/tasks?team=shop' "$observer"
 post 403 'only reads' /api/tasks "$observer" '{"team":"shop","title":"no"}'
 post 403 . /api/agents "$observer" '{"team":"shop","name":"joiner"}'
 post 403 . /api/claim "$guard" '{}'
 
-# A call that waits is answered when there is news, and is undone when its client has
-# disconnected.
+# A call that waits for messages is answered when a message arrives. If the client of a waiting
+# call has disconnected, the call takes no message out of the inbox.
 (sleep 0.3; cadre send spy --team other "woken") >/dev/null 2>&1 &
 post 200 woken /api/inbox/receive "$spy" '{"request_id":"w1","wait_seconds":20}'
 wait
@@ -260,14 +264,14 @@ answers 413 . POST /api/tasks "$coder" -H 'Content-Type: application/json' -H 'C
 answers 200 '"name":"shop"' GET /api/team "$coder" -H 'Transfer-Encoding: chunked' -H 'Content-Type: application/json' --data-binary '{}'
 [ "$(curl -sS -I -H "Authorization: Bearer $coder" "$url/api/team" | grep -ci '^content-length: [1-9]')" = 1 ] || bad HEAD
 
-# A page of another site is refused, whatever host name it uses to reach this address.
+# The host refuses requests from pages of other sites, whatever host name the requests contain.
 answers 403 'no name of the host' GET /healthz '' -H 'Host: evil.example'
 answers 403 'may not call' GET /api/team "$coder" -H 'Origin: https://evil.example'
 answers 403 . GET /api/team "$coder" -H 'Origin: null'
 answers 200 . GET /api/team "$coder" -H "Origin: $url"
 answers 200 . GET /healthz '' -H 'Host: localhost:9223'
 
-# A token is invalid if it was revoked, if its time has ended, or if its agent has a newer
+# A token is invalid if it was revoked, if it has expired, or if its agent has a newer
 # generation.
 is 0 revoked cadre token revoke looker
 answers 401 'proves nobody' GET '/api/team?team=shop' "$observer"
@@ -284,9 +288,10 @@ for secret in "$coder" "$spy" "$operator"; do
 done
 grep -q '"used_at"' "$TMPDIR/tokens" || bad "no token's use is noted"
 
-# Only the operator can reach the Unix socket, so its caller is the operator. If a name is not
-# found, this caller is told the folder of the state, because it may be the wrong state. Other
-# callers are not told the folder.
+# Only the operator can reach the host's Unix socket, so every caller at this socket is the
+# operator. If a caller at the Unix socket names an unknown team or agent, the fault names the
+# state's folder, because the caller may use the wrong state. Faults for callers over TCP do not
+# name the state's folder.
 local_socket=$(dirname "$(cut -d' ' -f3- "$CADRE_HOME/host.lock")")/http.sock
 for place in '/api/team?team=nowhere' '/api/agents/ghost?team=other'; do
 	curl -sS --unix-socket "$local_socket" "http://localhost$place" | grep -q "the state is $CADRE_HOME" || bad "$place: not which state"
@@ -296,8 +301,8 @@ done
 [ "$(stat -c %a "$local_socket")" = 600 ] || bad "others reach $local_socket"
 curl -sS --unix-socket "$local_socket" http://localhost/api/teams | grep -q '"name":"other"' || bad "no teams at $local_socket"
 
-# If the port is taken, the host uses the next port. The file `endpoint` is removed when the
-# host ends.
+# If the port is taken, the host uses the next port. A host that ends removes its file
+# `endpoint`.
 other=$TMPDIR/second
 mkdir "$other"
 CADRE_HOME=$other cadre --home "$other" --create init >/dev/null 2>&1
@@ -307,12 +312,13 @@ curl -sS "$(cat "$other/endpoint")/healthz" | grep -q ok || bad "the second host
 CADRE_HOME=$other cadre down >/dev/null
 [ ! -e "$other/endpoint" ] || bad "the endpoint of a host that has ended stays"
 
-# Other machines can reach the host only after a client has a token.
+# The host listens for other machines only if a token for a client exists.
 CADRE_HTTP_ADDRESS=0.0.0.0 CADRE_HOME=$other cadre up >/dev/null || bad "up at 0.0.0.0"
 [ ! -e "$other/endpoint" ] || bad "it listens for everybody without a token"
 CADRE_HOME=$other cadre logs | grep -q 'before a client has a token' || bad "nobody is told why"
 
-# A report is repeated after its team has ended. The refusal says that the report counted.
+# A report of a team's usage is repeated after the team was destroyed. The refusal says that the
+# first report was counted.
 lead=$(cadre token create --agent shop/lead)
 is 0 . cadre --team shop --as lead team create fleet
 report='{"team":"fleet","tokens_in":3,"idempotency_key":"fleet-1"}'

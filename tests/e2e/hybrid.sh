@@ -1,7 +1,7 @@
 #!/bin/sh
-# hybrid - a guest behind the vsock of a Firecracker or Cloud Hypervisor VM. The guest's host
-# sends CONNECT. A program in the guest dials PATH_5000, and this channel proves the agent of
-# the program.
+# hybrid - a guest behind the vsock of a Firecracker or Cloud Hypervisor VM. The host sends a
+# line CONNECT to the VM's socket PATH to reach the guest. A program in the VM reaches the host
+# at the socket PATH_5000, and this channel proves the program's agent.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guest='' vmm=''
@@ -38,7 +38,7 @@ waited 0 task 001 --team red
 until_is '^1$' rounds
 [ "$(cadre --team red --as bob inbox | grep -c '^ann -> bob')" = 1 ] || bad "bob has not ann's message alone"
 
-# --- another host restores both ways ---------------------------------------------------------
+# --- another host opens both channels again ---------------------------------------------------
 
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre up >/dev/null || bad "up after kill -9"
@@ -46,7 +46,7 @@ until_is "^$TMPDIR/work\$" in_place pwd
 until_is '^2$' rounds
 grep -v '^done$' "$TMPDIR/report" && bad "see above"
 
-# The socket of a destroyed workspace is refused.
+# After a workspace is destroyed, its socket PATH_5000 refuses connections.
 cadre workspace destroy --yes red/ann --team red >/dev/null || bad "destroy"
 until_is 'refused' /usr/bin/python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$TMPDIR/v_5000"

@@ -9,7 +9,7 @@ finish() {
 }
 trap finish EXIT
 
-# The port is below the ports that the kernel gives to outgoing connections.
+# The port number is lower than the numbers that the kernel gives to outgoing connections.
 port=$(/usr/bin/python3 -c 'import random, socket
 while True:
     port = random.randrange(20000, 32000)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# ids - people read and write #2 for a message whose id has 36 characters. Screens show the
-# number, and JSON keeps the id. Commands accept the number, the id, or the beginning of the id.
+# ids - people read and write #2 for a message whose id has 36 characters. Screens show a
+# message's number, and JSON shows its id. Commands accept a message's number, its id, or the
+# beginning of its id.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# inspector - the official inspector's command lists cadre's tools, resources and prompts, and
-# calls a tool, over stdio and HTTP. Needs node and, once, the npm registry.
+# inspector - the official MCP inspector lists cadre's tools, resources and prompts, and calls a
+# tool, over stdio and HTTP. The test needs node, and for its first run the npm registry.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT

@@ -1,6 +1,7 @@
 #!/bin/sh
 # key - an idempotency key also works for calls that a guest performs. A repeated call gets the
-# first answer, a call that did nothing leaves its key free, and nothing is done twice.
+# first call's answer, and no call is performed twice. If a call did nothing, its key can be
+# used again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
@@ -27,8 +28,9 @@ cadre team create red --roles '[{"name":"a","workspace":true}]' >/dev/null || ba
 export CADRE_TEAM=red
 waited 0 workspace red/a
 
-# A repeated call for a command that has ended gets the first answer, and the command does not
-# run again. For long output the answer holds the beginning and the size of the whole.
+# If a command has ended, a repeated call gets the first call's answer, and the command does not
+# run again. For long output the answer to the repeated call contains the beginning of the
+# output and its full size.
 says 0 '"exit_code":3,"stdout":"once\\n"' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
 says 0 '"exit_code":3,"stdout":"once\\n".*"replayed":true' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
 [ "$(lines ran)" = 1 ] || bad "it ran again"
@@ -36,7 +38,8 @@ says 0 '"exit_code":0' --json --key long exec red/a "seq 10000"
 says 0 '"stdout_size":48894.*"replayed":true' --json --key long exec red/a "seq 10000"
 says 4 'used for another call' --key exec exec red/a "echo other"
 
-# A command that still runs is not begun twice, even if its caller has ended.
+# If a command still runs, a repeated call does not begin the command again, even if the first
+# caller has ended.
 "$CADRE" --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines slow
@@ -47,8 +50,8 @@ cadre exec red/a "touch go"
 until_is '"exit_code":0,"stdout":"done\\n".*"replayed":true' cadre --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done"
 [ "$(lines slow)" = 1 ] || bad "a slow one ran again"
 
-# If the first call prints the command's output while the command runs, the repeated call does
-# so too.
+# If a call prints a command's output while the command runs, the repeated call also prints the
+# output of that run.
 "$CADRE" --key followed exec red/a "echo x >>followed; until [ -e on ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines followed
@@ -60,7 +63,7 @@ says 0 '^done$' --key followed exec red/a "echo x >>followed; until [ -e on ]; d
 wait $!
 [ "$(lines followed)" = 1 ] || bad "a followed one ran again"
 
-# The same holds for a job, and for a signal to a job.
+# A repeated call does not begin a second job, and does not send a second signal to a job.
 says 0 '"job_id"' --json --key job workspace run red/a "echo x >>job; sleep 1000"
 job=$(field job_id <"$TMPDIR/out")
 says 0 "\"job_id\":$job,\"replayed\":true" --json --key job workspace run red/a "echo x >>job; sleep 1000"
@@ -71,7 +74,8 @@ says 0 "\"job_id\":$job,\"replayed\":true" --json --key kill workspace kill red/
 says 3 'unknown job_id' --key lost workspace kill red/a 999
 says 0 "\"job_id\":$job" --json --key lost workspace kill red/a "$job"
 
-# An edit without a match leaves its key free; a repeated edit gets the first answer again.
+# If an edit finds no match, its key can be used again. A repeated edit gets the first edit's
+# answer.
 cadre exec red/a "echo one >file"
 says 2 'old_string' --key edit workspace edit red/a file two three
 says 0 'file' --key edit workspace edit red/a file one three
@@ -85,8 +89,8 @@ cadre exec red/a "echo later >put"
 says 0 '"replayed":true' --json --key put workspace write red/a put YQ==
 [ "$(cadre exec red/a 'cat put')" = later ] || bad "a repeated write went over another one"
 
-# A command whose folder does not exist has not begun, so its key stays free. The same holds for
-# a command without a guest.
+# A command whose folder does not exist is not begun, so its key can be used again. If no guest
+# runs, a command is not begun, and its key can be used again.
 waited 0 workspace red/a
 says 3 'nowhere' --key dir exec red/a --workdir nowhere -- pwd
 says 0 . --key dir exec red/a -- pwd

@@ -1,6 +1,6 @@
 #!/bin/sh
-# killed-teams - a host is killed when some workspaces of a team are ready, or some are
-# destroyed. Under the next host the team has all its workspaces, or no workspace.
+# killed-teams - a host is killed after it has made, or has destroyed, some workspaces of a
+# team. Under the next host the team has all its workspaces, or no workspace.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -13,7 +13,7 @@ number() { sqlite3 "$CADRE_HOME/state.db" "$1"; }
 cadre up >/dev/null || bad "up"
 for at in 0 1 2 3 4; do
 	TEAM=team-$at
-	# The call has a key, so repeating it makes no second team.
+	# The call has a key, so a repeated call makes no second team.
 	"$CADRE" team create "$TEAM" --roles "$roles" --key "make-$at" >/dev/null 2>&1 &
 	creating=$!
 	up=$(kill_at "$TEAM" "$at" ready)

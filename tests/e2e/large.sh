@@ -1,6 +1,7 @@
 #!/bin/sh
-# large - stored texts can always be read, whatever their size: two full streams of a command, a
-# note of 10 MiB, and a hundred messages of 256 KiB from a guest.
+# large - stored texts can always be read, whatever their size. The texts are two output streams
+# of 2 MiB each, a note of 10 MiB, and a hundred messages of 256 KiB from a guest. tests/link.c
+# tests large messages to a guest.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -11,9 +12,9 @@ cadre team create red --roles '[{"name":"lead"},{"name":"w","workspace":true}]' 
 	bad "team create"
 waited 0 workspace red/w
 
-# --- two full streams of a command, 2 MiB each ---------------------------------------------
+# --- two output streams of a command, 2 MiB each ---------------------------------------------
 
-# Each line is different, so that a missing or repeated part is noticed.
+# Each line is different, so that the test notices a missing or repeated part.
 lines() { seq -f "$1 %06.0f is a line of this stream" 1 100000 | head -c 2097152; }
 lines out >"$TMPDIR/out"
 lines err >"$TMPDIR/err"
@@ -34,18 +35,19 @@ sys.exit(not part or not sys.stdout.write(part))' "$TMPDIR/part" $stream >>"$TMP
 	cmp "$TMPDIR/got" "$TMPDIR/${stream#std}" || bad "$stream is not whole"
 done
 
-# --- a note of 10 MiB, there and back ------------------------------------------------------
+# --- a note of 10 MiB is read and written in a guest --------------------------------------
 
 seq -f 'line %09.0f of the note' 1 500000 | head -c 10485760 >"$TMPDIR/note"
 cadre vault write teams/red/big.md @"$TMPDIR/note" >/dev/null || bad "vault write"
-# One read of a note takes several messages automatically. One write is at most one message.
+# `cadre vault read` in a guest reads a large note in several frames. A write of a note in a
+# guest must fit into one frame.
 in_place 'cadre vault read big.md >read && split -C 3000000 read part. &&
 	for part in part.*; do cadre vault append again.md @$part || exit 1; done' >/dev/null ||
 	bad "a note in a guest"
 cadre workspace read red/w read --team red | cmp - "$TMPDIR/note" || bad "the note is not whole inside"
 cadre vault read teams/red/again.md | cmp - "$TMPDIR/note" || bad "the note is not whole outside"
 
-# --- a hundred messages of 256 KiB from a guest; link.c tests messages to a guest -------------
+# --- a hundred messages of 256 KiB from a guest -------------
 
 in_place 'i=100
 while [ $i -lt 200 ]; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# leaver - a guest ends while the host pushes mail to it. At whatever moment the guest ends, the
-# host survives, and the mail stays in the state.
+# leaver - a guest ends while the host pushes mail to it. The host still runs, and the mail
+# stays in the state, at whatever moment the guest ends.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guest=''

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Limits of agents hold across processes, restarts and kill -9, with a host and without. A
-# refused call succeeds after the wait that the refusal names. Every operation spends its cost.
+# limits - the limits of agents hold across processes, restarts and kill -9, with a host and
+# without. A refused call succeeds after the wait that the refusal names. Every call takes its
+# operation's cost from the caller's limit.
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_LIMITS_ENABLED
 export CADRE_LIMITS_TEAM_MESSAGE_BURST=5 CADRE_LIMITS_TEAM_MESSAGE_PER_MINUTE=20
@@ -10,11 +11,11 @@ as() { (eval "$(cadre agent env "$1")"; shift; "$CADRE" "$@"); } # AGENT WORD...
 left() { cadre ${3-} --json limits --agent "$1" | /usr/bin/python3 -c '
 import json, sys
 print(json.load(sys.stdin)["left"][0][sys.argv[1]])' "$2"; }
-# spent WHO: the state shows that WHO has no calls left. A host writes that to the state after a
-# moment.
+# spent WHO: the state shows that agent WHO has no calls left. A host writes an agent's
+# remaining calls to the state only after a moment.
 spent() { [ "$(left "$1" other --direct)" -le 0 ]; }
-# limited WHO COMMAND...: the command is refused. The function runs the command twice: on a slow
-# machine a minute may have passed, which allows one more call.
+# limited WHO COMMAND...: the command of agent WHO is refused. The function runs the command
+# twice, because on a slow machine one more call may be allowed after a minute.
 limited() {
 	as "$@" >/dev/null 2>&1 || :
 	is 6 "$1 calls too often" as "$@"
@@ -23,7 +24,7 @@ sent() { sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM message"; }
 
 cadre team create shop --roles coder,tester,reader,loser,past >/dev/null || bad "team"
 
-# Forty processes send at once, without a host: five messages are sent, no matter which
+# Forty processes send at once, without a host. Only five messages are sent, no matter which
 # processes send them.
 began=$(date +%s)
 (
@@ -33,12 +34,13 @@ began=$(date +%s)
 )
 took=$(($(date +%s) - began + 1))
 ok=$(grep -l '^sent' "$TMPDIR"/sent.* | wc -l)
-# Every three seconds since the first call allow one more call.
+# One more call is allowed for every three seconds since the first call.
 [ "$ok" -ge 5 ] && [ "$ok" -le $((6 + took / 3)) ] || bad "$ok of 40 were sent, not 5"
 [ "$(sent)" -eq "$ok" ] || bad "$(sent) messages are stored, $ok were acknowledged"
 grep -q 'calls too often' "$TMPDIR"/sent.* || bad "nobody was told why"
 
-# A refused caller may call again exactly after the wait that it was told, to within 50 ms.
+# After the wait that a refusal names, the caller may call again. The named wait is right to
+# within 50 ms.
 cat >"$TMPDIR/wait.py" <<'P'
 import json, os, subprocess, sys, time
 def send(text):
@@ -52,8 +54,8 @@ for n in range(100):
 assert rc == 6, (rc, a)
 e = a["error"]
 assert e["code"] == "rate_limited" and 0 < e["retry_after_ms"] <= 3000, e
-# The refusal happened between `began` and now: the next call is allowed between `least` and
-# `end`.
+# The call was refused at some time between `began` and now. The next call is allowed at some
+# time between `least` and `end`.
 wait = e["retry_after_ms"] / 1000
 least, end = began + wait, time.monotonic() + wait
 early = 0
@@ -61,7 +63,7 @@ while time.monotonic() < least:
     rc, a = send("early")
     early += rc == 0 and time.monotonic() < least
     if rc == 0: break
-    time.sleep(max(0, min(0.5, (least - time.monotonic()) / 2))) # tries more often near that time
+    time.sleep(max(0, min(0.5, (least - time.monotonic()) / 2))) # tries more often near `least`
 assert early == 0, "it went before its time"
 if rc == 0: sys.exit()
 time.sleep(max(0, end + 0.05 - time.monotonic()))
@@ -71,13 +73,13 @@ P
 export CADRE
 (eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong without a host"
 
-# Without a host, reads count as calls, and so do calls that fail.
+# Without a host, reads and failed calls also use up an agent's limit.
 for i in 1 2 3 4; do as reader team status >/dev/null; done
 as reader task show 077 >/dev/null 2>&1
 n=$(left reader other)
 [ "$n" -ge 5 ] && [ "$n" -le 6 ] || bad "$n reads are left, not 5"
 
-# With a host the limits hold as well, even after the host has ended.
+# With a host the same limits hold, and they still hold after the host has ended.
 cadre up >/dev/null || bad "up"
 [ "$(left reader other)" -ge "$n" ] || bad "the host gave less than was left"
 (eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong with a host"
@@ -93,7 +95,7 @@ kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 limited loser team status
 cadre up >/dev/null || bad "up again"
 limited loser team status
-# A process that does not use the host spends the same calls as a process that uses the host.
+# An agent has one limit for its calls with --direct and its calls through the host.
 limited loser --direct team status
 (
 	eval "$(cadre agent env past)"
@@ -114,17 +116,17 @@ for i in $(seq 25); do cadre team status >/dev/null || bad "the operator is limi
 is 0 '' cadre --as loser team status
 is 0 'NAME.*CREATE.*OTHER' cadre limits
 
-# Limits may be turned off.
+# If limits.enabled is false, there are no limits.
 CADRE_LIMITS_ENABLED=false
 export CADRE_LIMITS_ENABLED
 is 0 '' as loser team status
 unset CADRE_LIMITS_ENABLED
 
-# A sender writes to one receiver too quickly: its delayed messages arrive in order, at their
-# time, with a host and without.
+# A sender writes to one receiver too quickly. The sender's delayed messages arrive in order, at
+# their due times, with a host and without.
 export CADRE_LIMITS_PAIR=all CADRE_LIMITS_TEAM_MESSAGE_BURST=100
-# A slow machine may need so long that a message is not too early. In that case the next message
-# is too early.
+# refused: a message that is sent too soon after another message is refused. On a slow machine
+# the second message may not be too soon, so the function sends up to six messages.
 refused() {
 	for n in 1 2 3 4 5 6; do
 		as tester send reader "hello $n" >"$TMPDIR/said" 2>&1 || break
@@ -132,8 +134,8 @@ refused() {
 	grep -q 'reader was written to a moment ago' "$TMPDIR/said" ||
 		bad "no message was too soon: $(cat "$TMPDIR/said")"
 }
-# later TEXT: sends messages until a message is delayed. `said` is the answer, and `text` the
-# text of that message.
+# later TEXT: sends messages until a message is delayed. Sets `said` to the answer to the
+# delayed message, and `text` to its text.
 later() {
 	for n in 1 2 3 4 5 6; do
 		text="$1 $n"
@@ -142,7 +144,8 @@ later() {
 	done
 	bad "no message was delayed: $said"
 }
-# comes: a waiting reader gets the message `text`, and not before its time.
+# comes: the waiting agent `reader` gets the message `text`, at the earliest at the message's
+# due time.
 comes() {
 	due=$(echo "$said" | /usr/bin/python3 -c 'import datetime, json, sys
 t = json.load(sys.stdin)["deliveries"][0]["due_at"]
@@ -165,7 +168,8 @@ later three
 comes
 cadre down >/dev/null
 
-# Over the routes for agents in tabs, the pace of pairs applies too, unless limits.pair is off.
+# On the routes for agents in tabs (docs/http.md), limits.pair by default limits how soon one
+# agent may write to another again.
 unset CADRE_LIMITS_PAIR
 cadre up >/dev/null || bad "up for tabs"
 token=$(cadre token create --agent shop/coder)
@@ -189,8 +193,8 @@ is 0 '^coder -> past  urgent  ' cadre --as past inbox --peek
 for n in 1 2; do as coder send past "aside $n" >/dev/null || bad "other messages wait"; done
 cadre down >/dev/null
 
-# A request with a refused body counts as a call of its route's category, or of the default
-# category.
+# A request whose body is refused counts as a call in the category of its route. On a route
+# without a category, a request with a refused body counts in the category `default`.
 CADRE_LIMITS_TEAM_MESSAGE_BURST=4 CADRE_LIMITS_DEFAULT_BURST=4 cadre up >/dev/null || bad "up for bodies"
 cadre member add fresh --team shop >/dev/null || bad "member"
 token=$(cadre token create --agent shop/fresh)
@@ -206,7 +210,7 @@ for route in api/messages mcp; do
 done
 cadre down >/dev/null
 
-# A follower of events that asks too often waits for a moment, and then continues.
+# If `cadre events -f` asks too often, the command waits for a moment and continues.
 (
 	eval "$(cadre agent env reader)"
 	CADRE_LIMITS_DEFAULT_BURST=1 CADRE_LIMITS_DEFAULT_PER_MINUTE=60 \
@@ -221,7 +225,8 @@ done
 until_done sh -c "[ \$(grep -c task.created '$TMPDIR/followed') = 6 ]"
 kill "$follower" || bad "the follower has ended: $(tail -1 "$TMPDIR/followed")"
 
-# A client with a read-only token is a remote client, and the token has a limit of its own.
+# A client with a read-only token counts as a remote client. A read-only token has its own
+# limit.
 cadre up >/dev/null || bad "up for a remote client"
 observer=$(cadre token create --observer)
 refused=0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# logs - a person and a program can read a host's log, at the level of detail that they want.
-# The log holds no secret and no text of a message.
+# logs - people and programs can read a host's log, and can choose its level of detail. The log
+# holds no secret and no text of a message.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -14,7 +14,8 @@ url=$(cat "$CADRE_HOME/endpoint")
 
 # --- the level ----------------------------------------------------------------------
 
-# Calls are logged as soon as somebody sets the level to debug; a change of the file is enough.
+# Calls are logged as soon as the configuration file sets log.level to debug. The host needs no
+# restart for this change.
 cadre send tester quiet >/dev/null
 grep -q 'msg=call' "$log" && bad "calls are logged unasked"
 echo 'log.level = "debug"' >"$config"
@@ -51,7 +52,7 @@ CADRE_TEAM=shop CADRE_AGENT=tester CADRE_TOKEN=$secret cadre send coder "$body" 
 printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
 	"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"team_message\",\"arguments\":{\"to\":\"coder\",\"content\":\"$body\"}}}" |
 	cadre mcp --operator >/dev/null 2>&1
-# A file replaces a card, and this file of the vault is no card.
+# A file in the vault can replace an agent's card, but the file below contains no valid card.
 until_done test -e "$CADRE_HOME/vault/teams/shop/cards/tester.json"
 echo "{\"$body\":\"$secret\"" >"$CADRE_HOME/vault/teams/shop/cards/tester.json"
 until_done grep -q 'msg="a card is not taken from its file"' "$log"
@@ -66,7 +67,7 @@ done
 
 # --- readers ---------------------------------------------------------------------------
 
-# Each line is logfmt: a program splits the line into fields, and no text remains.
+# Each line of the log has the form logfmt, so a program can split the whole line into fields.
 cat >"$TMPDIR/logfmt.py" <<'PY'
 import re, sys
 pair = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^ "=]*)')
@@ -82,7 +83,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
 PY
 /usr/bin/python3 "$TMPDIR/logfmt.py" "$log" || bad "a line is no logfmt"
 
-# The command leaves out lines below the level that --level names.
+# `cadre logs` leaves out lines below the level that --level names.
 is 0 'level=debug' cadre logs
 is 0 'level=warn' cadre logs --level warn
 ! grep -Ev 'level=(warn|error) ' "$TMPDIR/out" || bad "lines below the level are shown"
@@ -101,13 +102,14 @@ observer=$(cadre token create watcher --observer)
 curl -sS -H "Authorization: Bearer $observer" "$url/metrics" >"$TMPDIR/metrics"
 grep -q '^cadre_log_lines_total{level="warn"} [1-9]' "$TMPDIR/metrics" || bad "warnings are not counted"
 
-# Setting the level to `error` does not count as an error.
+# If a person sets log.level to `error`, the metrics do not count the change as an error.
 echo 'log.level = "error"' >"$config"
 until_done grep -q 'level=info msg="the log has another level" to=error' "$log"
 curl -sS -H "Authorization: Bearer $observer" "$url/metrics" >"$TMPDIR/metrics"
 grep -q '^cadre_log_lines_total{level="error"} 0' "$TMPDIR/metrics" || bad "a change of the level is an error: $(grep level=error "$log")"
 
-# A variable wins over the file, so a change of the file changes nothing.
+# The variable CADRE_LOG_LEVEL has precedence over the configuration file, so a change of the
+# file has no effect.
 cadre down >/dev/null
 CADRE_LOG_LEVEL=error cadre up >/dev/null || bad "up"
 lines=$(wc -l <"$log")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # lost-work - a workspace whose folder is missing is listed as failed, with a hint how to get
-# its files. The workspace is not made anew as an empty one.
+# the files back. The host does not make an empty folder in place of the missing folder.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes t >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
@@ -12,8 +12,8 @@ is 0 . cadre workspace create --team t --agent a --source "$TMPDIR/source" --wai
 is 0 . cadre workspace create --team t --agent b --wait
 is 0 '^work$' cadre exec --team t t/a 'echo work | tee file'
 
-# Somebody removes the folder while its guest runs. When a folder exists there again, commands
-# work again.
+# A person removes a workspace's folder while the guest runs. Once a folder exists at the same
+# path, commands work again.
 folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
 rm -r "$folder"
 is 3 "the workspace's folder is gone: $folder" cadre exec --team t t/b true
@@ -22,7 +22,7 @@ mkdir "$folder"
 is 0 . cadre workspace write --team t t/b file text
 is 0 '^text$' cadre exec --team t t/b 'cat file'
 
-# The folder was moved away by hand.
+# A person moves a workspace's folder away while no host runs.
 cadre down --all >/dev/null
 until_is '^0$' count_guests
 folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
@@ -34,7 +34,8 @@ waited 0 workspace t/a
 [ ! -e "$folder" ] || bad "the folder was made anew"
 is 0 "its folder is gone: the workspace goes on once that is put back" cadre logs
 is 0 "$name.*failed: its folder is gone" cadre status
-# The next host looks for the folder as well.
+# The next host also looks for the missing folder, and uses the workspace once the folder is
+# back.
 cadre restart >/dev/null
 mv "$TMPDIR/away" "$folder"
 until_is '^text$' cadre exec --team t t/b 'cat file'
@@ -61,8 +62,8 @@ is 0 . cadre workspace destroy t/a --team t --yes
 is 0 "^brought back $name as t-a-" cadre undo "$name" --agent a --team t
 until_is '^work$' cadre exec --team t t/a 'cat file'
 
-# Some folders are known only to the state before a restore. These folders stay while that state
-# is kept, and `undo` says so.
+# If only the former state contains a workspace, the workspace's folder stays in place while the
+# former state is kept. `undo` says that the folders of such workspaces stay in place.
 is 0 'Folders that only the state before a restore knows stay where they are' cadre undo
 is 7 "$later is still to be moved into the trash" cadre undo "$later"
 grep -q "When all is as it should be: remove replaced/ in the state's folder, then cadre restart" "$TMPDIR/err" || bad "undo does not say when"
@@ -70,7 +71,8 @@ rm -r "$CADRE_HOME/replaced"
 is 0 . cadre restart
 is 0 "^brought back $later as t-free-" cadre undo t/free
 
-# A host ended while it moved a folder away: the folder still has to be moved to the trash.
+# A host ended while it removed a workspace. The workspace's folder still has to be moved into
+# the trash.
 cadre down >/dev/null
 mkdir "$CADRE_HOME/workspaces/t-c-1a2b.gone" && echo kept >"$CADRE_HOME/workspaces/t-c-1a2b.gone/file"
 is 7 't-c-1a2b is still to be moved into the trash' cadre undo t-c-1a2b

@@ -1,14 +1,14 @@
 #!/bin/sh
-# lost - a folder that holds remains of a state, but no state.db: no command makes an empty
-# state in that folder, however the folder was named. `restore` and `init --anew` make a state,
-# and keep the remains.
+# lost - a folder holds the remains of a state, but no state.db. No command makes an empty state
+# in a folder with remains of a state, by whatever means the command finds the folder. `restore`
+# and `init --anew` make a state in the folder, and keep the remains of the former state.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
 trap 'cadre down >/dev/null 2>&1' EXIT
 
-lost_is_said() { # COMMAND...: is refused, and names the folder, the remaining files and the remedy
+lost_is_said() { # COMMAND...: the refusal names the folder, the remaining files and the remedy
 	"$@" >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
 	grep -q "state.db of $CADRE_HOME is \(gone\|empty\); .*are of the state that was there" "$story/out" ||
 		bad "$*: $(cat "$story/out")"
@@ -48,7 +48,7 @@ cadre --create team create t >/dev/null || bad "an empty folder"
 rm -rf "$CADRE_HOME" && mkdir -m 700 "$CADRE_HOME" && echo '[inbox]
 capacity = 5' >"$CADRE_HOME/cadre.toml"
 cadre --create team create t >/dev/null || bad "a folder with a configuration"
-# Many commands at once do so as well.
+# Many commands with --create that run at once make one state.
 rm -rf "$CADRE_HOME"
 pids=
 for i in 1 2 3 4 5 6 7 8; do
@@ -57,7 +57,7 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 for pid in $pids; do wait "$pid" || bad "made by many at once: $(cat "$story"/many.*)"; done
 
-# state.db was removed, moved away, or cut off.
+# state.db is moved away, or is empty, or only one other file of a state is left.
 new_state
 cadre backup "$story/B.db" >/dev/null
 mv "$CADRE_HOME/state.db" "$story/kept.db"
@@ -73,15 +73,15 @@ for name in secret workspaces search.db state.lock; do
 	lost_is_said cadre team create t
 done
 
-# The user's own state, when no folder is named.
+# The user's own state is lost, and the commands name no state.
 (
 	export XDG_STATE_HOME="$story/state" CADRE_HOME="$story/state/cadre"
 	mkdir -p "$story/nowhere" "$story/state" && cd "$story/nowhere" || exit 1
 	cadre init >/dev/null && rm "$CADRE_HOME/state.db" || bad "no state of the user's own"
 	lost_is_said env -u CADRE_HOME "$CADRE" team create t
 	
-# Many processes run `init --anew` at once: one process sets the former state aside, and the
-# others leave the new state alone.
+# Many processes run `init --anew` at once. One process sets the former state aside, and the
+# other processes do not change the new state.
 for round in 1 2 3 4 5; do
 	new_state
 	rm "$CADRE_HOME/state.db"
@@ -98,7 +98,7 @@ for round in 1 2 3 4 5; do
 	cadre team create t >/dev/null || bad "no state after many began it anew"
 done
 
-# The three newest former states are kept, as after a restore.
+# `init --anew` keeps the three newest former states, as `restore` does.
 for i in 1 2 3 4; do
 	rm "$CADRE_HOME/state.db"
 	cadre init --anew >"$story/out" || bad "init --anew $i: $(cat "$story/out")"
@@ -107,8 +107,8 @@ done
 exit $failed
 ) || failed=1
 
-# A state without its secret is refused: a new secret would make the tokens of all agents
-# invalid.
+# A state without its file `secret` is refused, because a new secret would make the tokens of
+# all agents invalid.
 secret_is_said() {
 	"$@" >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
 	grep -q "$CADRE_HOME/secret is gone: the tokens" "$story/out" || bad "$*: $(cat "$story/out")"
@@ -157,7 +157,8 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	gone_is_said "$story/linked" cadre team create u
 	mv ../away .cadre
 	(cd "$story/linked" && cadre team list) | grep -q '^t ' || bad "it was brought back, and is not there"
-	# In a linked worktree cadre also refuses if git's own folder is missing.
+	# In a linked worktree, commands are also refused if the repository's folder .git is
+	# missing.
 	mv "$story/pro" "$story/pro2"
 	(cd "$story/linked" && cadre team create u) >"$story/out" 2>&1 && bad "a worktree that leads nowhere: not refused"
 	grep -q 'linked/.git leads to a folder of git.s that is gone' "$story/out" || bad "a worktree that leads nowhere: $(cat "$story/out")"
@@ -172,12 +173,13 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	cadre trust --remove "$story/pro/.cadre" >/dev/null || bad "it cannot be forgotten"
 	cadre --home "$story/users/cadre" init >/dev/null || bad "no state of the user's own"
 	(cd "$story/pro" && cadre team create own) >"$story/out" 2>&1 || bad "forgotten, and still refused: $(cat "$story/out")"
-	# A sibling folder whose name begins with the same letters is not affected.
+	# In a sibling folder whose name begins like the project's name, commands still use the
+	# user's own state.
 	cd "$story/pro" && cadre init >/dev/null && rm -rf .cadre && cd ../prose && cadre team list | grep -q own || bad "a sibling is refused"
 	exit $failed
 ) || failed=1
 
-# A client that is still running makes no state either.
+# If state.db is removed while `cadre mcp` runs, `cadre mcp` does not make a new state.
 new_state
 mkfifo "$story/in"
 "$CADRE" mcp --direct <"$story/in" >"$story/mcp.out" 2>&1 &
@@ -197,7 +199,7 @@ grep '"id":4' "$story/mcp.out" | grep -q 'state.db' || bad "mcp goes on: $(tail 
 exec 3>&-
 wait $mcp
 
-# A person begins the state anew on purpose: the remains of the former state are kept.
+# If a person runs `init --anew`, the remains of the former state are kept.
 cadre init --anew >"$story/out" || bad "init --anew: $(cat "$story/out")"
 aside=$(sed -n 's/^what was left of the former state is kept in //p' "$story/out")
 [ -s "$aside/secret" ] || bad "the former secret is not kept: $(cat "$story/out")"
@@ -208,7 +210,7 @@ cadre init --anew >"$story/out" 2>&1 && bad "a living state was replaced"
 grep -q 'is a state' "$story/out" || bad "init --anew of a state: $(cat "$story/out")"
 cadre team list --json | grep -q '"name":"t"' || bad "init --anew changed a state"
 
-# git does not clean a state in git's own folder.
+# `git clean` does not remove a state in the repository's folder .git.
 git init -q "$story/kept" && cd "$story/kept" || bad "git init"
 CADRE_HOME=$(git rev-parse --path-format=absolute --git-common-dir)/cadre
 is 0 . cadre init

@@ -1,7 +1,8 @@
 #!/bin/sh
-# malformed - N requests of each class of broken HTTP, and of each class of bad calls, at a
-# host's HTTP door. The requests change no row and do not end the host. Meanwhile the host
-# serves other callers. Afterwards it keeps no file descriptor and no memory of the requests.
+# malformed - the test sends N requests of each class of broken HTTP, and of each class of bad
+# calls, to a host's HTTP door. The requests change no row and do not end the host. During the
+# requests the host serves other callers. After the requests the host keeps no file descriptor
+# and no memory of the requests.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2" CADRE_LIMITS_ENABLED=false
@@ -29,7 +30,7 @@ closed() { [ "$(count_fds)" -le "$fds" ]; }
 until_done closed
 is 0 'the only one' cadre task list --team shop
 echo "the host has $(kib) KiB, and had $size"
-# The sanitizer's allocator keeps freed memory. Without the bound on bodies the growth would be
-# GiB.
+# The sanitizer's allocator keeps freed memory. Without the host's limit on bodies, its memory
+# would grow by GiB.
 [ "$(kib)" -lt $((size + 60000 + 10 * N)) ] || bad "the host has grown from $size to $(kib) KiB"
 exit $failed

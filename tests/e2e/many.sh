@@ -1,6 +1,7 @@
 #!/bin/sh
-# many - tasks from standard input: a line is a title or an object in JSON. The command makes
-# all tasks or no task, and a fault names its line.
+# many - `cadre task create -` makes a task of each line of its input. A line is a title or an
+# object in JSON. The command makes all tasks or no task, and a fault names the line with the
+# error.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 cadre team create red --roles ann >/dev/null
@@ -20,8 +21,9 @@ is 2 'no line' from '\n \n' task create -
 is 2 'line 1: begins a list in JSON' from '[{"title":"a"},\n{"title":"b"}]\n' task create -
 is 2 'line 1: begins a list in JSON' from '[\n{"title":"a"}\n]\n' task create -
 is 2 'line 2: an object in JSON among titles' from 'a\n{"title":"b"}\n' task create -
-# An argument for the whole call must not be in a line of the input. The fault is the same for
-# any number of lines, with and without --json and --key.
+# An argument for the whole call, such as the team, must not be in a line of the input. The
+# fault for such an argument is the same for any number of lines, with and without --json and
+# --key.
 cadre team create blue --roles bob >/dev/null 2>&1
 either=yes
 for more in '' '{"title":"b"}\n'; do
@@ -44,7 +46,8 @@ is 2 'line 501: 500 tasks' sh -c '"$CADRE" task create - <"$TMPDIR/501"'
 is 2 'more than 2 MiB' sh -c '"$CADRE" task create - <"$TMPDIR/large"'
 is 0 '"pending":3' cadre task list --json
 
-# A value in a line has precedence over an option. A repeated call makes no further task.
+# A value in a line has precedence over the value of an option. A call that is repeated under
+# the same key makes no further task.
 for turn in 1 2; do
 	is 0 '"ids":\["004","005"\]' \
 		from '{"title":"a","priority":1,"depends_on":["001"]}\n{"title":"b"}\n' \
@@ -54,27 +57,30 @@ is 0 '"priority":1' cadre task show 004 --json
 is 0 '"priority":4' cadre task show 005 --json
 is 0 '"pending":5' cadre task list --json
 
-# The byte order mark that an editor writes before the first line is not part of that line. If
-# the input has one line, the command answers as for a single task.
+# A byte order mark before the first line, as some editors write, is not part of the line. If
+# the input has one line, the command prints the same answer as for a single task.
 is 0 '^created task 006$' from '\357\273\277{"title":" marked "}\n' task create -
 is 0 '"title":"marked"' cadre task show 006 --json
 is 0 '^created task 007$' from '[urgent] look\n' task create -
 is 0 '"ids":\["008"\]' from 'eight\n' task create - --json
 is 0 'up to 500 tasks' cadre task create --help
 
-# A key belongs to one operation, for any number of lines.
+# With --key an input of one line is the same operation as an input of many lines. A call with
+# the same key and other lines is refused.
 is 0 '^created 1 tasks' from 'once' task create - --key again
 is 4 'this key was used for another call' from 'once\ntwice' task create - --key again
 is 0 '"pending":9' cadre task list --json
 
-# A title is the whole line, also if the line begins like an item of a Markdown list, or with {.
+# A title is the whole line, even if the line begins like an item of a Markdown list or with a
+# brace.
 is 0 '^created 3 tasks, 010 to 012$' from '\055 ten\n\055 [ ] eleven\n{twelve}\n' task create -
 is 2 "line 1: .*near" from '{twelve}\n' task create -
 is 0 '"title":"- ten"' cadre task show 010 --json
 is 0 '"title":"- \[ \] eleven"' cadre task show 011 --json
 is 0 '"title":"{twelve}"' cadre task show 012 --json
 
-# Words that people type: `complete` means `done`, and a list can show the finished tasks alone.
+# `cadre complete` does the same as `cadre done`. `cadre task list --closed` shows only finished
+# tasks.
 is 0 'task.*done TASK\|done' cadre help complete
 cadre --as ann claim 007 >/dev/null || bad "claim"
 is 0 '^completed task 007' cadre --as ann complete 007 'it works'

@@ -1,7 +1,8 @@
 #!/bin/sh
-# mcp-forms - clients of all languages and models send the same values in other forms: nulls,
-# numbers with a point, a byte order mark, JSON in strings, names of tools with a prefix. Over
-# HTTP they send a slash behind the path, the other case of letters, blanks behind a header.
+# mcp-forms - cadre accepts values in the many forms in which clients send them. Over stdio a
+# client may send nulls, numbers with a decimal point, a byte order mark, JSON in strings, and
+# tool names with a prefix. Over HTTP a client may send a slash behind the path, upper or lower
+# case letters, and blanks behind a header.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -50,8 +51,8 @@ says 9 'action'
 	bad "a list in a string: $(sqlite3 "$CADRE_HOME/state.db" 'SELECT * FROM v_board')"
 cadre messages --json | grep -q '"content":"\[1\]".*"metadata":{"k":1}' || bad "a message in strings: $(cadre messages --json)"
 
-# The tool that makes teams answers in the form of earlier systems: an operator who names no
-# sender sends as the lead, and an answer has all members of that form.
+# The tool `team` answers in the form of an earlier system. If the operator names no sender, the
+# team's lead is the sender. An answer has all members that the earlier system's answers have.
 {
 	call 10 team '{"action":"receive","team":"shop","agent":"lead"}'
 	call 11 team '{"action":"message","team":"shop","to":"bob","content":"hi"}'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# mcp-unread - a client of `cadre mcp` that reads no answers: `cadre mcp` stops reading from the
-# client, and its memory does not grow.
+# mcp-unread - a client of `cadre mcp` reads no answers. `cadre mcp` stops reading from this
+# client, and the memory of `cadre mcp` does not grow.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"

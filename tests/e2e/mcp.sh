@@ -1,6 +1,7 @@
 #!/bin/sh
-# mcp - `cadre mcp` with raw lines and with the official clients. Every message is checked
-# against the official schema files. Needs node and, once, the npm registry.
+# mcp - the test talks to `cadre mcp` in raw lines and through the official clients. The test
+# checks every message against the official schema files. The test needs node, and for its first
+# run the npm registry.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"

@@ -28,7 +28,8 @@ coder=$(cadre token create --agent shop/coder)
 
 # --- readers of metrics ---------------------------------------------------------------
 
-# Metrics name teams: the operator and observers of all teams may read them.
+# Metrics contain the names of teams, so only the operator and observers of all teams may read
+# metrics.
 [ "$(scrape)" = 200 ] || bad "an observer reads no metrics"
 [ "$(scrape "$operator")" = 200 ] || bad "the operator reads no metrics"
 [ "$(scrape "$coder")" = 403 ] || bad "an agent reads what other teams have left"
@@ -46,13 +47,15 @@ promtool check metrics <"$TMPDIR/metrics" >"$TMPDIR/lint" 2>&1 || bad "promtool:
 
 # --- calls, messages and claims ---------------------------------------------------------------------
 
-# The host does not count events before its start. It counts later events of direct calls.
+# The host does not count events before its start. The host counts later events of calls with
+# --direct.
 says 'cadre_events_total{event="task.created"} 0'
 cadre --direct task create "Past the host" >/dev/null
 holds 'cadre_events_total{event="task.created"} 1' || bad "what goes past the host is not seen"
 ! grep -q 'cadre_calls_total{operation="task.create"' "$TMPDIR/metrics" || bad "a call past the host is counted as one of its own"
 
-# Messages: sent, waiting, handed out, acknowledged.
+# Metrics count the messages that were sent, that wait, that were handed out, and that were
+# acknowledged.
 cadre send coder one >/dev/null
 cadre send coder two >/dev/null
 sleep 3
@@ -84,7 +87,8 @@ curl -sS -o /dev/null -H "Authorization: Bearer $coder" -H 'Content-Type: applic
 scrape >/dev/null
 says 'cadre_deliveries_total{state="fetched"} 4'
 
-# Each fault is counted under its name, and so is each limit that was reached.
+# Metrics count each fault under the fault's name, and each reached limit under the limit's
+# name.
 is 3 . cadre send nobody-here lost
 scrape >/dev/null
 says 'cadre_calls_total{operation="message.send",fault="not_found"} 1'
@@ -100,7 +104,7 @@ says 'cadre_calls_total{operation="task.list",fault="rate_limited"} 1'
 curl -sS -o /dev/null -H "Authorization: Bearer $operator" "$url/api/tasks?limit=none"
 holds 'cadre_calls_total{operation="task.list",fault="invalid"} 1' || bad "a call that says nonsense is not counted"
 
-# A claim lapses, and a late call of its former owner is refused.
+# Metrics count a lapsed claim, and a refused late call of the claim's former owner.
 cadre --as coder claim 001 >/dev/null
 scrape >/dev/null
 says 'cadre_claims_total 1'
@@ -116,7 +120,7 @@ scrape >/dev/null
 says 'cadre_refused_epochs_total 1'
 says 'cadre_claims_total 2'
 
-# The budgets of living teams, and the amount that is left of each budget.
+# Metrics show the budgets of living teams, and the amount that is left of each budget.
 cadre team usage --team shop --tokens-in 300 >/dev/null || bad usage
 scrape >/dev/null
 says 'cadre_budget_limit{team="shop",budget="tokens"} 1000'
@@ -126,15 +130,16 @@ holds 'cadre_budget_left{team="brief",budget="messages"} 5' || bad "a new team h
 cadre team destroy brief --yes >/dev/null
 holds 'cadre_budget_left{team="brief".*' && bad "a team that ended has a budget"
 
-# Commits: the number of calls in one commit, and the disk's time and space.
+# Metrics show the number of calls in a commit, the time of the disk's syncs, and the sizes of
+# the state's files.
 says 'cadre_batch_calls_count [1-9][0-9]*'
 says 'cadre_fsync_seconds_count [1-9][0-9]*'
 says 'cadre_fsync_seconds_sum [0-9.]*[1-9][0-9]*'
 says 'cadre_wal_bytes [1-9][0-9]*'
 says 'cadre_state_bytes [1-9][0-9]*'
 
-# A call that waits is counted as a wait, and its waiting time is not counted as the host's
-# time.
+# A waiting call is counted in the queue `wait`. The waiting time of a call is not counted as
+# time that the host spent on the call.
 "$CADRE" --as tester inbox --wait-seconds 300 >/dev/null &
 until_done holds 'cadre_queue_depth{queue="wait"} 1'
 cadre send tester go >/dev/null
@@ -142,19 +147,20 @@ wait $!
 holds 'cadre_queue_depth{queue="wait"} 0' || bad "a wait that is over waits"
 ! grep -q 'cadre_call_seconds_count{operation="message.receive"} 4' "$TMPDIR/metrics" || bad "the time of a wait is counted"
 
-# Guests are counted by state, and the guests with a link are counted apart.
+# Metrics count guests by state, and count the guests with a link to the host separately.
 cadre team create crew --roles '[{"name":"hand","workspace":true}]' --wait >/dev/null 2>&1 || bad "crew"
 until_done holds 'cadre_guests_linked 1'
 says 'cadre_guests{state="ready"} 1'
 says 'cadre_budget_limit{team="crew",budget="vms"} 10'
 says 'cadre_budget_left{team="crew",budget="vms"} 9'
 
-# The followers read all events: in the end no event is left to read.
+# Each follower of the event log reads all events, so that the follower's lag becomes 0.
 for follower in waits stream mirror search notify; do
 	until_done holds "cadre_follower_lag_events{follower=\"$follower\"} 0"
 done
 
-# Many callers ask at the same time. Each caller gets an answer, and no event is counted twice.
+# Many callers read the metrics at the same time. Each caller gets an answer, and no event is
+# counted twice.
 cadre --team shop send coder once >/dev/null
 for n in 1 2 3 4 5 6 7 8; do
 	curl -sS -m 120 -H "Authorization: Bearer $observer" "$url/metrics" | grep -q '^cadre_log_lines' || echo "$n" >>"$TMPDIR/unanswered" &
@@ -163,8 +169,8 @@ wait
 [ ! -e "$TMPDIR/unanswered" ] || bad "not all who ask at once are answered"
 holds "cadre_messages_total 6" || bad "messages are counted twice"
 
-# The host counts a very large number of events in parts. No scrape waits for more than one
-# part.
+# The host counts a very large number of events in several steps. No scrape of the metrics waits
+# for more than one step.
 sqlite3 -cmd '.timeout 60000' "$CADRE_HOME/state.db" "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 120000)
 	INSERT INTO event (seq, at, kind, team, actor, via, subject, target)
 	SELECT (SELECT max(seq) FROM event) + n, 0, 215, 1, 0, 0, 1, 0 FROM c" || bad "no events"

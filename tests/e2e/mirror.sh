@@ -1,6 +1,6 @@
 #!/bin/sh
 # mirror - people change files in the vault of a running host. The host writes removed files
-# again and keeps the text that people typed. No other user can read a file.
+# again and keeps the text that people typed. No other user can read the state's files.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault/teams/shop
@@ -33,8 +33,9 @@ rm -r "$CADRE_HOME/vault"
 until_done test -f "$vault/tasks/001-write-the-parser.md"
 until_done whole
 
-# The log of messages is off until the user switches it on. From then on the log contains all
-# messages. Of a message with a command it contains only the part that may be shown.
+# The mirror writes no log of messages until the user turns the log on. The log contains all
+# messages, including messages from before the log was turned on. For a message with a command,
+# the log does not contain the command's environment.
 [ ! -e "$vault/messages" ] || bad "messages are logged unasked"
 cadre send coder "before" >/dev/null || bad "send"
 cadre down >/dev/null
@@ -53,7 +54,8 @@ until_done grep -q '^> before$' "$log"
 until_done whole
 
 # An agent cannot send control characters to the terminal of a person who prints a file. The
-# state keeps the bytes that the agent sent; the files have question marks in their place.
+# state keeps the bytes that the agent sent. The vault's files have question marks, blanks or
+# escapes in place of the control characters.
 odd=$(printf 'red \033]0;title\007 \342\200\256 \302\233 end')
 for what in "task create" "send coder"; do cadre $what "$odd" >/dev/null || bad "$what"; done
 cadre agent register painter --team shop --description "$odd" >/dev/null || bad "register"
@@ -65,8 +67,8 @@ until_done whole
 ! grep -rqE "$(printf '\033|\007|\342\200\256|\302\233')" "$vault" || bad "a file drives the terminal"
 cadre task show 003 --json | grep -qi 'u001b' || bad "the state does not keep a text"
 
-# Without a host the doctor reports a log that lacks messages; the next host writes the
-# messages.
+# Without a host the doctor reports that the log of messages is incomplete. The next host writes
+# the missing messages.
 cadre down >/dev/null
 : >"$log"
 cadre doctor | grep -q 'vault *1 files are not as their rows: teams/shop/messages/.*behind its rows' ||

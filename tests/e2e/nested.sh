@@ -1,7 +1,7 @@
 #!/bin/sh
-# nested - teams below teams: a lead gives a part of its work, and of its workspaces, to a team
-# below its own. No team gets more than was left, however many ask at the same time. All these
-# teams end together.
+# nested - a lead makes teams below its own team, and gives them a part of its work and of its
+# workspaces. No team gets more workspaces than were left, however many callers ask at the same
+# time. A team and all teams below it end together.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -16,7 +16,7 @@ is 5 'only the lead of team top' as_agent top hand cadre team create mine
 is 5 'an agent reaches its own team only' as_agent parser coder cadre task list --team top
 
 # 64 callers each ask for one of the six workspaces that are left. Six callers get a workspace.
-# The others get a refusal that names the cause.
+# The other 58 callers get a refusal that names the cause.
 seq 64 | xargs -P 16 -I{} sh -c "'$CADRE' team create race-{} --parent top --max-vms 1 >/dev/null 2>>'$TMPDIR/race' && echo made" >"$TMPDIR/made"
 [ "$(wc -l <"$TMPDIR/made")" = 6 ] || bad "made: $(wc -l <"$TMPDIR/made")"
 [ "$(grep -c 'exhausted: team top has 0 of 10 workspaces left (max_vms): 0 are used, 10 reserved' "$TMPDIR/race")" = 58 ] ||
@@ -32,15 +32,16 @@ until_done grep -q '^Above it: \[top\](../top/TEAM.md)\.$' "$CADRE_HOME/vault/te
 until_done grep -q '^Below it: \[parser\](../parser/TEAM.md), \[race-' "$CADRE_HOME/vault/teams/top/TEAM.md"
 grep -q '"parent_team": "top"' "$CADRE_HOME/vault/teams/parser/cards/coder.json" || bad "no parent in the card"
 
-# A message to the lead of the team below, and the lead's answer. If a team has no lead, the
-# agent who made the team does a lead's part.
+# An agent of a team writes to the lead of a team below, and gets the lead's answer. If a team
+# has no lead, the agent who made the team acts as its lead.
 is 0 'sent' as_agent top hand cadre send parser/lead "what do you need?"
 is 0 '^top/hand -> lead' as_agent top boss cadre inbox --team parser
 is 0 . as_agent top boss cadre send top/hand "a grammar" --team parser
 is 0 '^parser/lead -> hand' as_agent top hand cadre inbox
 is 5 'parser/coder is not in team top' as_agent top hand cadre send parser/coder "psst"
 
-# The teams end all together, or no team ends: the host is killed in the middle of the call.
+# The host is killed in the middle of a call that ends a team and the teams below. Either all
+# teams of the call end, or no team ends.
 is 0 . cadre workspace create --team parser --agent coder --wait
 until_is '^work$' cadre exec --team parser parser/coder 'echo work | tee file'
 host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")

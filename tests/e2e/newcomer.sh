@@ -1,6 +1,6 @@
 #!/bin/sh
-# newcomer - a user who has never seen cadre sets up a client, makes a team, and has two clients
-# work in it. The clients' models get their mail, and the board shows their work.
+# newcomer - a new user sets up a client, makes a team, and starts two clients that work in the
+# team. Each client shows its agent's mail to its model, and the board shows the agents' work.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -13,8 +13,8 @@ trap 'cd "$HOME/shop" && cadre down --all >/dev/null 2>&1' EXIT
 git init -q . && git config user.name me && git config user.email me@here
 echo 'a shop' >README && git add README && git commit -qm 'A shop'
 
-# A dry run only shows the change and writes no file. After that, setup writes cadre's entries
-# for the client into files of the project.
+# `cadre setup --dry-run` shows the changes and writes no file. `cadre setup` writes cadre's
+# entries for the client into the project's files.
 is 0 . cadre init
 is 0 '^up: process' cadre up
 is 0 'mcpServers' cadre setup claude --dry-run
@@ -26,7 +26,7 @@ is 0 'cadre hook claude' cat .claude/settings.json
 git add . && git commit -qm 'Set up cadre'
 git grep -q 'CADRE_TOKEN\|operator\.' && bad "a token is in the repository"
 
-# A team, a board, and two clients in worktrees of their own.
+# The user makes a team, a task, and a worktree for each of two clients.
 is 0 '^created team web: coder, tester, lead$' cadre team create web --roles coder,tester
 is 0 . cadre task create 'Write the parser'
 for name in coder tester; do
@@ -44,8 +44,8 @@ at coder UserPromptSubmit ',"prompt":"go"' >"$TMPDIR/again"
 [ -s "$TMPDIR/again" ] && bad "a message is shown twice: $(cat "$TMPDIR/again")"
 is 0 'acked' cadre receipt 1
 
-# The coder works and sends mail to the tester. The tester gets an urgent message between two
-# tools.
+# The coder completes its task and sends an urgent message to the tester. The tester's client
+# shows the message between two tool calls.
 cd ../coder || exit 1
 is 0 '001  Write the parser' cadre claim
 is 0 . cadre start 001
@@ -55,7 +55,7 @@ cd ../shop || exit 1
 is 0 'The parser is yours' at tester PostToolUse ',"tool_name":"Bash"'
 is 0 '^001  completed .*coder' cadre task list --all
 
-# The client's setup is undone, and the project has its former files.
+# `cadre setup --remove` restores the project's former files.
 is 0 . cadre setup claude --remove
 git diff --quiet HEAD~1 || bad "the project is another one: $(git diff --stat HEAD~1)"
 exit $failed

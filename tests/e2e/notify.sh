@@ -1,8 +1,8 @@
 #!/bin/sh
 # notify - the host runs a person's command for mail to the operator and for chosen events, once
-# for each. The command gets the text in its environment and on its input, never in its command
-# line. A cursor keeps the place of the last event, so the next host goes on from there after a
-# kill. No call waits for the command.
+# for each event. The command gets an event's text in its environment and on its standard input,
+# never in its arguments. A cursor stores the number of the last handled event, so after a kill
+# the next host continues with the next event. No call waits for the command.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -21,7 +21,8 @@ ann() { cadre --team red --as ann "$@"; }
 count() { wc -l <"$OUT"; }
 told() { until_is "$1" cat "$OUT"; }
 
-# The command does not run for earlier events, nor for events that the person did not choose.
+# The command does not run for events before the first host's start, or for events that the
+# person did not choose.
 ann send operator 'too early' >/dev/null
 cadre up >/dev/null || bad "no host"
 ann send bob 'not for a person' >/dev/null
@@ -40,7 +41,7 @@ cadre --team red task create 'Mend it' >/dev/null
 ann claim 001 >/dev/null && ann fail --reason 'no wood' >/dev/null || bad "cannot fail"
 told '^1 task.failed red 001 ann: no wood$'
 
-# Long texts are cut between two characters.
+# A long text is cut to 200 bytes, between two characters.
 ann send operator "$(/usr/bin/python3 -c 'print("ä" * 300)')" >/dev/null
 until_done sh -c "[ \$(wc -l <'$OUT') = 3 ]"
 [ "$(tail -1 "$OUT" | sed 's/.*: //' | tr -d '\n' | wc -c)" = 200 ] || bad "$(tail -1 "$OUT")"
@@ -55,8 +56,8 @@ rm "$SLOW"
 told '^9 message.sent red [0-9a-f-]* ann: burst 9$'
 [ "$(count)" = 5 ] || bad "told: $(cat "$OUT")"
 
-# A host is killed between two events. The next host goes on behind the last event for which the
-# command ran.
+# A host is killed between two events. The next host continues after the last event for which
+# the command ran.
 pid=$(cadre status --json | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')
 kill -9 "$pid"
 until_done sh -c "! kill -0 $pid"
@@ -65,7 +66,8 @@ cadre up >/dev/null || bad "no host again"
 told ' ann: while nobody ran$'
 [ "$(count)" = 6 ] || bad "told twice: $(cat "$OUT")"
 
-# If a command fails, the log says so, and the next command is run all the same.
+# If the command fails for one event, the host logs the failure, and runs the command for the
+# next event.
 echo 'echo ran >>"$OUT.ran"; exit 3' >"$OUT.sh"
 ann send operator 'nobody hears' >/dev/null
 until_is 'notify.command failed.* status=3$' cat "$CADRE_HOME/log/host.log"
@@ -73,8 +75,8 @@ ann send operator 'nor this' >/dev/null
 until_done sh -c "[ \$(wc -l <'$OUT.ran') = 2 ]"
 grep -q 'nobody hears' "$CADRE_HOME/log/host.log" && bad "the log holds a message"
 
-# When the host ends, the running command ends with its child processes. The next host runs the
-# command again.
+# A host that ends also ends the running command and its child processes. If a run of the
+# command was ended, the next host runs the command again for the same event.
 printf 'sleep 1000 & echo $! >"$OUT.pid"; wait\n' >"$OUT.sh"
 ann send operator 'at the end' >/dev/null
 until_done test -s "$OUT.pid"
@@ -85,8 +87,8 @@ cadre up >/dev/null
 told ' ann: at the end$'
 cadre down >/dev/null
 
-# Without a configured command the cursor moves on. A command that is configured later does not
-# get the events of that time.
+# A host without a configured command removes the cursor. A command that is configured later
+# does not get the events from the time without a command.
 mv "$CADRE_HOME/cadre.toml" "$TMPDIR/toml"
 cadre up >/dev/null
 ann send operator 'nobody wants it' >/dev/null
@@ -99,8 +101,8 @@ told ' ann: wanted again$'
 grep -q 'nobody wants it' "$OUT" && bad "told what nobody wanted"
 cadre down >/dev/null
 
-# If the host is killed, the command and its children go on to the end of their time. The last
-# lines of this test wait for that end.
+# If the host is killed, the running command and its child processes run until their time limit.
+# The last lines of this test wait until these processes have ended.
 rm -f "$OUT.pid"
 printf 'sleep 1000 & echo $! >"$OUT.pid"; wait\n' >"$OUT.sh"
 cadre up >/dev/null
@@ -112,17 +114,18 @@ grep -q '^State:.*[RSD] ' "/proc/$left/status" || bad "the command ended with th
 until_is 'no host' cadre down
 cp "$TMPDIR/tell" "$OUT.sh"
 
-# The list of events may have commas, as other lists do.
+# The list in notify.events may contain commas, like other lists of the configuration.
 sed -i 's/task.failed/task.failed,task.created, agent/' "$CADRE_HOME/cadre.toml"
 is 0 '^up: ' cadre up
-# The metrics say how many events the notifier still has to read. In the end the number is 0.
+# The metrics say how many events the notifier still has to read. The metric becomes 0 after the
+# notifier has read all events.
 observer=$(cadre token create --observer)
 until_is 'lag.*"notify"} 0$' curl -sS -H "Authorization: Bearer $observer" "$(cat "$CADRE_HOME/endpoint")/metrics"
 cadre down >/dev/null
 cp "$TMPDIR/toml" "$CADRE_HOME/cadre.toml"
 
-# A word that names no event is refused at the host's start. The file of a project cannot set
-# the command.
+# A host does not start if notify.events contains an unknown event. The configuration file of a
+# project cannot set notify.command.
 sed -i 's/task.failed/task.faild/' "$CADRE_HOME/cadre.toml"
 either=yes is 2 "no event 'task.faild'" cadre up
 either=yes is 2 "Did you mean 'task.failed'" cadre up

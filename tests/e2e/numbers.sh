@@ -1,14 +1,14 @@
-# numbers - sqlgen compiles statements. It refuses bare numbers of enums and events; a statement
-# has to use their names.
+# numbers - sqlgen compiles SQL statements. sqlgen refuses a bare number of an enum's value or
+# of an event, because a statement has to use the name.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
 bad=0 n=0
 
-# gives SQL TEXT: sqlgen compiles the statement, and the result contains TEXT.
-# refused SQL TEXT: sqlgen refuses the statement; the refusal contains TEXT and the place.
-# Both are judged together at the end, since sqlgen compiles many statements in one run. It prints
-# all its refusals.
+# gives SQL TEXT: sqlgen compiles the statement, and the result contains TEXT. refused SQL TEXT:
+# sqlgen refuses the statement, and the refusal contains TEXT and the statement's place. judge()
+# checks the statements of gives() and refused() at the end, since one run of sqlgen compiles
+# many statements and prints all refusals.
 gives() { probes given "$@"; }
 refused() { probes refused "$@"; }
 probes() {
@@ -114,7 +114,7 @@ gives "INSERT INTO snapshot (id, workspace, name, state, created_at) SELECT 7, 1
 gives "SELECT id, team, state FROM task WHERE priority = 3 AND state IN {task_state.open} AND owner IN (1, 2)" "priority = 3"
 refused "SELECT id FROM task WHERE title = \"x\"" "no such column"
 
-# No caller reads the result of a late statement, so the statement returns nothing.
+# A late statement must not return rows, since no caller reads its result.
 gives "-- late
 UPDATE task SET title = :title WHERE id = :id" ".late = true"
 refused "-- late
@@ -122,7 +122,7 @@ SELECT id FROM task" "so it is not late"
 refused "-- late
 UPDATE task SET title = :title WHERE id = :id RETURNING id" "so it is not late"
 
-# A list of columns is written once. A later statement uses the list by its name.
+# A named list of columns is written once, and later statements use the list by its name.
 gives "SELECT id FROM team;
 
 -- columns: both
@@ -147,7 +147,7 @@ build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/probe.sql" 2
 mkdir "$TMPDIR/migrations"
 printf -- '-- name: one\nSELECT count(*) AS n FROM team;\n' >"$TMPDIR/one.sql"
 
-# A number in a migration is refused too, also behind a comment with a semicolon.
+# sqlgen also refuses a bare number in a migration, even behind a comment with a semicolon.
 for text in '-- one; two\nUPDATE task SET state = 3 WHERE state = {task_state.failed};' \
 	"UPDATE task SET title = title COLLATE NOCASE WHERE state = 3;"; do
 	printf '%b\n' "$text" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
@@ -155,8 +155,8 @@ for text in '-- one; two\nUPDATE task SET state = 3 WHERE state = {task_state.fa
 		grep -q 'held.sql:.*state ' "$TMPDIR/err" || { echo "a number in a migration: $text"; cat "$TMPDIR/err"; bad=1; }
 done
 
-# The file of exports names every table and column of the state, or says that exports leave it
-# out.
+# The file storage/exports must list every table and column of the state, even a table or column
+# that exports leave out.
 exports() { # PATTERN MIGRATION EXPORTS: the exports are refused with this text
 	printf '%s\n' "$2" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
 	{ cat storage/exports; printf '%b' "$3"; } >"$TMPDIR/exports"
@@ -172,7 +172,8 @@ exports 'fresh.of: there is no table teams' "$new" 'fresh\n\tid key\n\tseal left
 exports 'fresh.of: schema/ has no type size' "$new" 'fresh\n\tid key\n\tseal left\n\tof size\n'
 exports 'fresh: a column is named that it does not have' "$new" 'fresh\n\tid key\n\tseal left\n\tof int\n\tmore int\n'
 
-# A separate database of SQLite has its own migrations, statements and prefix.
+# sqlgen can also compile the statements of another database, which has its own migrations and
+# prefix.
 build/sqlgen -p spool_ storage/spool/migrations/*.sql -- storage/spool/spool.sql >"$TMPDIR/out" || bad=1
 printf 'CREATE TABLE t (n INTEGER);\n' >"$TMPDIR/own.sql"
 printf -- '-- name: probe\n-- scan ok: a test\nSELECT rowid AS id, max(n, 1) AS n FROM t;\n' >"$TMPDIR/probe.sql"

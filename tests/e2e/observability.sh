@@ -1,6 +1,7 @@
 #!/bin/sh
-# observability - the document lists every metric with its type, labels and help text. Alerts
-# and the dashboard use only metrics of that list, and each alert fires when it should.
+# observability - docs/observability.md lists every metric with its type, labels and help text.
+# Alerts and the dashboard use only metrics that the document lists, and each alert fires when
+# it should.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -10,7 +11,7 @@ rules=$root/dist/prometheus
 promtool check rules "$rules/cadre-rules.yml" >"$TMPDIR/lint" 2>&1 || bad "the rules: $(cat "$TMPDIR/lint")"
 promtool test rules "$rules/cadre-rules-test.yml" >"$TMPDIR/tests" 2>&1 || bad "the alerts: $(cat "$TMPDIR/tests")"
 
-# A state in which each metric has a value.
+# Makes a state in which each metric has a value.
 cadre up >/dev/null || bad "up"
 cadre team create shop --roles coder --max-tokens 1000 >/dev/null
 cadre send coder hello >/dev/null
@@ -31,7 +32,7 @@ def say(text):
     wrong = 1
 
 
-# The host's metrics: types, help texts, and the values of each label.
+# Reads the host's metrics: their types, their help texts, and the values of each label.
 types, helps, labels = {}, {}, {}
 for line in open(metrics, encoding="utf-8"):
     if line.startswith("# TYPE "):
@@ -51,7 +52,7 @@ for line in open(metrics, encoding="utf-8"):
 if len(types) < 20 or set(types) != set(helps):
     say(f"only {len(types)} metrics, or not all have a help")
 
-# The document's table has the same metrics, line by line.
+# The table in docs/observability.md must list the same metrics as the host.
 document = read("docs/observability.md")
 told = set(re.findall(r"^\| `(cadre_.*)$", document, re.M))
 there = set()
@@ -65,7 +66,8 @@ for line in sorted(there - told):
 for name in set(re.findall(r"`(cadre_[a-z_]+)", document)) - set(types):
     say(f"docs/observability.md: there is no {name}")
 
-# Expressions use only metrics, labels and values that exist.
+# The expressions of alerts and of the dashboard may use only existing metrics, labels and label
+# values.
 faults = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| [45]\d\d.*$", read("docs/http.md"), re.M)))) | {"none"}
 open_labels = {"instance", "job", "team", "operation", "le"}
 
@@ -120,7 +122,7 @@ sys.exit(wrong)
 PY
 /usr/bin/python3 "$TMPDIR/compare.py" "$TMPDIR/metrics" "$root" >"$TMPDIR/said" 2>&1 || bad "$(cat "$TMPDIR/said")"
 
-# The check would find a renamed metric, and an alert on a metric that does not exist.
+# The check finds a metric that was renamed, and an alert on a metric that does not exist.
 sed 's/cadre_lapses_total/cadre_lapsed_total/' "$TMPDIR/metrics" >"$TMPDIR/renamed"
 /usr/bin/python3 "$TMPDIR/compare.py" "$TMPDIR/renamed" "$root" >"$TMPDIR/said" 2>&1 && bad "a metric that is renamed is not missed"
 for place in 'says what is not so: cadre_lapses_total' 'CadreClaimsLapse: there is no cadre_lapses_total' 'Claims a minute: there is no cadre_lapses_total'; do

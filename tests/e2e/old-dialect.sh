@@ -1,5 +1,5 @@
 #!/bin/sh
-# old-dialect - an older guest with this host, and an older host with this guest.
+# old-dialect - this host works with an older guest, and this guest works with an older host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 old='' new=''
@@ -30,8 +30,8 @@ cadre workspace create --team red --agent ann --backend attach --address "unix:$
 until_is '^hello$' cadre exec --team red red/ann 'echo hello'
 cadre exec --team red red/ann 'exit 5'
 [ $? = 5 ] || bad "exit status"
-# Five commands are sent at once and end one after the other. Each caller gets the answer to its
-# own command.
+# Five commands are sent at once and end one after the other. Each caller gets the answer to the
+# command that it sent.
 for i in 1 2 3 4 5; do cadre exec --team red red/ann "sleep 0.$((6 - i)); echo $i" >"$TMPDIR/$i" & pids="${pids-} $!"; done
 for pid in $pids; do wait "$pid" || bad "one of five"; done
 for i in 1 2 3 4 5; do [ "$(cat "$TMPDIR/$i")" = $i ] || bad "the answer of $i"; done
@@ -45,7 +45,7 @@ cadre task assign 001 ann --command 'echo counted' --team red >/dev/null
 waited 0 task 001 --team red
 is 0 counted cadre results --team red
 
-# The guest is killed and started again.
+# The older guest is killed and started again, and gets no message a second time.
 kill -9 $old
 wait $old 2>/dev/null
 start_old

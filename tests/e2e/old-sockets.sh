@@ -1,13 +1,13 @@
 #!/bin/sh
-# old-sockets - a host that starts removes the old socket folders of hosts and guests of other
-# states. It removes no folder that may still be in use.
+# old-sockets - a starting host removes the old socket folders of hosts and guests of other
+# states. The host removes no folder that may still be in use.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export XDG_RUNTIME_DIR="$TMPDIR"
 all=$TMPDIR/cadre
 trap 'cadre down >/dev/null 2>&1; [ -z "${listener:-}" ] || kill "$listener"' EXIT
 
-sockets() { # PATH...: makes sockets as killed processes leave them
+sockets() { # PATH...: makes sockets without a listener, as after a kill
 	/usr/bin/python3 -c 'import os, socket, sys
 for path in sys.argv[1:]:
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# openapi - a public validator accepts the document of all routes as OpenAPI 3.1. A client that
-# is generated from the document compiles and works. Needs node and, once, the npm registry.
+# openapi - a public validator accepts cadre's description of all HTTP routes as OpenAPI 3.1. A
+# client that is generated from this description compiles and works. The test needs node, and
+# for its first run the npm registry.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT

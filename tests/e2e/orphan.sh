@@ -1,7 +1,7 @@
 #!/bin/sh
-# orphan - a VM runs for a workspace that has no row in the state. The doctor names the VM; the
-# next host ends it and keeps its files. A host that cannot note that the files are to be kept
-# leaves the VM alone and says so.
+# orphan - a VM runs for a workspace that has no row in the state. The doctor names the VM. The
+# next host ends the VM and keeps its files. If a host cannot record that the files must be
+# kept, the host does not end the VM, and logs the cause.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
@@ -56,7 +56,7 @@ cadre up >/dev/null
 until_is 'not cleared away' cadre logs -n 3
 kept "the second start"
 
-# Without the folder replaced/ the files belong to no workspace.
+# Without the folder replaced/, a host removes the files that belong to no workspace.
 cadre down >/dev/null
 rmdir "$CADRE_HOME/replaced"
 mkdir "$CADRE_HOME/workspaces/half.gone"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# other-host - a workspace and a snapshot of another host in the same state. This host starts,
-# ends and gives up its own workspaces, and does not change those of the other host.
+# other-host - a state contains a workspace and a snapshot of another host. This host starts,
+# ends and gives up its own workspaces, and changes no workspace or snapshot of the other host.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1 || true' EXIT
@@ -11,8 +11,8 @@ ours() { ask "SELECT s.state FROM snapshot s JOIN workspace w ON w.id = s.worksp
 
 cadre init >/dev/null
 cadre team create alpha --roles '[{"name":"a"}]' >/dev/null
-# State 0 means that the workspace is being made, so a host would go on with the work. The
-# workspace's process is on another machine.
+# A workspace in state 0 is being made, so its host would continue to make the workspace. The
+# process that the row names is on another machine.
 ask "INSERT INTO host (id, name, created_at) VALUES (2, 'far', 0);
 	INSERT INTO workspace (host, team, name, backend, path, state, pid, pid_start, machine_boot, created_at, changed_at)
 	SELECT 2, id, 'far', 0, 'workspaces/far', 0, 1, 1, 'elsewhere', 0, 0 FROM team;
@@ -28,7 +28,8 @@ until_is '^1$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND state = 1"
 until_is '^2$' ours
 [ "$(far)" = "$before" ] || bad "changed at the start: $before became $(far)"
 [ ! -e "$CADRE_HOME/workspaces/far" ] || bad "a folder was made for another host's workspace"
-# A call that needs the other host's guest is refused here, and the row does not change.
+# This host refuses a call that needs a guest of the other host, and does not change the
+# workspace's row.
 ask "UPDATE workspace SET state = 1 WHERE name = 'far'"
 before=$(far)
 told=$(cadre exec far --team alpha -- true 2>&1) && bad "a command ran in another host's workspace"
@@ -36,7 +37,7 @@ case $told in
 *'another host runs workspace far'*'machine of that host'*) ;;
 *) bad "a command in another host's workspace: $told" ;;
 esac
-# A copy of the other workspace's files is refused in the same way: no row changes.
+# This host refuses to copy files of the other host's workspace, and changes no row.
 ask "UPDATE workspace SET was_up = 1, state = 1 WHERE name = 'far';
 	UPDATE snapshot SET state = 1 WHERE workspace = (SELECT id FROM workspace WHERE name = 'far')"
 before=$(far)
@@ -55,14 +56,14 @@ case $told in *'"host": "far"'* | *'"host":"far"'*) ;; *) bad "the workspace doe
 case $told in *'"pid"'* | *'"path"'*) bad "a process and a path of another machine: $told" ;; esac
 told=$(cadre doctor) || true
 case $told in *'far is not running'*) bad "the doctor looks for another machine's process" ;; esac
-# The host's own workspace is ended, and its guest with it.
+# This host ends its own workspace, and the workspace's guest.
 cadre workspace destroy --yes a --team alpha >/dev/null
 until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT NULL"
 cadre down >/dev/null
 [ "$(far)" = "$before" ] || bad "changed at the end: $before became $(far)"
 
-# This host did not run for an hour. While the other host ran, agents could call: leases
-# stay. While no host ran, leases become an hour longer.
+# This host did not run for an hour. If the other host ran during this hour, agents could make
+# calls, so leases do not change. If no host ran during this hour, leases become an hour longer.
 cadre task create work --team alpha >/dev/null
 cadre claim --team alpha --as a >/dev/null
 hour=3600000

@@ -1,6 +1,7 @@
 #!/bin/sh
-# pager - an answer longer than the terminal goes through a pager, in a real terminal (tmux).
-# The cases are a long answer, an early end, an answer that fits, and no pager.
+# pager - an answer with more lines than the terminal is shown in a pager. The test uses a real
+# terminal (tmux). The cases are a long answer, a pager that the user leaves early, an answer
+# that fits, and no pager.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -20,12 +21,12 @@ until_is '^001 .*Task number 1 ' seen
 seen | grep -q 'Task number 30' && bad "it was not paged"
 types G
 until_is 'Task number 40' seen
-# To leave the pager early is no failure.
+# If the user leaves the pager early, the command does not fail.
 types q
 until_is '^left 0' seen
 
-# An answer that fits is printed without a pager. So is every answer if the user wants no pager,
-# or no pager is installed.
+# An answer that fits is printed without a pager. Every answer is printed without a pager if the
+# user wants no pager, or if no pager is installed.
 types "clear; $CADRE task show 001; echo shown \$?" Enter
 until_is '^shown 0' seen
 types "clear; $CADRE --no-pager task list --limit 40; echo all \$?" Enter

@@ -1,10 +1,11 @@
 #!/bin/sh
-# permute - whether every place asks for enums and events by name. A copy of the tree has the
-# values of every stored enum in reverse order. If rows are sorted by an enum, the enum gets one
-# more value in front instead. Events get other numbers. The copy is built and has to pass its
-# transcripts.
+# permute - tests that all code uses the names of enum values and events, not their numbers. The
+# script makes a copy of the tree, in which every stored enum has its values in reverse order.
+# If rows are sorted by an enum, the enum's values keep their order, and the copy has one more
+# value in front of them. In the copy, events have other numbers. The script builds the copy,
+# and the copy has to pass the transcripts.
 #	tests/e2e/permute.sh            all transcripts
-#	tests/e2e/permute.sh FILE...    these
+#	tests/e2e/permute.sh FILE...    these transcripts
 set -eu
 cd "$(dirname "$0")/../.."
 root=$(pwd)
@@ -13,8 +14,9 @@ trap 'rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 git ls-files -z | grep -zv '^docs/' | xargs -0 tar cf - 2>/dev/null | tar xf - -C "$temp"
 
-# The values of enums that storage/enums names are reversed; enums marked `ordered` keep their
-# order. The numbers of each noun's events are taken from the end of another block.
+# The values of enums that storage/enums names are put in reverse order. Enums that
+# storage/enums marks `ordered` keep their order. The events of each noun get numbers that are
+# 400 higher and in reverse order.
 stored=$(sed -n 's/^[a-z_]*\.[a-z_]* \([a-z_]*\)$/\1/p' storage/enums | sort -u | tr '\n' ' ')
 ordered=$(sed -n 's/^[a-z_]*\.[a-z_]* \([a-z_]*\) ordered$/\1/p' storage/enums | sort -u | tr '\n' ' ')
 for file in "$temp"/schema/*.op; do
@@ -31,8 +33,8 @@ for file in "$temp"/schema/*.op; do
 	mv "$temp/permuted" "$file"
 done
 [ $# -gt 0 ] || set -- --coverage tests/op/*.test
-# The copy builds only those files of the library that the transcripts' program used. The
-# generators are the same.
+# The script compiles only those files of the copy that the program of the transcripts uses. The
+# copy uses the generators of this tree.
 sources=$(find core guest mcp storage tools/cadre -name '*.c' |
 	grep -F "$(grep -o 'libcadre.a([^)]*' build/tests/run_op.map | sort -u | sed 's,.*(,/,; s/o$/c/')")
 mkdir "$temp/build"

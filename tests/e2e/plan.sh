@@ -1,5 +1,6 @@
 #!/bin/sh
-# A team is made from the plan in a file: its members do the tasks in the order of the plan.
+# A command makes a team from the plan in a file. The team's members do the tasks in the order
+# of the plan.
 . "$(dirname "$0")/../lib/story.sh"
 cd "$TMPDIR" || exit 1
 
@@ -37,7 +38,7 @@ T
 is 0 '^created team sprint: backend-1, backend-2, frontend, lead; 3 tasks on its board' cadre team create sprint --plan @sprint.toml
 is 0 '^001 .*Design the API' cadre tasks
 as() { (eval "$(cadre agent env "$1")"; shift; "$CADRE" "$@"); } # AGENT WORD...
-# No member has work before the first task is done. After that task both members have work.
+# No member has work before the first task is done. After the first task both members have work.
 either=yes
 is 8 'no task' as frontend claim
 is 0 'Design the API' as lead claim
@@ -47,7 +48,7 @@ is 0 'Implement the endpoints' as backend-1 claim
 is 8 'no task' as backend-2 claim
 either=
 
-# If a plan has a fault, no team is made, and the fault names its line.
+# If a plan has an error, no team is made, and the fault names the line with the error.
 sed '17s/001/004/' sprint.toml >wrong.toml
 is 2 'plan:17:1: the plan has no task 004' cadre team create wrong --plan @wrong.toml
 is 3 'cannot open nothing.toml' cadre team create wrong --plan @nothing.toml

@@ -1,7 +1,7 @@
 #!/bin/sh
-# private - under any umask no other user can read a file of a state's folder or vault. This
-# holds for every door through which the file was made. In a person's own vault new files are
-# private, and the modes that the person has set stay.
+# private - under any umask, no other user can read a file in a state's folder or vault, by
+# whatever door the file was made. In a person's own vault, new files are private, and files
+# keep the modes that the person has set.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 umask 000
@@ -59,7 +59,8 @@ until_is '^0$' count_guests
 cadre down >/dev/null || bad "down"
 nothing_open "after the host"
 
-# A vault of a person's own: new files are private, present files keep their mode.
+# In a vault that belongs to a person, new files are private, and existing files keep their
+# modes.
 export CADRE_VAULT_ROOT="$TMPDIR/mine.d/notes"
 mkdir -m 755 "$TMPDIR/mine.d" "$TMPDIR/mine.d/notes"
 echo old >"$CADRE_VAULT_ROOT/old.md"

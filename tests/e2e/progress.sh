@@ -1,6 +1,6 @@
 #!/bin/sh
 # progress - a long command shows its present step on a terminal, in one line that is removed at
-# the end. Pipes and programs get no such line.
+# the end. A command prints no line of progress to a pipe or a program.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 mkdir "$TMPDIR/bin"
@@ -17,8 +17,8 @@ chmod +x "$TMPDIR/bin/apt-cache"
 export CADRE_IMAGES="$TMPDIR/images" TERM=xterm GO="$TMPDIR/go"
 PATH=$TMPDIR/bin:$PATH
 
-# Runs a build in a terminal. The build's first program waits until the line has appeared with
-# its seconds. Prints the terminal's last screen.
+# Runs a command in a terminal. The first program of an image build waits until the line of
+# progress shows seconds. The script prints the terminal's last screen.
 cat >"$TMPDIR/watch" <<'PY'
 import os, re, sys
 import terminal
@@ -45,8 +45,8 @@ is 1 'apt-cache' sh -c '"$CADRE" image build'
 grep -q 'finding' "$TMPDIR/out" "$TMPDIR/err" && bad "a pipe sees the line"
 wait
 
-# A build leaves no file and no process if it is ended, or if the reader of its output has
-# closed the pipe.
+# An image build that ends early leaves no file and no process. A signal may end the build, or
+# the reader of the build's output may close the pipe.
 export PACKAGE=linux-image-of-no-archive
 left() {
 	[ "$(cat "$TMPDIR/status")" = "$1" ] || bad "$2 ends it with $(cat "$TMPDIR/status")"

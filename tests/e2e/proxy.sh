@@ -1,6 +1,6 @@
 #!/bin/sh
-# proxy - nginx before the host, with the settings of docs/http.md: calls, large bodies,
-# streams, MCP, a browser.
+# proxy - clients reach the host through nginx, which has the settings of docs/http.md. The test
+# covers calls, large bodies, streams, MCP and a browser.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 proxy=''
@@ -18,7 +18,8 @@ port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj "/CN=$name" -addext "subjectAltName=DNS:$name" \
 	-keyout "$TMPDIR/key.pem" -out "$TMPDIR/cert.pem" 2>/dev/null || bad "no certificate"
 
-# The server section is the document's, with another port and a certificate of this test.
+# nginx gets the server section of docs/http.md, with another port and a certificate of this
+# test.
 {
 	[ "$(id -u)" != 0 ] || echo 'user root;'
 	printf 'daemon off; pid %s/nginx.pid; error_log %s/nginx.log; events { }\nhttp { access_log off;\n' "$TMPDIR" "$TMPDIR"
@@ -33,7 +34,7 @@ proxy=$!
 via() { # CURL-OPTION...: sends a request to nginx
 	curl -sS --cacert "$TMPDIR/cert.pem" --resolve "$name:$port:127.0.0.1" "$@"
 }
-at() { # PATH [CURL-OPTION...]: prints the answer to the agent's client, and behind it the status
+at() { # PATH [CURL-OPTION...]: the agent's client makes this request; prints body and HTTP status
 	path=$1
 	shift
 	via -m "$seconds" -H "Authorization: Bearer $token" -w '\n%{http_code}' "$@" "https://$name:$port$path"
@@ -47,7 +48,7 @@ is 0 '"recipients":1' at /api/messages -H 'Content-Type: application/json' -d '{
 /usr/bin/python3 -c 'import json; print(json.dumps({"path": "large.md", "content": "x" * 3000000}))' >"$TMPDIR/large"
 is 0 'large.md' at /api/vault/note -X PUT -H 'Content-Type: application/json' --data-binary "@$TMPDIR/large"
 
-# Events pass through without delay, and a client that connects again misses no event.
+# Events pass through nginx without delay, and a client that connects again misses no event.
 via -N -H "Authorization: Bearer $token" \
 	"https://$name:$port/events?kind=task" >"$TMPDIR/events" 2>/dev/null &
 follower=$!
@@ -61,7 +62,8 @@ via -N -m 2 -H "Authorization: Bearer $token" \
 	-H "Last-Event-ID: $last" "https://$name:$port/events?kind=task" >"$TMPDIR/behind" 2>/dev/null
 [ "$(grep -c '^event: ' "$TMPDIR/behind")" = 1 ] || bad "not one event behind $last: $(cat "$TMPDIR/behind")"
 
-# MCP of both kinds: a session with its stream, and a single request without a session.
+# MCP works through nginx, both as a session with a stream and as a single request without a
+# session.
 mcp() {
 	at /mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "$@"
 }
@@ -79,7 +81,7 @@ kill "$follower"
 is 0 '"tools"' mcp -H 'Mcp-Method: tools/list' -H 'MCP-Protocol-Version: 2026-07-28' \
 	-d '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'
 
-# A browser logs in with its code.
+# A browser logs in through nginx by an address that contains a login code.
 page=$(cadre page)
 code=$(via -m "$seconds" -D "$TMPDIR/head" -o "$TMPDIR/body" -w '%{http_code}' "https://$name:$port/${page##*/}")
 [ "$code" = 303 ] || bad "no way in: $code $(cat "$TMPDIR/head")"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# redact - after a message is redacted, no file of the state contains its former text. The
-# messages are short or long, and are sent with a host or without. The files contain the rows,
-# the search index and the mirror's log.
+# redact - after a message is redacted, no file of the state contains its former text. The test
+# redacts short and long messages, with a host and without. The test searches the files of the
+# database, of the search index and of the mirror's log.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 
@@ -44,11 +44,12 @@ for way in without with; do
 	is 0 . cadre --team alpha --as tester inbox --take
 done
 
-# A guest that goes on running keeps no text of commands that have ended or were called off.
+# A message with a command can be redacted after the command has ended or was called off. After
+# the redaction the running guest keeps no text of the command.
 is 0 . cadre up
 mkdir "$TMPDIR/gold" && is 0 . cadre team create beta --golden "$TMPDIR/gold" --roles '[{"name":"ann","workspace":true}]' --wait
 export CADRE_TEAM=beta
-assign() { # TITLE COMMAND [OPTION...]: sets $task and $seq
+assign() { # TITLE COMMAND [OPTION...]: assigns COMMAND, and sets $task and $seq
 	task=$(cadre --json task create "$1" | sed -n 's/.*"id":"\([0-9]*\)".*/\1/p') what=$2
 	shift 2
 	cadre task assign "$task" ann --command "$what" "$@" >"$TMPDIR/out" 2>&1
@@ -57,7 +58,7 @@ assign() { # TITLE COMMAND [OPTION...]: sets $task and $seq
 assign ends ": $secret; exit 3" --wait
 is 0 "^redacted #$seq" cadre message redact "#$seq"
 until_done sh -c "! grep -aq $secret $CADRE_HOME/guests/*/spool.db*"
-# Four commands run at once, so the fifth waits.
+# A guest runs four commands at once, so the fifth command waits.
 for n in 1 2 3; do assign "runs beside $n" 'sleep 1000'; done
 assign runs ": $secret; touch $TMPDIR/runs; sleep 1000"
 until_done test -f "$TMPDIR/runs"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# relink - a host that has just started does not at once refuse a call to a living guest. The
-# call waits some seconds for the link. If the guest does not connect, the call is refused and
-# nothing is done.
+# relink - a host that has just started may have no link to a running guest. A call that needs
+# the guest waits some seconds for the link. If the guest does not connect, the call is refused
+# and has no effect.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_TEAM=red
@@ -21,7 +21,8 @@ for _ in 1 2 3; do
 	is 0 '"entries":' cadre --json workspace ls red/ann
 done
 
-# The call waits for a guest that is stopped by a signal, and is made once the guest continues.
+# A call waits while its guest is stopped by a signal, and is performed once the guest
+# continues.
 new_host() { # starts a host beside a stopped guest
 	kill -STOP "$guest"
 	cadre restart >/dev/null || bad "restart"
@@ -35,16 +36,17 @@ thaw
 wait $late || bad "the guest came, and the call was refused: $(cat "$TMPDIR/late")"
 grep -q '^late$' "$TMPDIR/late" || bad "no answer: $(cat "$TMPDIR/late")"
 
-# The call is refused when the guest does not connect. Nothing was done, and the call's key is
-# free.
+# If the guest does not connect, a call is refused. The refused call has no effect, and its key
+# can be used again.
 new_host
 is 7 "guest does not answer" cadre --key one exec red/ann 'echo x >>one'
 thaw
 is 0 . cadre --json --key one exec red/ann 'echo x >>one'
 until_done runs one 1
 
-# If a command's client has gone, the command is not started. This holds even if the host reads
-# the call and the client's end at the same time.
+# If a client ends while its call waits for the guest, the call's command is not started. The
+# command is not started even if the host reads the call and the client's disconnect at the same
+# time.
 for how in CONT STOP; do
 	new_host
 	host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
@@ -55,13 +57,13 @@ for how in CONT STOP; do
 	kill -9 $client
 	wait $client 2>/dev/null
 	kill -CONT "$host"
-	is 0 . cadre team list # the host answers, so it knows that the client has gone
+	is 0 . cadre team list # the host answers, so it has read the client's disconnect
 	thaw
 	cadre exec red/ann true || bad "the guest is not there again"
 	[ ! -e "$place/gone" ] || bad "the command of a client that went was run ($how)"
 done
 
-# A host that ends refuses waiting calls.
+# A host that ends refuses the calls that wait for a guest.
 new_host
 "$CADRE" workspace ls red/ann >/dev/null 2>"$TMPDIR/err" &
 client=$!

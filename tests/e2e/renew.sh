@@ -1,6 +1,6 @@
-# An agent that only reads keeps its claim, and so does the operator. Any call of an owner
-# renews a lease of which less than half is left. An agent that makes no calls keeps its claim
-# as long as its `cadre mcp` lives, and no longer.
+# An agent or the operator keeps a claim by calls that only read. Any call of a task's owner
+# renews the lease if less than half of the lease is left. An agent that makes no calls keeps
+# its claim only as long as its process `cadre mcp` runs.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 cadre init >/dev/null
@@ -10,7 +10,7 @@ cadre task create "Think for long" >/dev/null
 until_ms() { sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT lease_until FROM task'; }
 
 is_renewed() { [ "$(until_ms)" -gt "$1" ]; }
-looks() { # HOW ARGUMENT...: the caller
+looks() { # HOW ARGUMENT...: the arguments name the caller
 	how=$1
 	shift
 	cadre --team alpha "$@" claim 001 --lease-seconds 600 >/dev/null
@@ -23,7 +23,8 @@ looks() { # HOW ARGUMENT...: the caller
 	cadre --team alpha "$@" release 001 >/dev/null
 }
 
-# A claim through MCP lasts longer than its lease. In the end its process is killed.
+# thinks: an agent claims a task through `cadre mcp` and makes no further call. The claim is
+# kept longer than the lease, until the test kills `cadre mcp`.
 thinks() {
 	rm -f "$TMPDIR/in"
 	mkfifo "$TMPDIR/in"

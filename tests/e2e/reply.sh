@@ -1,6 +1,6 @@
 #!/bin/sh
-# reply - several processes of one agent wait for one reply. One of them gets the reply as new,
-# and the others show it as already fetched.
+# reply - several processes of one agent wait for one reply. One process gets the reply as new,
+# and the other processes show the reply as already fetched.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 cadre() { "$CADRE" --team red "$@"; }
@@ -8,14 +8,15 @@ trap '"$CADRE" down >/dev/null 2>&1' EXIT
 "$CADRE" init >/dev/null
 "$CADRE" team create red --roles coder --roles tester >/dev/null
 
-# answers: the tester answers the newest waiting question as soon as there is one.
+# answers TEXT: the tester waits for a question and replies TEXT.
 answers() {
 	question=$(cadre --as tester --json inbox --wait-seconds $((10 * TEST_SCALE)) --limit 1 |
 		grep -o '"message_id":"[^"]*"' | head -n 1 | cut -d'"' -f4)
 	cadre --as tester reply "$question" "$1" >/dev/null || bad "$1: no reply"
 }
 
-# Two processes repeat one question under one key and wait: one of them fetches the reply.
+# Two processes send the same question under the same key and wait for the reply. Only one
+# process fetches the reply.
 both_ask() {
 	cadre --as coder --key "$1" --json send tester "$1?" --wait >"$TMPDIR/a" 2>&1 &
 	a=$!
@@ -29,14 +30,14 @@ both_ask() {
 		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
 }
 
-# One process of an agent asks and waits, another process waits at the inbox: either of them
-# fetches the reply.
+# One process of an agent asks and waits, and another process of the agent waits for new
+# messages. Only one of the two processes fetches the reply.
 one_receives() {
 	cadre --as coder --json send tester "$1?" --wait >"$TMPDIR/a" 2>&1 &
 	a=$!
 	cadre --as coder --json inbox --wait-seconds $((30 * TEST_SCALE)) >"$TMPDIR/b" 2>&1 &
 	b=$!
-	sleep 0.5 # until both wait: an answer sent before could be handed out twice
+	sleep 0.5 # until both processes wait: an earlier reply could be handed out twice
 	answers "$1!"
 	wait $a || bad "$1: $(cat "$TMPDIR/a")"
 	cadre send coder "that was it" >/dev/null # ends the wait of the inbox
@@ -47,8 +48,8 @@ one_receives() {
 		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
 	cadre --as coder inbox --take >/dev/null
 }
-# A person sees the answer and its number in the thread. Without an answer the command says so
-# and ends with its own exit status.
+# For a person the command prints the reply and the thread's number. If no reply arrives in
+# time, the command says so and ends with exit status 7.
 a_person_sees_it() {
 	"$CADRE" --team red --as coder send tester "$1?" --wait-for-reply --timeout-seconds 60 >"$TMPDIR/a" 2>&1 &
 	a=$!

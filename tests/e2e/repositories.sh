@@ -1,7 +1,8 @@
 #!/bin/sh
-# repositories - twelve kinds of repository. For each kind the test asks which state is used,
-# and whether the user trusts the state. It asks which agent works in the folder, and what
-# `status`, a hook and `prime` print. It also asks what happens if git tracks the state's files.
+# repositories - cadre is used in twelve kinds of git repository. For each kind the test checks
+# which state is used, and whether the user trusts the state. The test also checks which agent
+# works in a folder, and what `status`, a hook and `prime` print. Commands must refuse a state
+# whose files git tracks.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
@@ -10,7 +11,7 @@ export GIT_ALLOW_PROTOCOL=file
 left_out() { echo "left out: $1"; }
 into() { mkdir -p "$1" && cd "$1" || exit 1; }
 commit() { mkdir -p src && echo "$1" >"src/$1" && echo "$1" >"$1" && git add . && git commit -m "$1"; }
-# Runs cadre for a kind of repository, with other variables if that kind needs them.
+# asked COMMAND...: runs cadre, with changed variables if the kind of repository needs them.
 with=env session=0
 asked() { $with "$CADRE" "$@"; }
 
@@ -19,8 +20,8 @@ made() {
 	is 0 "^made $1\$" asked init
 	is 0 . asked team create shop
 }
-# works STATE PLACE AGENT: the agent registers in the working directory. Commands in that
-# directory, and in a folder below, find the agent.
+# works STATE PLACE AGENT: the agent registers in the working directory. Commands in the working
+# directory, and in a folder below, act as this agent.
 works() {
 	state=$1 place=$2 agent=$3 session=$((session + 1))
 	is 0 "^you are $agent of team shop" asked agent register "$agent" --here
@@ -31,7 +32,7 @@ works() {
 	done
 	cd .. || exit 1
 }
-# answers: checks the answers of commands in one folder of the place.
+# answers: checks the answers of commands in the working directory.
 answers() {
 	is 0 "\"agent\":\"$agent\",\"team\":\"shop\",\"operator\":false,\"by\":\"[a-z]*\",\"place\":\"$place\",\"home\":\"$state\"" asked whoami --json
 	is 0 "^already known: $state\$" asked trust
@@ -42,8 +43,9 @@ answers() {
 	asked hook claude <"$TMPDIR/event" >"$TMPDIR/out" 2>"$TMPDIR/err" || bad "a hook in $PWD"
 	grep -q "\"You are $agent of team shop" "$TMPDIR/out" || bad "the hook in $PWD does not say who that is"
 }
-# tracked STATE: git tracks a file of the state in the state's worktree. Later git tracks no
-# file of the state. After that the user trusts the state, until git tracks another file.
+# tracked STATE: commands refuse the state while git tracks a file of the state, and also after
+# git tracks the file no longer. After `cadre trust` commands use the state, except while git
+# tracks another file of the state.
 tracked() {
 	git add --sparse -f .cadre/id || bad "git adds nothing in $PWD"
 	for verb in status prime 'task list'; do is 5 "$1 holds files that git tracks" asked $verb; done
@@ -71,7 +73,7 @@ main() {
 	tracked "$2/.cadre"
 }
 
-# --- the twelve ------------------------------------------------------------------------
+# --- the twelve kinds ------------------------------------------------------------------------
 
 into "$TMPDIR/sha1" && git init . && commit a || bad "sha1"
 main sha1 "$TMPDIR/sha1"
@@ -96,8 +98,8 @@ git clone --no-checkout --filter=blob:none "file://$TMPDIR/origin" "$TMPDIR/part
 ls .git/objects/pack/*.promisor >/dev/null || bad "the clone is whole"
 main partial "$TMPDIR/partial"
 
-# Git 2.48 writes such worktrees by itself. The older git of the test machine does not know the
-# extension.
+# Git 2.48 can make worktrees with relative paths by itself. An older git does not know the
+# extension relativeWorktrees, so the test writes the relative paths.
 into "$TMPDIR/relative" && git init . && commit a && git worktree add ../relative-a || bad "relative"
 made "$TMPDIR/relative/.cadre"
 git config core.repositoryFormatVersion 1 && git config extensions.relativeWorktrees true || bad "relative"
@@ -139,7 +141,7 @@ cd ../no-git-a && works "$TMPDIR/no-git/.cadre" "$TMPDIR/no-git-a" ben
 cd ../no-git && tracked "$TMPDIR/no-git/.cadre"
 with=env
 
-# The library libgit2 cannot be opened: a call that needed the library would end.
+# The library libgit2 cannot be loaded here, so a command that needed the library would fail.
 mkdir "$TMPDIR/void" && : >"$TMPDIR/void/libgit2.so.1.5" && ln -s libgit2.so.1.5 "$TMPDIR/void/libgit2.so" || exit 1
 with="env LD_LIBRARY_PATH=$TMPDIR/void"
 into "$TMPDIR/no-library" && git init . && commit a || bad "no libgit2"

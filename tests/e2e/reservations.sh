@@ -1,7 +1,7 @@
 #!/bin/sh
-# reservations - other agents do not touch the files that an agent has reserved. They cannot
-# reserve these files, however many agents try at once. A hook refuses a client's tool that
-# would write such a file, and git refuses a commit that contains one.
+# reservations - other agents do not change the files that an agent has reserved. No other agent
+# can reserve a reserved file, however many agents try at once. A hook refuses a client's tool
+# that would write a reserved file, and git refuses a commit that contains a reserved file.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/patient.sh"
@@ -15,7 +15,7 @@ git init -q "$work" || bad "git init"
 git -C "$work" config user.email a@b
 git -C "$work" config user.name a
 for name in coder tester; do cadre agent env $name --team crew >"$TMPDIR/$name" || bad "env"; done
-# at FOLDER AGENT COMMAND...: runs the command as that agent in that folder.
+# at FOLDER AGENT COMMAND...: runs COMMAND as the agent AGENT in the folder FOLDER.
 at() { (cd "$work/$1" && . "$TMPDIR/$2" && shift 2 && "$@"); }
 
 # event TOOL INPUT: the event that a client writes to its hook before a tool runs.
@@ -34,8 +34,8 @@ free() { # CLIENT
 }
 
 round=0
-all() { # runs with a host and without
-	# The command reads paths relative to its own folder.
+all() { # runs twice, without a host and with a host
+	# `cadre reserve` reads paths relative to the working directory.
 	is 0 'src/sub/\*\*' at src/sub coder cadre reserve '**' --reason 'new parser' --ttl 600
 	is 0 'src/a\.c' at src coder cadre reserve a.c ../doc/
 	is 2 'not below the project' at . coder cadre reserve "$TMPDIR/elsewhere/x"
@@ -44,8 +44,8 @@ all() { # runs with a host and without
 	is 0 '"reservations":\[\]' at src tester cadre reservations --path b.c --json
 	is 0 'crew.src/a\.c.coder.exclusive.*20.*Z' sqlite3 "$CADRE_HOME/state.db" "SELECT * FROM v_reservation"
 
-	# A tool that writes such a file is refused in the client's own form. A tool that reads
-	# is not refused.
+	# The hook refuses a tool that would write a reserved file, in the form that the client
+	# expects. The hook does not refuse a tool that reads a reserved file.
 	event Edit "{\"file_path\":\"$work/src/sub/x.c\",\"old_string\":\"a\"}"
 	denied claude '^\{"hookSpecificOutput":\{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"cadre: src/sub/x\.c is reserved by coder until 20[^"]*Z \(src/sub/\*\*: new parser\)\. Work on another file, wait until it is free, or ask for it: cadre send coder TEXT"\}\}$'
 	event Write '{"content":"{\"file_path\":\"b\"}","file_path":"src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
@@ -72,12 +72,13 @@ all() { # runs with a host and without
 	event=preToolUse; event Write '{"file_path":"src/a.c"}'; denied cursor '^\{"permission":"deny","user_message":"cadre: src/a\.c.*"agent_message":"cadre'
 	event=tool.execute.before; event edit '{"filePath":"src/a.c"}'; denied opencode '^\{"deny":"cadre: src/a\.c'
 	unset event
-	# The hook checks each file that a tool writes, however many there are. It also checks a
-	# file whose name is not UTF-8.
+	# The hook checks each file that a tool writes, however many files there are. The hook
+	# also checks a file whose name is not UTF-8.
 	event apply_patch "{\"command\":\"*** Begin Patch$(seq -f '\n*** Add File: many/%g' -s '' 200)\\n*** Add File: src/a.c\\n*** End Patch\"}"; denied codex 'src/a\.c is reserved by coder'
 	event Write "{\"file_path\":\"src/sub/$(printf 'x\377').c\"}"; denied claude 'src/sub/x.*\.c is reserved by coder'
 	event Write '{"file_path":"src/sub/\\\ud83d\ude00\ud83d.c"}'; denied claude 'src/sub/.*\.c is reserved by coder'
-	# The holder is not refused. Nobody is refused for a file that is reserved as shared.
+	# The hook does not refuse the holder of a reservation. If a reservation is shared, the
+	# hook refuses no agent.
 	event Edit '{"file_path":"src/a.c"}'
 	[ -z "$(at . coder hook claude <"$TMPDIR/event")" ] || bad "a holder is refused"
 	is 0 . at src coder cadre reserve a.c --shared
@@ -101,8 +102,8 @@ all() { # runs with a host and without
 	is 1 'src/a.c is reserved by coder (src/a.c)' at src tester git commit -m a
 	cadre thaw crew >/dev/null || bad "thaw"
 	is 0 . at . coder git commit -m a
-	# git also refuses a commit with a reserved file whose name is not UTF-8. The commit
-	# also contains a file whose name is longer than a path may be.
+	# git also refuses a commit with a reserved file whose name is not UTF-8. The refused
+	# commit also contains a file whose name is longer than a path may be.
 	: >"$work/src/sub/$(printf 'x\377').c"
 	git -C "$work" add src/sub
 	long=$(printf 'long/%.0s' $(seq 1000))x
@@ -151,7 +152,8 @@ all
 cadre up >/dev/null || bad "up"
 all
 
-# git has hooks for several ways to make a commit. In each of these ways the commit is refused.
+# git runs different hooks for a merge, a cherry-pick, a revert and `git am`. Each hook refuses
+# the commit of a reserved file.
 cp "$work/.git/hooks/pre-commit" "$TMPDIR/guard"
 for name in pre-merge-commit pre-applypatch prepare-commit-msg; do cp "$TMPDIR/guard" "$work/.git/hooks/$name"; done
 is 0 . at . coder cadre reserve src/a.c lib/a.c sub
@@ -169,8 +171,8 @@ commits 128 "revert --no-edit HEAD"
 commits 1 "am $TMPDIR/0001-side.patch"
 rm "$work"/.git/hooks/pre-[ma]* "$work/.git/hooks/prepare-commit-msg"
 
-# A submodule is a part of the worktree. The check includes the submodule's files, and its new
-# commit.
+# An agent can reserve files in a submodule by paths of the outer worktree. If the submodule's
+# folder is reserved, the outer repository's commit of the submodule is refused.
 git init -q "$TMPDIR/lib" && (cd "$TMPDIR/lib" && : >a.c && git add . && git -c user.name=a -c user.email=a@b commit -q -m a) || bad "git"
 git -C "$work" -c protocol.file.allow=always submodule --quiet add "$TMPDIR/lib" lib && git -C "$work" commit -q -m lib || bad "submodule"
 git -C "$work/lib" config user.email a@b && git -C "$work/lib" config user.name a
@@ -186,7 +188,7 @@ is 0 . at . coder cadre reserve lib
 git -C "$work" config -f .gitmodules submodule.lib.ignore all
 git -C "$work" add -f lib
 is 1 'lib is reserved by coder' at . tester git commit -m lib
-# Braces are a part of a name.
+# In a glob, the braces of `{-$lang}` are ordinary characters.
 is 0 'routes/{-\$lang}' at . coder cadre reserve 'routes/{-$lang}/index.tsx'
 event "$work" 'routes/{-$lang}/index.tsx'; denied claude 'index\.tsx is reserved by coder'
 is 2 'name each glob by itself' at . coder cadre reserve '*.{c,h}'
@@ -198,7 +200,7 @@ event "$work/inner" "$work/src/y.c"; denied claude 'src/y\.c is reserved by code
 event "$work" "$work/inner/y.c"; free claude
 is 0 . at . coder cadre unreserve
 
-# A reservation ends by itself at its time, and the host records an event.
+# A reservation ends when its time is over, and the host records an event.
 is 0 . at . coder cadre reserve short --ttl 5
 is 0 'reservation.lapsed.*short' cadre events --team crew --kind reservation.lapsed --wait-seconds "$(bound)"
 # A call whose globs take too long to compare is refused, so that it does not delay other calls.
@@ -207,7 +209,7 @@ for k in 1 2 3; do
 done
 is 2 'takes too long' at . tester cadre reserve $(/usr/bin/python3 -c "print(*('*b' * 120 + 'y' + str(i) for i in range(64)))")
 is 0 . at . coder cadre unreserve
-# A team holds at most a fixed number of reservations.
+# A team holds at most 1024 reservations.
 i=0
 while [ $i -lt 16 ]; do
 	at . coder cadre reserve $(seq -f "f%g" $((i * 64 + 1)) $((i * 64 + 64))) >/dev/null || bad "reserve $i"
@@ -215,7 +217,8 @@ while [ $i -lt 16 ]; do
 done
 is 6 'holds 1024 reservations' at . tester cadre reserve one-more
 is 0 . at . tester cadre reservations --path one-more
-# At that limit a holder may still renew a reservation, but cannot make another one.
+# If a team holds 1024 reservations, a holder can still renew a reservation, but cannot make a
+# new reservation.
 is 0 'f7.*yes' at . coder cadre reserve f7 f7/ --shared
 is 6 'holds 1024 reservations' at . coder cadre reserve f7 one-more
 exit $failed

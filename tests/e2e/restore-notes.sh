@@ -1,8 +1,9 @@
 #!/bin/sh
-# restore-notes - notes stay with their team when a backup is restored. The backup may have an
-# older name of the team, or the team may have ended since. After a restore a new team may get
-# the number of a team that the backup lacks. The new team cannot read the other team's notes.
-# The restore moves those notes to the archive and names their folder.
+# restore-notes - notes stay with their team when a backup is restored, even if the team was
+# renamed or ended after the backup. A team that is made after the restore may get the row
+# number of a team that the backup lacks. A new team with the number of an earlier team cannot
+# read the earlier team's notes. If the backup lacks a team, the restore moves the team's notes
+# to the archive, and names the folder of the notes.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_TEAM=later
@@ -19,8 +20,9 @@ is 0 . cadre --as lead vault write secret.md "of the new one"
 is 0 'of the new one' cadre --as lead vault read secret.md
 is 0 'of the former one' cat "$CADRE_HOME"/vault/teams/.archive/later-*/secret.md
 
-# A team was renamed after the backup. Its folder gets the former name again, with the notes
-# that were written since. So do the folders of two teams that swapped their names.
+# A team was renamed after the backup. The restore gives the team's folder its former name
+# again, and keeps the notes that were written after the backup. The folders of two teams that
+# swapped their names also get their former names again.
 unset CADRE_TEAM
 vault=$CADRE_HOME/vault/teams
 for team in one two ended gone; do
@@ -49,8 +51,10 @@ is 0 'of the next one' cat "$vault"/.archive/ended-*/who.md
 is 0 'teams/gone/who.md' cadre undo teams/gone/
 is 0 '^of gone$' cadre --team gone --as a vault read who.md
 
-# The team's own folder gets the former name, and a person's copy of this folder does not. The
-# command names the copy. Files that people made under the former name are put into the folder.
+# The restore gives the team's own folder its former name, but not a person's copy of the
+# folder. The restore moves the copy to the archive, and prints the copy's new path. If people
+# made files in a folder with the former name, the restore puts these files into the team's
+# folder.
 rename early late
 cadre vault list teams/late >/dev/null
 cp -r "$vault/late" "$vault/alate"
@@ -62,8 +66,9 @@ grep -q 'that were in the way: 1;' "$TMPDIR/out" || bad "what was in the way is 
 is 0 'written since' cadre --team early --as lead vault read since.md
 is 0 "a person's" cadre --team early --as lead vault read since.conflict.md
 
-# A folder of another state is not taken for the folder of a team with the same number. Notes in
-# the trash of another state are not taken either.
+# After a restore from another state's backup, a restored team may have the row number of a team
+# of the former state. The restored team cannot read the former team's notes, and cannot restore
+# the former team's deleted notes.
 mkdir -p "$TMPDIR/other"
 CADRE_HOME=$TMPDIR/other/s
 is 0 . cadre init

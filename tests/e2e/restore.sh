@@ -1,7 +1,7 @@
 #!/bin/sh
-# restore - a backup replaces a state, whole or not at all, while no process has the state open.
-# The former state is kept. Afterwards cursors, search, mirror, tokens and commands fit a state
-# that went back in time.
+# restore - `cadre restore` replaces a state by a backup, completely or not at all, while no
+# process has the state open. The former state is kept. After a restore, cursors, the search
+# index, the mirror, tokens and commands agree with the restored state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
@@ -18,7 +18,7 @@ trap finish EXIT
 
 runs() { [ -n "$(tr -d '\0' </proc/$1/cmdline)" ]; } 2>/dev/null
 ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
-refused() { # WORDS COMMAND...: fails with these words, and changes nothing
+refused() { # WORDS COMMAND...: the command fails with these words, and changes nothing
 	words=$1
 	shift
 	before=$(cadre status --json | grep -o '"incarnation":"[^"]*"')
@@ -71,7 +71,7 @@ refused 'cadre backup writes .*backups.state-' cadre restore --yes "$story/nothi
 	bad "restored inside a workspace"
 grep -q 'this is a workspace' "$story/out" || bad "in a workspace: $(cat "$story/out")"
 
-# The state must not be open in any process.
+# A restore is refused while any process has the state open.
 cadre up >/dev/null
 refused 'a host runs already.*' cadre restore --yes "$story/B.db"
 grep -q 'cadre down' "$story/out" || bad "a host: $(cat "$story/out")"
@@ -124,25 +124,26 @@ cadre search before --team t | grep -q '\[before\] it' || bad "search does not k
 cadre doctor >"$story/out" || bad "doctor: $(cat "$story/out")"
 grep -q 'former state is kept' "$story/out" || bad "doctor does not tell of what is kept"
 
-# The former state that was put aside is a backup too. The three newest are kept.
+# A former state that a restore set aside can be restored like a backup. The three newest former
+# states are kept.
 cadre restore --yes "$aside/state.db" >/dev/null || bad "back again"
 [ "$(ask "SELECT count(*) FROM v_message")" = 2 ] || bad "not back again"
 for i in 1 2 3; do cadre restore --yes "$story/B.db" >/dev/null || bad "restore $i"; done
 [ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 3 ] || bad "kept: $(ls "$CADRE_HOME/replaced")"
 
-# The command makes a new state for a backup only with --create.
+# `cadre restore` makes a new state only with --create.
 (export CADRE_HOME="$story/none" && cadre restore --yes "$story/B.db" >"$story/out" 2>&1) && bad "a state was made unasked"
 grep -q 'cadre init first, or --home DIR --create' "$story/out" || bad "no state: $(cat "$story/out")"
 [ ! -e "$story/none" ] || bad "a folder was made unasked"
 
-# A place without a state, and a state whose files were lost.
+# A backup can be restored to a folder without a state, and to a state whose files were lost.
 (export CADRE_HOME="$story/new" && cadre restore --create "$story/B.db" >/dev/null &&
 	cadre --team t --as b inbox peek | grep -q 'before it') || bad "a new place"
 rm "$CADRE_HOME/state.db" "$CADRE_HOME/secret"
 cadre restore --yes "$story/B.db" >/dev/null || bad "files that were lost"
 cadre --team t --as b inbox peek | grep -q 'before it' || bad "files that were lost are not there"
 
-# --- killed at each step ---------------------------------------------------------------------
+# --- a restore is killed at each step ---------------------------------------------------------
 
 killed=0 whole=0
 kill_at() { # CALL N: fails if the restore was completed before the kill
@@ -174,13 +175,13 @@ for call in renameat fsync mkdirat unlinkat; do
 done
 [ $killed -gt $((15 / each)) ] && [ $whole -gt $((5 / each)) ] || bad "killed $killed times, $whole whole"
 
-# --- an older version ------------------------------------------------------------------------
+# --- a backup of an older version -------------------------------------------------------------
 
 rm -rf "$CADRE_HOME"
 mkdir -m 700 "$CADRE_HOME"
 (cd "$(dirname "$0")/../.." && build/sqlgen -m schema/*.op storage/enums migrations/0001-*.sql) |
 	sqlite3 "$story/old.db"
-sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # as a migrated file has it
+sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # the version of a migrated file
 cp "$story/B.db.secret" "$story/old.db.secret"
 cadre restore --create "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"
 cadre team create young >/dev/null || bad "an older version does not work"
@@ -201,13 +202,13 @@ cadre team create later --roles '[{"name":"v","workspace":true}]' --wait >/dev/n
 cadre exec later/v sh -c 'echo work >kept'
 waited 0 task 001 --team t
 cadre workspace stop later/v --wait >/dev/null
-# A workspace that goes on running, and is not in the backup. A command runs in it.
+# A running workspace with a running command is not in the backup.
 cadre team create alone --roles '[{"name":"x","workspace":true}]' --wait >/dev/null
 cadre exec alone/x sh -c 'echo more >kept'
 cadre task create --team alone long >/dev/null
 cadre task assign --team alone 001 x --command "echo \$\$ >$story/long; sleep 300" >/dev/null
 until_is '[0-9]' cat "$story/long"
-# A command that is not in the backup, and that ends while no host runs.
+# Another command is not in the backup, and ends while no host runs.
 cadre task create --team t two >/dev/null
 cadre task assign --team t 002 w --command "until [ -e $story/go ]; do sleep 0.1; done; echo unknown >>$story/unknown" >/dev/null
 waited 0 task 002 in_progress --team t

@@ -1,6 +1,6 @@
 #!/bin/sh
-# restore_nothing - a backup that cannot be restored makes no new state; a state
-# without its secret gets a new secret.
+# restore_nothing - if a backup cannot be restored, `cadre restore` makes no new state. With
+# --any-secret, a backup without its secret is restored with a new secret.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR

@@ -1,10 +1,11 @@
 #!/bin/sh
-# screens - about thirty screens are equal to the files in tests/screens. They are taken in
-# terminals (tmux) of 40, 80 and 120 columns and in a pipe. Among the screens are a question and
-# a command that waits. RENEW=1 writes the present screens into those files.
+# screens - about thirty screens are equal to the files in tests/screens. The test takes the
+# screens in terminals (tmux) of 40, 80 and 120 columns, and from a pipe. The screens contain a
+# question to the user and a command that waits. RENEW=1 writes the present screens into the
+# files in tests/screens.
 #
-# The command's clock is stopped: all work was done from noon on, and the screens are of ten
-# minutes later.
+# The clock of cadre is stopped. The work is done in the first minutes after noon, and the
+# screens are taken at ten minutes after noon.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -40,7 +41,8 @@ at() { # SECONDS: sets the clock to this time after noon
 }
 cadre() { with clock "$CADRE" "$@"; }
 
-# The commands are the same at each width. The last two wait for the person at the terminal.
+# The same commands run at each width. The last two commands wait for the person at the
+# terminal.
 cat >play <<PLAY
 $(cat "$here/lib/preload.sh")
 PLAY
@@ -142,7 +144,8 @@ for columns in 40 80 120 pipe; do
 		diff -u "$kept/$columns" $columns || bad "the screens at $columns are others: RENEW=1 keeps these"
 	fi
 done
-# The doctor's lines differ from machine to machine, but each line is broken between words.
+# The lines of `cadre doctor` differ from machine to machine, but each long line is broken
+# between words.
 tmux new-session -d -s w41 -x 41 -y 24 "'$CADRE' doctor; echo over; sleep 600"
 until_is '^over' all 41
 all 41 >broken

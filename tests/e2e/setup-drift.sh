@@ -1,7 +1,8 @@
 #!/bin/sh
-# setup-drift - `setup --check` and `doctor` report a difference from the files that setup
-# wrote, with the file and a remedy: if only the instructions are left, if a file is broken, and
-# if an entry runs another program or acts as the operator.
+# setup-drift - `setup --check` and `doctor` report each difference from the files that setup
+# wrote, and name the file and a remedy. A difference is, for example, a broken file, or a
+# client of which only the instructions are left. An entry that runs another program or acts as
+# the operator is also a difference.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export HOME="$TMPDIR/home"
@@ -13,8 +14,8 @@ cp "$TMPDIR/old/cadre" "$CADRE"
 cd "$TMPDIR/project" || exit 1
 git init -q .
 
-# drifts CLIENT PATTERN...: `setup --check` and `doctor` print lines of the client that match
-# all patterns.
+# drifts CLIENT PATTERN...: `setup --check` and `doctor` report the client CLIENT, in lines that
+# match all patterns.
 drifts() {
 	client=$1
 	shift
@@ -27,7 +28,7 @@ drifts() {
 		grep -q -e "$pattern" "$TMPDIR/out" || bad "doctor, $client: no '$pattern'"
 	done
 }
-bads() { # NUMBER: the doctor reports this number of clients
+bads() { # NUMBER: `setup --check` reports this number of clients
 	n=$(cadre setup --check 2>&1 | grep -c '^bad')
 	[ "$n" = "$1" ] || bad "$n clients drift, not $1: $(cadre setup --check 2>&1)"
 }
@@ -36,7 +37,7 @@ anew() {
 	is 0 'no client is set up in' cadre setup --check
 }
 
-# --- instructions alone ----------------------------------------------------------------------
+# --- only the instructions are left -----------------------------------------------------------
 
 for client in claude gemini; do
 	is 0 . cadre setup $client
@@ -47,7 +48,7 @@ for client in claude gemini; do
 	is 0 'changed 1 file' cadre setup --remove
 	anew
 done
-# Instructions that several clients read are reported once, for the first client.
+# Instructions that several clients read are reported once, for the first of these clients.
 for client in codex cursor opencode vscode; do
 	is 0 . cadre setup $client
 	is 0 "ok *$client" cadre setup $client --check
@@ -83,7 +84,7 @@ for place in claude:.mcp.json claude:.claude/settings.json codex:.codex/config.t
 	anew
 done
 rm -f cut
-# All files of a client are there, with no text of cadre in them.
+# All files of a client exist, but contain no text of cadre.
 is 0 . cadre setup claude
 echo '{' >.mcp.json
 echo '{' >.claude/settings.json
@@ -99,8 +100,8 @@ sed -i '/cadre setup: end/d' AGENTS.md
 drifts codex 'AGENTS.md:1:1: the block of cadre that begins here has no end' 'mend AGENTS.md, then'
 bads 1
 anew
-# The files of a clone may contain very many blocks or hooks. A check does not take minutes for
-# them.
+# The files in a cloned repository may contain very many blocks or hooks of cadre. A check of
+# very many blocks or hooks does not take minutes.
 is 0 . cadre setup codex gemini
 /usr/bin/python3 - <<'END'
 import json
@@ -122,7 +123,7 @@ cmp AGENTS.md many.md && cmp .gemini/settings.json many.json || bad "a file that
 is 2 'more than 32 hooks' cadre setup --remove gemini
 rm many.md many.json
 anew
-# `setup --check` does not report a broken file of another program.
+# `setup --check` does not report a broken file of a client that has no entries of cadre.
 mkdir .cursor
 echo '{' >.cursor/mcp.json
 bads 0
@@ -136,15 +137,15 @@ drifts claude "the MCP server: $TMPDIR/old/cadre is another program than this (.
 drifts codex "$TMPDIR/old/cadre is another program than this (.codex/config.toml)"
 drifts vscode "$TMPDIR/old/cadre is another program than this (.vscode/mcp.json)" \
 	'-> cadre setup vscode --project'
-# `setup` changes entries and hooks of another cadre program to this program. `setup --remove`
-# removes them too.
+# If entries and hooks run another copy of cadre, `setup` makes them run this copy. `setup
+# --remove` also removes entries and hooks that run another copy.
 is 0 'changed 5 files' cadre setup claude codex vscode
 grep -rq "$TMPDIR/old" .mcp.json .claude .codex .vscode && bad "the former program is there: $(grep -r "$TMPDIR/old" . | head)"
 bads 0
 is 0 . "$TMPDIR/old/cadre" setup claude codex vscode
 is 0 . cadre setup --remove
 [ -z "$(ls -A | grep -vx .git)" ] || bad "left of another program's: $(ls -A)"
-# An entry that a person wrote for another program stays, and the command says so.
+# `setup` does not change a person's own entry that runs another copy of cadre, and says so.
 printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$TMPDIR/old/cadre" >.mcp.json
 cp .mcp.json kept
 for words in 'setup claude' 'setup --remove'; do
@@ -159,7 +160,7 @@ grep -q 'would write others: 1 of the hooks in .claude/settings.json' "$TMPDIR/o
 rm kept
 anew
 is 0 . cadre setup claude codex vscode
-# The same program by another path does not count as another program.
+# A hard link to the same program does not count as another program.
 ln "$CADRE" "$TMPDIR/new/link" && mkdir "$TMPDIR/link" && mv "$TMPDIR/new/link" "$TMPDIR/link/cadre"
 sed -i "s,$TMPDIR/new,$TMPDIR/link," .mcp.json .claude/settings.json
 bads 0
@@ -173,10 +174,11 @@ done
 bads 3
 anew
 
-# --- switched off elsewhere ---------------------------------------------------------------------
+# --- a file switches cadre off ----------------------------------------------------------------
 
-# off CLIENT FILE PLACE CONTENT PATTERN: the content of the file switches a part of cadre off.
-# `setup`, `setup --check` and `doctor` say so, and the content stays.
+# off CLIENT FILE PLACE CONTENT PATTERN: the file FILE with CONTENT switches a part of cadre off
+# for CLIENT. `setup`, `setup --check` and `doctor` report the part that is switched off, and do
+# not change FILE.
 off() {
 	mkdir -p "$(dirname "$2")" && printf '%s' "$4" >"$2"
 	cp "$2" "$TMPDIR/before"
@@ -197,7 +199,7 @@ off codex .codex/config.toml 2:1 "$(printf '[features]\nhooks = false')" "featur
 off gemini .gemini/settings.json 1:23 '{"mcp": {"excluded": ["cadre"]}}' "mcp.excluded $server"
 off gemini "$HOME/.gemini/settings.json" 1:10 '{"mcp": {"allowed": ["other"]}}' "mcp.allowed $server"
 off opencode opencode.json 1:12 '{"tools": {"cadre*": false}}' "tools.cadre\* $server"
-# `setup --check` does not report other programs that are switched off.
+# `setup --check` does not report that a file switches another MCP server off.
 mkdir .claude && printf '{"disabledMcpjsonServers": ["other"], "disableAllHooks": false}' >.claude/settings.local.json
 is 0 . cadre setup claude
 bads 0

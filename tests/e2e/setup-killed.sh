@@ -1,6 +1,7 @@
 #!/bin/sh
-# setup-killed - no text of a person is lost if several setups run at once, or if setups are
-# killed. --remove restores the person's files byte for byte, and leaves no other file.
+# setup-killed - no text in a person's files is lost if several setups run at once, or if setups
+# are killed. `setup --remove` restores the person's files byte for byte, and leaves no file of
+# cadre.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -23,7 +24,7 @@ state() { # prints names, modes and bytes in both projects and the home
 state >"$TMPDIR/before"
 unchanged() { state | diff "$TMPDIR/before" - || bad "$*"; }
 
-# --- eight at once, in two projects that share the notes ------------------------------------
+# --- eight setups at once, in two projects of one user ------------------------------------
 
 for round in 1 2 3; do
 	for who in one.claude one.codex one.gemini one.cursor one.opencode two.vscode two.claude two.all; do
@@ -43,7 +44,7 @@ for round in 1 2 3; do
 	unchanged "round $round of setups at once"
 done
 
-# --- killed at any moment --------------------------------------------------------------------
+# --- setups that are killed at any moment -----------------------------------------------------
 
 /usr/bin/python3 - "$CADRE" <<'END' || bad "too few setups were killed"
 import random, subprocess, sys, time
@@ -73,14 +74,14 @@ is 0 . cadre setup all
 is 0 . cadre setup --remove
 unchanged "after setups that were killed"
 
-# A run of --remove may be killed after it removes a file and before it removes the file's
-# folder.
+# A run of `setup --remove` may be killed after it removes a file and before it removes the
+# file's folder. The next run of `setup --remove` removes the folder.
 is 0 . cadre setup all
 rm -rf .gemini/* .vscode
 is 0 . cadre setup --remove
 unchanged "after files of ours were lost"
 
-# --- files of others stay beside a file ------------------------------------------------------
+# --- files of others beside AGENTS.md are not removed -----------------------------------------
 
 echo mine >AGENTS.md.cadre-notes
 mkdir AGENTS.md.cadre-0123456789abcdef

@@ -1,7 +1,7 @@
 #!/bin/sh
-# setup-refused - setup finds a read-only file before it writes any file. It also finds that the
-# current directory is gone, or that the program's path is not UTF-8. A file that is replaced
-# keeps its group.
+# setup-refused - `setup` refuses a read-only file before it writes any file. `setup` also
+# refuses to run if the current directory is gone, or if the program's path is not UTF-8. A file
+# that `setup` replaces keeps its group.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -38,7 +38,7 @@ for words in claude 'codex --dry-run' opencode; do
 done
 (PATH=$odd:$PATH && is 0 '"command": "cadre"' "$odd/cadre" setup claude --dry-run; exit $failed) || failed=1
 rm -r "$odd"
-# A folder is not a program.
+# A folder with the name of a client or of cadre does not count as a program.
 mkdir -p "$TMPDIR/folders/cursor" "$TMPDIR/folders/cadre"
 is 3 'none of the clients is installed' env PATH="$TMPDIR/folders" HOME="$TMPDIR" "$CADRE" setup --detect
 printf '{"mcpServers": {"cadre": {"command": "cadre", "args": ["mcp"]}}}' >.mcp.json
@@ -47,7 +47,8 @@ rm .mcp.json
 
 # --- refused before the first write ------------------------------------------------------------
 
-# CLAUDE.md is the last of the client's files. setup could write the files before it.
+# `setup` writes CLAUDE.md after the client's other files. `setup` refuses a read-only CLAUDE.md
+# before it writes the other files.
 printf '# Rules\n' >CLAUDE.md
 chmod 444 CLAUDE.md
 before
@@ -56,7 +57,7 @@ for words in '' --dry-run; do
 	unchanged "read-only: $words"
 done
 chmod 644 CLAUDE.md
-# A file that does not change may have any mode.
+# A file that `setup` need not change may have any mode.
 is 0 . cadre setup claude
 chmod 444 .mcp.json CLAUDE.md
 is 0 'nothing to do' cadre setup claude
@@ -82,7 +83,8 @@ mkdir "$TMPDIR/$(printf 'place\377')" && cd "$TMPDIR/$(printf 'place\377')" && g
 bad_byte=$(printf '\357\277\275')
 is 0 "\"path\":\"[^\"]*/place$bad_byte/\.mcp\.json\",\"act\":\"make\"" cadre setup claude --json
 is 0 "\"path\":\"[^\"]*/place$bad_byte/CLAUDE\.md\",\"act\":\"remove\"" cadre setup claude --remove --json
-# The printed path is cut, and the cut falls within a character.
+# `setup` cuts a long path in its answer. In this test the cut of the path would be within a
+# character.
 long=/$(printf '%0197d' 0)
 for more in '' x; do
 	printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"]}}}' "$long$more$(printf '\303\244')/cadre" >.mcp.json
@@ -94,7 +96,8 @@ cd "$TMPDIR/project" || exit 1
 
 # --- modes, groups and access lists -----------------------------------------------------------
 
-# A folder that passes its group to new files does not pass it to a replaced file.
+# A folder with the set-group-ID bit gives its group to new files, but not to a file that
+# `setup` replaces.
 if [ "$(id -u)" = 0 ]; then group=1234; else group=$(id -G | tr ' ' '\n' | grep -vx "$(id -g)" | head -n 1); fi
 if [ -n "$group" ]; then
 	mkdir "$TMPDIR/shared" && cd "$TMPDIR/shared" && git init -q . || exit 1
@@ -108,12 +111,12 @@ if [ -n "$group" ]; then
 else
 	echo "skipped: the user is in one group alone"
 fi
-# A replaced file keeps its access list. If it had no list, it gets no list: the list of the
-# folder opens the file to no user.
+# A file that `setup` replaces keeps its access list. A replaced file without an access list
+# gets no list from its folder.
 mkdir "$TMPDIR/listed" && cd "$TMPDIR/listed" && git init -q . || exit 1
 printf '# Rules\n' >CLAUDE.md && printf '{}' >.mcp.json && chmod 640 .mcp.json
-# lists [FILE]: prints the access list of FILE. Without FILE it gives CLAUDE.md and the folder
-# access lists that name user 34.
+# lists [FILE]: prints the access list of FILE. Without FILE, lists() sets access lists that
+# name user 34 on CLAUDE.md and on the folder.
 lists() {
 	/usr/bin/python3 - "$@" <<-'END'
 	import os, struct, sys
@@ -137,7 +140,7 @@ if lists 2>/dev/null; then
 else
 	echo "skipped: no access lists here"
 fi
-# Without the program `diff` setup says that the change is not shown.
+# If the program `diff` is missing, `setup` says that the change is not shown.
 mkdir "$TMPDIR/few" && ln -s "$(command -v git)" "$TMPDIR/few/git"
 is 0 'no `diff` in PATH: the change is not shown' env PATH="$TMPDIR/few" "$CADRE" setup codex --dry-run
 exit $failed

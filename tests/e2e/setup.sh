@@ -1,20 +1,22 @@
 #!/bin/sh
-# setup - setup writes entries for cadre into the clients' own files. It shows the change
-# before, writes it once, checks it later, and undoes it to the byte. The test runs the real
-# command on real files, links, modes and folders.
+# setup - `cadre setup` writes entries for cadre into the clients' own files. The option
+# --dry-run shows the changes, and a second `setup` changes nothing. The option --check finds
+# later differences, and the option --remove restores every byte. The test runs the real command
+# on real files, links, modes and folders.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export HOME="$TMPDIR/home"
 unset XDG_CONFIG_HOME XDG_STATE_HOME CODEX_HOME CLAUDE_CONFIG_DIR
 P=$TMPDIR/project
 mkdir -p "$HOME" "$TMPDIR/bin" "$P"
-# This copy of the program is in no folder of PATH.
+# This copy of the program is in a folder that PATH does not contain.
 mkdir "$TMPDIR/opt" && cp "$CADRE" "$TMPDIR/opt/cadre"
 CADRE=$TMPDIR/opt/cadre
 export CADRE
 cd "$P" || exit 1
 git init -q .
-# state_of FOLDER: each file and folder in it, with its mode and bytes.
+# state_of FOLDER: prints each file and folder in FOLDER, with its mode and a checksum of its
+# bytes.
 state_of() {
 	(cd "$1" && find . -path ./.git -prune -o -path ./.local -prune -o -print | sort | while read -r f; do
 		stat -c '%A %n' "$f"
@@ -40,7 +42,7 @@ is 2 'not both' cadre setup --check --remove
 unchanged "a dry run"
 [ -z "$(ls -A "$HOME")" ] || bad "a dry run wrote into the home: $(ls -A "$HOME")"
 
-# --- all clients, twice, and removed again ----------------------------------------------------
+# --- all clients are set up twice, and removed ------------------------------------------------
 
 mkdir .cursor
 printf '{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"x": { "command": "x" }, // x\r\n\t},\r\n}' >.mcp.json
@@ -84,7 +86,7 @@ state_of "$P" | diff - "$TMPDIR/after" || bad "a second run changed something"
 [ -z "$(find . -name '*cadre-*')" ] || bad "something is left beside a file"
 is 0 'ok *claude *is set up' cadre setup --check
 is 0 '"act":"remove"' cadre setup --remove --dry-run --json
-# The instructions stay as long as another client that reads them is set up.
+# The instructions in AGENTS.md stay as long as a client that reads AGENTS.md is set up.
 is 0 . cadre setup codex --remove
 grep -q 'cadre setup: begin' AGENTS.md || bad "the block is gone, though Cursor reads it"
 is 0 . cadre setup --remove
@@ -96,7 +98,7 @@ unchanged "to and fro"
 is 0 . cadre setup claude
 is 0 'ok *claude *is set up in the project' cadre doctor
 sed -i 's,[^"]*/cadre"\,,/gone/cadre"\,,' .mcp.json
-sed -i 's/"Stop"/"SessionEnd"/' .claude/settings.json # the hook of an older setup
+sed -i 's/"Stop"/"SessionEnd"/' .claude/settings.json # an older version of setup wrote this hook
 either=yes is 1 'there is no /gone/cadre any more (.mcp.json)' cadre setup --check
 grep -q 'hooks: 1 of 5 missing (.claude/settings.json)' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
 grep -q -e '-> cadre setup claude --project' "$TMPDIR/out" || bad "what to do: $(cat "$TMPDIR/out")"
@@ -134,7 +136,7 @@ is 0 . "$CADRE-0.9" setup --remove
 mv "$CADRE-0.9" "$CADRE"
 unchanged "a program of another name"
 
-# --- instructions that import others are not written twice ---------------------------------------
+# --- a file that imports AGENTS.md gets no instructions ---------------------------------------
 
 rm CLAUDE.md
 printf '@AGENTS.md\n' | tee CLAUDE.md >GEMINI.md
@@ -150,7 +152,7 @@ is 0 . cadre setup --remove
 unchanged "an import"
 rm GEMINI.md && ln -sf AGENTS.md CLAUDE.md
 
-# --- refused, with nothing written --------------------------------------------------------
+# --- a refused setup writes nothing --------------------------------------------------------
 
 before
 refuses() { # STATUS PATTERN COMMAND...
@@ -266,7 +268,7 @@ rm "$TMPDIR/bin/cadre"
 either=yes is 1 'there is no cadre any more' "$CADRE" setup --check --user
 is 0 . "$CADRE" setup --remove --user
 state_of "$HOME" | diff - "$TMPDIR/home-before" || bad "the home is another"
-# A variable may name the folder of a client's files.
+# The variable CODEX_HOME may name the folder of the client's files.
 is 2 'CODEX_HOME is dots, which is another folder' env CODEX_HOME=dots "$CADRE" setup codex --user
 is 0 . env CODEX_HOME=dots "$CADRE" setup codex --dry-run
 CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user

@@ -1,6 +1,7 @@
 #!/bin/sh
-# snapshot - a snapshot of a directory is restored and forked. It contains none of the guest's
-# own files. Copies run at the same time, up to the limit.
+# snapshot - a snapshot of a workspace's directory is restored and forked. A snapshot contains
+# none of the guest's own files. At most limits.max_concurrent_forks forks are made at the same
+# time.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
@@ -25,7 +26,8 @@ until_is '^no$' in_place red/a 'test -e h || echo no'
 until_is '^0$' in_place red/a 'ls -A | grep -c cadre'
 cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
 
-# A fork is complete when its answer arrives; the forks are made one after the other.
+# A fork is complete when the answer to `workspace fork` arrives. The two forks are made one
+# after the other, since limits.max_concurrent_forks is 1.
 in_place red/a 'echo third >f; mkfifo pipe d/pipe'
 "$CADRE" workspace fork red/a --agent b --snapshot keep --team red >"$TMPDIR/b" &
 cadre workspace fork red/a --agent c --team red >"$TMPDIR/c" || bad "fork"

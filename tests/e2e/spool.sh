@@ -1,6 +1,6 @@
 #!/bin/sh
-# spool - the guest's own files are out of reach of its workspace. No command runs twice, even
-# if these files are removed or replaced.
+# spool - commands in a workspace cannot reach the guest's own files. No command runs twice,
+# even if the guest's files are removed or replaced.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 patience=300
@@ -17,7 +17,7 @@ in_place() { cadre exec --team red "$1" sh -c "$2"; }
 field() { cadre workspace info "red/$1" --team red --json | sed -n "s/.*\"$2\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 state_of() { echo "$CADRE_HOME/guests/$(field "$1" id)"; }
 task=0
-assign() { # AGENT COMMAND [OPTION...]: sets $task
+assign() { # AGENT COMMAND [OPTION...]: assigns COMMAND, and sets $task
 	who=$1 what=$2
 	shift 2
 	task=$(cadre task create work --team red --json | grep -o '"id":"[0-9]*"' | cut -d'"' -f4)
@@ -69,8 +69,9 @@ for path in "$state/spool.db" "../../guests/$(field ann id)/spool.db"; do
 	cadre workspace read red/ann "$path" --team red >/dev/null 2>&1 && bad "read $path"
 done
 
-# The folder is removed while a guest works. The guest writes nothing into a removed file, and
-# its commands end. Commands that were not sent yet run with the next guest.
+# The guest's folder is removed while a command runs. The guest writes nothing into a removed
+# file, and the guest's commands end. The next guest runs the commands that the host had not
+# sent to the first guest.
 assign ann "echo lost >>$TMPDIR/runs; sleep 1000"
 until_is '^1$' runs lost
 lost=$task guest=$(field ann pid)
@@ -83,8 +84,9 @@ cadre result "$lost" --team red | grep -q "spool was lost" || bad "what became o
 once lost
 until_is 'the spool is gone from its folder' cat "$CADRE_HOME/log/guests.log"
 
-# An older copy of the folder is put back while no guest runs: as another folder, or written
-# over the present files. Commands that began after the copy was made do not run again.
+# An older copy of the guest's folder is put back while no guest runs. The copy replaces the
+# folder, or the copy's files are written over the present files. Commands that began after the
+# copy was made do not run again.
 host_pid() { cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
 put_back() { # HOW
 	case $1 in
@@ -101,7 +103,7 @@ for how in folder files alone; do
 	until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
 	rm -rf "$TMPDIR/older" && cp -a "$state" "$TMPDIR/older"
 	guest=$(field ann pid)
-	# Without its host, a guest goes on with the commands that it has.
+	# Without its host, a guest still runs the commands that the host has sent.
 	[ $how != alone ] || kill -9 "$(host_pid)"
 	touch "$TMPDIR/go-$how"
 	until_is '^1$' runs waited-$how
@@ -125,8 +127,9 @@ for how in folder files alone; do
 	[ ! -e "$work/.cadre" ] || bad "$how: .cadre is still in the workspace"
 done
 
-# An older copy is written into the files of a guest that runs. With its next command the guest
-# detects the copy, and ends. Commands that began after the copy was made do not begin again.
+# An older copy of the spool is written into the files of a running guest. When the guest gets
+# its next command, the guest detects the older copy and ends. Commands that began after the
+# copy was made do not begin again.
 for k in 1 2 3 4; do assign ann "echo under-$k >>$TMPDIR/runs; while [ ! -e $TMPDIR/go-under ]; do sleep 0.1; done"; done
 for k in 1 2 3 4; do until_is '^1$' runs under-$k; done
 assign ann "echo waited-under >>$TMPDIR/runs"
@@ -141,8 +144,9 @@ ended
 until_is '^here$' in_place red/ann 'echo here'
 once waited-under
 
-# A backup replaces the state while a guest works on. The guest's commands of the former state
-# are called off or forgotten. They run only if they are assigned again.
+# A backup replaces the state while a guest still runs. The guest's commands of the former state
+# are called off or forgotten. A command that waited in the former state runs only if it is
+# assigned again.
 for k in 1 2 3 4; do assign ann "echo back-$k >>$TMPDIR/runs; sleep 1000"; done
 for k in 1 2 3 4; do until_is '^1$' runs back-$k; done
 assign ann "echo waited-back >>$TMPDIR/runs"
@@ -161,9 +165,9 @@ cadre --team red --as lead task retry "$task" >/dev/null || bad "retry"
 cadre --team red --as lead task assign "$task" ann --command "echo waited-back >>$TMPDIR/runs" >/dev/null || bad "assign again"
 waited 0 task "$task" --team red
 for what in back-1 back-2 back-3 back-4 since-back waited-back; do once $what; done
-rm -r "$CADRE_HOME/replaced" # while it is there, no host removes what no row knows
+rm -r "$CADRE_HOME/replaced" # while it exists, no host removes files without a row
 
-# A symbolic link in place of the folder is not used.
+# A symbolic link in place of a guest's folder is not used.
 pid=$(field ann pid)
 mv "$state" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$state"
 kill -9 "$pid"
@@ -172,7 +176,8 @@ rm "$state"
 cadre workspace start red/ann --team red --wait >/dev/null || bad "start without the link"
 is 0 '^here$' in_place red/ann 'echo here'
 
-# Host, guest and commands are killed at once, and the folder is removed.
+# The host, the guest and the command are killed at once, and the guest's folder is removed. The
+# command does not run again.
 assign ann "echo \$\$ >$TMPDIR/pid; echo all >>$TMPDIR/runs; sleep 1000"
 until_is '^1$' runs all
 kill -9 "$(cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')" "$(field ann pid)" "$(cat "$TMPDIR/pid")"
@@ -182,8 +187,8 @@ waited 9 result "$task" --team red
 is 0 'spool was lost' cadre result "$task" --team red
 once all
 
-# A snapshot of a workspace is restored: running commands end, waiting commands do not begin,
-# variables stay. Ended commands do not run again.
+# When a snapshot of a workspace is restored, running commands end, waiting commands do not
+# begin, and the workspace's variables stay. Commands that have ended do not run again.
 until_is '^here$' in_place red/ann 'echo here'
 cadre workspace env red/ann --vars KEPT=yes --team red >/dev/null || bad "env"
 assign ann "echo before >>$TMPDIR/runs"
@@ -202,18 +207,18 @@ ended
 for k in before busy-1 busy-2 busy-3 busy-4 since; do once $k; done
 [ "$(runs waits)" = 0 ] || bad "what waited ran $(runs waits) times"
 
-# A fork begins without commands and without variables.
+# A forked workspace has no commands and no variables of the original workspace.
 cadre workspace fork red/ann --agent cid --team red --wait >/dev/null || bad "fork"
 is 0 '^-$' in_place red/cid 'echo ${KEPT:--}'
 [ "$(ls -A "$(field cid path)" | grep -c cadre)" = 0 ] || bad "of the guest's, in a fork"
 
-# A folder `.cadre` in the workspace is the user's and not the guest's.
+# A folder `.cadre` in a workspace belongs to the user, so the guest does not change it.
 state=$(state_of bob)
 in_place red/bob 'mkdir .cadre; echo mine >.cadre/spool.db'
 kill_guest bob
 until_is '^mine$' in_place red/bob 'cat .cadre/spool.db'
 
-# The folders of guests are removed with their workspaces.
+# When a workspace is removed, the folder of its guest is removed too.
 cadre doctor | grep -q 'guests .*belong' && bad "doctor: $(cadre doctor)"
 mkdir "$CADRE_HOME/guests/01234567-89ab-7def-8123-456789abcdef"
 cadre doctor | grep -q '1 folder.*belong' || bad "doctor misses a folder of nobody"

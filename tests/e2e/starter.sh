@@ -1,7 +1,8 @@
 #!/bin/sh
-# starter - a git hook, a client or a terminal that starts cadre sets variables for its
-# children. No program that cadre starts gets these variables. Every such program gets the
-# user's settings.
+# starter - a git hook, a client or a terminal that starts cadre sets variables for its child
+# processes. No program that cadre starts gets the variables of a git hook or a client. Only a
+# program that `agent run` starts gets the variables of a terminal. Every program that cadre
+# starts gets the variables of the user's settings.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -20,8 +21,8 @@ planted() {
 	for name in $names; do set -- "$name=planted" "$@"; done
 	env "$@"
 }
-# judge WHERE FILE MARKS: FILE has the output of `env` in WHERE. It must contain every setting
-# and no mark.
+# judge WHERE FILE MARKS: FILE has the output of `env` in WHERE. FILE must contain every
+# variable of $settings and no variable of MARKS.
 judge() {
 	for name in $3; do
 		grep -q "^$name=" "$2" && bad "$1 has the mark $name"
@@ -35,15 +36,15 @@ export OPENAI_ORG_ID=1 OPENAI_PROJECT=2
 planted "$git $clients $terminal $settings" "$CADRE" up >/dev/null || bad "up"
 is 0 . cadre team create crew --golden "$TMPDIR/shop" --wait=60 --roles '[{"name":"w","workspace":true,"runner":"env"},{"name":"ann"}]'
 
-# In a workspace git uses the workspace's own repository, and commits to it.
+# In a workspace git uses the workspace's own repository, and commits to this repository.
 cadre exec crew/w env >"$TMPDIR/exec"
 judge "a command" "$TMPDIR/exec" "$git $clients $terminal"
 is 0 '/workspaces/.*/.git$' cadre exec crew/w 'git rev-parse --absolute-git-dir'
 cadre exec crew/w 'echo w >w; git add w; git -c user.name=a -c user.email=a@b commit -qm "in a workspace"' >/dev/null || bad "commit"
 git log --oneline | grep -q 'in a workspace' && bad "a commit of the workspace is in the project"
 
-# The variables of a turn (without those in runner.env_drop), of a notice, and of an agent's
-# program.
+# Checks the variables of a turn, of a notice, and of a program that `agent run` starts. A turn
+# must not get the variables that runner.env_drop names.
 is 0 . cadre --team crew send w 'who are you?'
 turn_done() { [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" "SELECT count(*) FROM v_turn WHERE state = 'done'")" = 1 ]; }
 until_done turn_done
@@ -55,9 +56,10 @@ until_done test -s "$TMPDIR/notify"
 judge "a notice" "$TMPDIR/notify" "$git $clients $terminal"
 planted "$git $clients $terminal $settings" "$CADRE" --team crew agent run ann -- env >"$TMPDIR/ran" || bad "agent run"
 judge "an agent's program" "$TMPDIR/ran" "$git $clients"
-# The program runs in the terminal of the user who started it.
+# A program that `agent run` starts runs in the user's terminal, so it gets the terminal's
+# variables.
 for name in $terminal; do grep -q "^$name=planted$" "$TMPDIR/ran" || bad "an agent's program lacks $name"; done
-# git adds variables to its own list over time. cadre's list must contain all variables of that
-# list.
+# A new version of git may list more variables of its own. The list in core/machine/starter.c
+# must contain every variable that git lists.
 for name in $git; do grep -q "\"$name\"" "$here/../core/machine/starter.c" || bad "core/machine/starter.c lacks $name"; done
 exit $failed

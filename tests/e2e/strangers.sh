@@ -1,7 +1,7 @@
 #!/bin/sh
-# strangers - every route and every tool of the operation table is called with bad tokens:
-# missing, made up, revoked, ended, outdated, only for reading, or of another team. These
-# callers learn nothing of a team, and no row of the team changes.
+# strangers - the test calls every route and every tool of the operation table with bad tokens.
+# A bad token is missing, made up, revoked, expired, of an older generation, read-only, or of
+# another team. Callers with bad tokens learn nothing of a team, and no row of the team changes.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false

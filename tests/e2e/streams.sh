@@ -1,6 +1,7 @@
 #!/bin/sh
 # streams - the output of a command in a workspace appears while the command runs. The command
-# gets the signals that its client gets, and goes on when a host that ended starts again.
+# gets the signals that its client gets. The command still runs, and its output still appears,
+# after a restart of the host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guests='' behind=''
@@ -12,15 +13,15 @@ trap finish EXIT
 out=$TMPDIR/stdout err=$TMPDIR/stderr
 
 # A shell makes its background commands ignore INT and QUIT. A command that a person starts in a
-# terminal does not ignore them.
+# terminal does not ignore INT and QUIT.
 cat >"$TMPDIR/person" <<'PY'
 import os, signal, sys
 for number in signal.SIGINT, signal.SIGQUIT:
     signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])
 PY
-# run WORD...: exec in the background, with its output in files; $behind is the number of its
-# process.
+# run WORD...: starts `cadre exec` in the background, with its output in files. Sets $behind to
+# the process number of this command.
 run() {
 	: >"$out"
 	/usr/bin/python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
@@ -56,7 +57,7 @@ cadre workspace create --team red --agent cid --backend attach --address "tcp:12
 until_done at red/bob true
 until_done at red/cid true
 
-# --- output is seen before the command ends, over every way to a guest ----------------------------
+# --- output is seen before the command ends, over every kind of link --------------------------
 
 until_end='until [ -e go ]; do sleep 0.05; done'
 for who in ann bob cid; do
@@ -70,7 +71,8 @@ for who in ann bob cid; do
 three" ] || bad "red/$who: $(cat "$out")"
 done
 
-# Characters are whole if their bytes arrive one by one, and in long output.
+# The client prints whole characters, even if the bytes of a character arrive one by one, or if
+# the output is long.
 at red/ann 'printf "\303"; sleep 0.4; printf "\244\n"; sleep 0.4; printf "\342\202"; sleep 0.4; printf "\254\n"' >"$out"
 [ "$(cat "$out")" = "ä
 €" ] || bad "characters in parts: $(cat "$out")"
@@ -89,7 +91,7 @@ cadre --team red --json workspace run red/ann 'head -c 4000000 /dev/zero | tr "\
 job=$(sed -n 's/.*"job_id":\([0-9]*\).*/\1/p' "$out")
 until_is '"running":false.*"stdout_size":4000000' cadre --team red workspace poll red/ann "$job" --stdout-offset 2097152 --json
 
-# The client reports bytes that are not text.
+# The client reports output that is not text in UTF-8.
 for sleep in 0 0.5; do
 	at red/ann "sleep $sleep; printf 'a\377b\n'" >"$out" 2>"$err" || bad "bytes"
 	[ "$(cat "$out")" = 'a�b' ] && grep -q 'U+FFFD stands for bytes' "$err" || bad "bytes: $(cat "$out" "$err")"
@@ -139,7 +141,8 @@ kill -TERM "$behind"
 ends 143 "TERM over tcp"
 until_done gone "$TMPDIR/far/pids"
 
-# A signal works with --json too: the answer is printed when the command has ended.
+# With --json a signal reaches the command too. The client prints the answer when the command
+# has ended.
 rm -f "$place/pids"
 run --json red/ann "trap 'echo bye; exit 9' TERM; echo one; echo \$\$ >pids; while :; do sleep 0.1; done"
 until_done there "$place/pids" 1
@@ -166,7 +169,7 @@ kill -INT "$behind"
 ends 137 "a second INT"
 until_done gone "$place/pids"
 
-# A signal that the client ignores is not passed on, as with nohup.
+# The client does not pass on a signal that the client ignores, for example under nohup.
 rm -f "$place/pids" "$place/go"
 (trap '' HUP; exec "$CADRE" --team red exec red/ann "echo here; $until_end; echo end" >"$out") &
 behind=$!
@@ -180,7 +183,8 @@ rm -f "$place/pids"
 at red/ann 'echo $$ >pids; while :; do echo y; sleep 0.02; done' | head -1 | grep -q y || bad "head"
 until_done gone "$place/pids"
 
-# A client that is killed passes no signal on: the command goes on until its time is over.
+# A client that is killed by SIGKILL passes no signal on. The client's command runs until its
+# time limit.
 rm -f "$place/pids"
 run red/ann --timeout-secs 3 -- "$group"
 until_done there "$place/pids" 3
@@ -189,7 +193,7 @@ ends 137 "kill -9"
 gone "$place/pids" && bad "the command went with its client"
 until_done gone "$place/pids"
 
-# --- the host goes away ------------------------------------------------------------------------------
+# --- the host is killed -----------------------------------------------------------------------
 
 rm -f "$place/go" "$TMPDIR/near/go"
 count='i=0; until [ -e go ]; do i=$((i + 1)); echo $i; sleep 0.01; done; echo $i >last; exit 5'
@@ -207,7 +211,8 @@ for who in ann bob; do
 done
 
 # If the host does not start again, the client prints how many bytes it has received, and how to
-# read on. The rest of the job's output can be read later.
+# read the rest of the output. The rest of the output can be read after another host has
+# started.
 rm -f "$place/go"
 run red/ann "echo first; $until_end; echo second; exit 6"
 until_is first cat "$out"
@@ -221,7 +226,7 @@ until_is '^exit_code *6' cadre --team red $again
 until_is 'second' cadre --team red $again
 cadre --team red $again | grep -q first && bad "it begins anew: $again"
 
-# A user who does not wait for the host can leave.
+# A user who does not want to wait for a host can end the client by INT.
 run red/ann "echo first; sleep 100"
 until_is first cat "$out"
 kill -9 "$(host)"
@@ -229,10 +234,10 @@ kill -INT "$behind"
 ends 130 "an INT without a host"
 grep -q 'may still run' "$err" || bad "left without a word: $(cat "$err")"
 
-# --- the guest goes away -----------------------------------------------------------------------------
+# --- the guest ends ---------------------------------------------------------------------------
 
-# A command ends together with its guest. Its client prints a fault, and gets no output of
-# another command.
+# A command ends together with its guest. The command's client prints a fault, and gets no
+# output of another command.
 cadre up >/dev/null || bad "up"
 until_done at red/ann true
 guest_pid() { cadre workspace info red/ann --team red --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
@@ -256,7 +261,8 @@ for how in kill down; do
 done
 run red/ann "echo first; exec sleep 1000"
 until_is first cat "$out"
-# The client says that a stopped host does not answer. It does not say that the host has ended.
+# If the host is stopped by a signal, the client says that the host does not answer. The client
+# does not say that the host has ended.
 kill -STOP "$(host)"
 cadre --team red exec red/ann --timeout-secs 1 true >/dev/null 2>"$TMPDIR/still"
 [ $? = 7 ] || bad "a host that stands still: $(cat "$TMPDIR/still")"
@@ -264,7 +270,8 @@ kill -CONT "$(host)"
 grep -q '^cadre: the host has not answered yet; waiting' "$TMPDIR/still" || bad "silent: $(cat "$TMPDIR/still")"
 grep -q "process $(host), runs but does not answer" "$TMPDIR/still" || bad "it says: $(cat "$TMPDIR/still")"
 
-# A team is renamed: the command goes on, and the client prints how to read on.
+# If the team is renamed, the command still runs, and the client prints how to read the rest of
+# the output.
 cadre team update red --new-name rot >/dev/null || bad "rename"
 ends 3 "a team that is renamed"
 grep -q 'lost sight of the command after 6 bytes of output: .*red' "$err" || bad "renamed: $(cat "$err")"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# swept - the folder of the sockets is removed with the last logout, or by a cleaning program.
-# The host and its guests go on, and make their sockets again, in another folder if need be. All
-# stay reachable.
+# swept - the folder with a host's sockets is removed, as after the last logout or by a program
+# that removes old files. The host and its guests still run, and make their sockets again, in
+# another folder if necessary. Callers can reach the host and the guests again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export XDG_RUNTIME_DIR="$TMPDIR/x" CADRE_TEAM=crew
@@ -19,7 +19,7 @@ cadre exec w ': >began; until [ -e go ]; do sleep 0.1; done; cadre send operator
 command=$!
 until_done cadre exec w '[ -e began ]'
 
-# A caller who finds no sockets is told that the host runs, and what to do.
+# If a caller finds no sockets, the fault says that the host runs, and what to do.
 kill -STOP "$host"
 rm -r "$XDG_RUNTIME_DIR"/*
 is 7 "process $host runs, but its sockets are gone" cadre exec w true
@@ -31,15 +31,16 @@ is 0 "^up already: process $host, $was" cadre up
 is 0 '^42$' cadre exec w 'echo 42'
 until_is '"host":true' curl -sf --unix-socket "${was%/*}/http.sock" http://localhost/api/status
 
-# The same works after a restart of the host, and if only the guest's socket is removed.
+# A restart of the host makes the guest reachable again, also if only the guest's socket was
+# removed.
 is 0 '^1 guest went on$' cadre restart
 is 0 '^43$' cadre exec w 'echo 43'
 rm -r "${was%/*}"/w*
 cadre restart >/dev/null || bad "restart"
 is 0 '^44$' cadre exec w 'echo 44'
 
-# The sockets get another folder if the first folder cannot be made again. A command that began
-# before still reaches its host.
+# If the first folder cannot be made again, the sockets get another folder. A command that began
+# before the change of the folder still reaches its host.
 rm -r "$XDG_RUNTIME_DIR"
 is 0 "^up already: process $(holder), $TMPDIR/cadre-" cadre up
 cadre restart >/dev/null || bad "restart at another place"
@@ -52,7 +53,7 @@ mkdir -m 700 "$XDG_RUNTIME_DIR"
 is 0 '^46$' cadre exec w 'echo 46'
 [ "$(guest)" = "$guest" ] || bad "the guest is another one"
 
-# When the last process ends, the sockets are removed.
+# When the host and its last guest end, the sockets are removed.
 is 0 '1 guest ended' cadre down --all
 host=
 left=$(find "$TMPDIR/cadre-$(id -u)" "$XDG_RUNTIME_DIR" -type s)

@@ -1,13 +1,13 @@
 #!/bin/sh
-# team-folders - notes stay with their team: when another team gets the name of an ended team at
-# once, when a team is renamed, when two teams swap their names. No team reads the notes of a
-# former team. The cases run with a host, without a host, and after a kill.
+# team-folders - notes stay with their team when the team is renamed, and when two teams swap
+# their names. A new team with the name of an ended team cannot read the ended team's notes. The
+# cases run with a host, without a host, and after a kill of the host.
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault/teams
 quietly() { "$@" >"$TMPDIR/out" 2>&1 || bad "$*: $(cat "$TMPDIR/out")"; }
 as() { cadre --as "$1" --team "$2" vault "$3" "$4" ${5+"$5"}; }
 
-# A new team gets the name of an ended team at once. $1 is part of the names.
+# A new team gets the name of an ended team at once. The names of the teams end in $1.
 again() {
 	quietly cadre team create "shop$1" --roles a
 	quietly cadre vault write "teams/shop$1/plan.md" OLD
@@ -27,7 +27,7 @@ again() {
 	[ ! -e "$vault/gone$1/1.md" ] || bad "an old note is there"
 	! ls "$vault/.archive" | grep -q "gone$1" || bad "what was to go is in the archive"
 
-	# The operator writes a note under the name of an ended team, and no new team has that
+	# The operator writes a note under the name of an ended team, and no new team has this
 	# name.
 	quietly cadre team create "last$1" --roles a
 	quietly cadre vault write "teams/last$1/plan.md" OLD
@@ -81,7 +81,7 @@ joined() {
 	! ls "$vault/.archive" | grep -q "j[io]$1" || bad "a person's folder is in the archive"
 }
 
-# The team can use its notes although a person has damaged a page.
+# A team can use its notes even if a person has damaged or removed the team's page TEAM.md.
 spoiled() {
 	quietly cadre team create "sp$1" --roles a
 	quietly cadre vault write "teams/sp$1/plan.md" here
@@ -92,7 +92,8 @@ spoiled() {
 	is 0 there as a "sp$1" read plan.md
 }
 
-# The killed host has not moved the folder: the next call moves it.
+# A host is killed, so no host moves the folder of an ended team. The next call moves the
+# folder.
 killed() {
 	quietly cadre team create kill --roles a
 	quietly cadre vault write teams/kill/plan.md OLD
@@ -108,8 +109,9 @@ killed() {
 	is 0 OLD cat "$vault"/.archive/kill-*/plan.md
 }
 
-# Agents write without a pause while the team is renamed again and again. At the end the team
-# has every note whose write was acknowledged. The archive is empty.
+# An agent writes notes without a pause while its team is renamed again and again. At the end
+# the team's folder contains every note whose write was acknowledged. The archive contains no
+# note of the team.
 busy() {
 	quietly cadre team create "busy$1" --roles a
 	(n=0; while [ ! -e "$TMPDIR/enough" ]; do
@@ -138,8 +140,9 @@ busy() {
 	! ls "$vault/.archive" | grep -q "b[ue]" || bad "a living team's notes are in the archive"
 }
 
-# If a file has the new name, it is moved to the archive. So is a copy of another team's folder,
-# and that other team keeps its own folder.
+# If a file in the vault already has a team's new name, the file is moved to the archive. If a
+# copy of another team's folder has the new name, the copy is moved to the archive, and the
+# other team keeps its own folder.
 stands() {
 	quietly cadre team create "one$1" --roles a
 	quietly cadre team create "two$1" --roles b
@@ -156,7 +159,8 @@ stands() {
 	is 0 '^of two' as b "two$1" read mine.md
 	is 0 'of the copy' cat "$vault/.archive/copy$1"-*/mine.md
 	rm -rf "$vault/.archive"/file* "$vault/.archive"/copy*
-	# If a team has no notes, its removal needs no consent, and nothing can be restored.
+	# If a team has no notes, its removal needs no consent, and leaves no notes that could
+	# be restored.
 	quietly cadre team create "bare$1" --roles a
 	cadre vault list "teams/bare$1" >/dev/null
 	is 0 "^team bare$1 is destroyed$" cadre team destroy "bare$1" --purge

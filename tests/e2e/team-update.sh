@@ -1,7 +1,8 @@
 #!/bin/sh
-# team-update - a team is renamed while its members work, without a host and with a host. Mail,
-# claims, worktrees and workspaces go on. Its folder in the vault moves, also after a kill
-# between the change of the row and the move of the folder.
+# team-update - a team is renamed while its members work, without a host and with a host. The
+# members keep their mail, claims, worktrees and workspaces. The team's folder in the vault gets
+# the new name, even if the host is killed between the change of the row and the move of the
+# folder.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
@@ -21,7 +22,7 @@ is 0 . "$CADRE" send tester "before the rename"
 is 0 . "$CADRE" --operator --team shop agent env tester
 mv "$TMPDIR/out" "$TMPDIR/env"
 
-# renamed OLD NEW: the folder has the new name, and still holds a person's note.
+# renamed OLD NEW: the team's folder has the new name, and still contains a person's note.
 renamed() {
 	until_done test -f "$vault/$2/tasks/001-write-the-parser.md"
 	until_done grep -q "\"team\": \"$2\"" "$vault/$2/cards/coder.json"
@@ -31,8 +32,8 @@ renamed() {
 	[ ! -e "$vault/$1" ] || bad "$1 to $2: the old folder is there: $(ls -A "$vault/$1")"
 	until_is '^ok *vault *whole' "$CADRE" --operator doctor
 }
-# goes_on NEW: the worktree with a record of its agent still belongs to the agent. The agent
-# holds its task and has mail.
+# goes_on NEW: in the renamed team NEW, the worktree of the agent coder still belongs to coder,
+# and coder still holds its task. Messages from before the rename can still be read.
 goes_on() {
 	cd "$TMPDIR/coder" || exit 1
 	is 0 '001.*coder' "$CADRE" task list
@@ -48,7 +49,7 @@ goes_on() {
 cd "$main" || exit 1
 echo "a person's" >"$vault/shop/note.md"
 
-# Without a host. A person's folder that already has the new name is not lost.
+# Without a host, a person's folder that already has the team's new name is not lost.
 mkdir "$vault/store" && echo "older" >"$vault/store/older.md"
 is 0 '^team store, as it is called now: at most 10 workspaces, 100 messages' "$CADRE" team update shop --new-name store
 is 0 'each other, on the ports 22, 80 alone$' "$CADRE" team update store --allowed-ports 22,80
@@ -70,7 +71,8 @@ is 0 . "$CADRE" team create shop
 is 4 'there is a team store already' "$CADRE" team update shop --new-name store
 is 0 . "$CADRE" team destroy --yes shop
 
-# A message that is redacted after a rename is in no file.
+# If a message is redacted after a rename of its team, no file of the vault contains the
+# message's text.
 number=$("$CADRE" --team store --as coder send tester "hunter2" | sed -n 's/^sent #\([0-9]*\).*/\1/p')
 until_done grep -q hunter2 "$vault/store/messages"/*.md
 # stopped COMMAND...: runs the command while the mirror cannot write.
@@ -101,7 +103,8 @@ until_done test -f "$vault/store/cards/other.json"
 is 0 . "$CADRE" team destroy --yes store
 renamed store depot
 goes_on depot
-# A team that ends before its folder moved is put into the archive, under its last name.
+# If a team ends before its folder was moved, the folder is moved to the archive under the
+# team's last name.
 is 0 . "$CADRE" team create short --roles one
 echo "kept" >"$vault/short/mine.md"
 is 0 . stopped sh -c "'$CADRE' team update short --new-name late && '$CADRE' team destroy --yes late"
@@ -109,8 +112,8 @@ is 0 . "$CADRE" --team depot note 001 "on"
 until_done test -f "$(echo "$vault"/.archive/late-*/mine.md)"
 [ ! -e "$vault/short" ] && [ ! -e "$vault/late" ] || bad "a team that is over has a folder"
 
-# If living teams exchange their names, their folders move with them, also for three teams in a
-# ring.
+# If living teams exchange their names, each folder gets its team's new name. The test exchanges
+# the names of three teams in a ring.
 for team in ring1 ring2 ring3; do
 	is 0 . "$CADRE" team create $team
 	echo "of $team" >"$vault/$team/mine.md"
@@ -129,7 +132,8 @@ for pair in ring1:ring3 ring2:ring1 ring3:ring2; do
 done
 ls -d "$vault"/.moving-* 2>/dev/null && bad "a folder is left aside"
 
-# With a host, and workspaces that keep their names. The host is killed right after the call.
+# With a host, a renamed team's workspace keeps its name. Further below, the host is killed
+# right after each rename.
 is 0 up "$CADRE" up
 is 0 . "$CADRE" --team depot workspace create --agent tester --wait
 place=$("$CADRE" --team depot --json workspace list | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
@@ -139,8 +143,8 @@ goes_on mill
 is 4 'has 1 workspaces' "$CADRE" team update mill --max-vms 0
 is 0 "$place" "$CADRE" --team mill workspace list
 is 0 '^hello' "$CADRE" --team mill exec tester 'echo hello'
-# The environment of a running guest has the old names. The guest's token still finds its agent,
-# even if other agents have those names now.
+# The environment of a running guest still contains the old names of its team and agent. The
+# guest's token still proves its agent, even if another agent has the old name now.
 is 0 '"team":"mill"' "$CADRE" --team mill exec tester "$CADRE --json agent whois self"
 is 0 . "$CADRE" team create depot --roles tester
 is 0 . "$CADRE" --team mill agent update tester --new-name checker
@@ -152,8 +156,7 @@ is 0 . "$CADRE" --team mill agent update tester --new-name spare
 is 0 . "$CADRE" --team mill agent update checker --new-name tester
 is 0 . "$CADRE" team destroy --yes depot
 is 0 '"team":"mill"' "$CADRE" --team mill exec tester "CADRE_TEAM=mill $CADRE --json agent whois self"
-# The team is named before the verb and again as an argument: the same name twice is no
-# conflict.
+# The same team may be named before the verb and again as an argument.
 is 0 '^team mill' "$CADRE" --team mill team update mill --max-vms 1
 is 2 "is given twice: 'shop'" "$CADRE" --team mill team update shop --max-vms 1
 was=mill
@@ -167,7 +170,7 @@ for name in n1 n2 n3 n4; do
 	was=$name
 done
 goes_on n4
-# Files that a person removes from the moved folder are written again.
+# If a person removes files from the renamed folder, the mirror writes the files again.
 rm "$vault/n4/messages"/*.md
 until_done grep -rq "before the rename" "$vault/n4/messages"
 rm "$vault/n4/cards/coder.json"

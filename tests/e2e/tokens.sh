@@ -1,7 +1,7 @@
 #!/bin/sh
-# Answers over MCP cost a model tokens (of 4 bytes). The test prints a table with the size of
-# each answer and its limit. The team has 50 members and a board of 100 tasks, and one
-# description has 6 kB.
+# tokens - a model reads the answers of MCP tools as tokens. The test counts 4 bytes as one
+# token, and prints a table with the size and the limit of each answer. The team has 50 members
+# and a board of 100 tasks, and the description of one task has 6 kB.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 
@@ -58,7 +58,7 @@ costs("send", 40, a.call("team_message", to="a-2", text="hello"))
 costs("empty receive", 25, a.call("inbox", action="receive"))
 costs("broadcast to 50", 120, a.call("team_message", to="*", text="hello"))
 costs("start of a session", 250, b.call("agents", action="start"))
-# The limit holds for long names and titles too.
+# The answer at the start of a session keeps its limit even with long names and titles.
 name = lambda c: c * 61
 c = Peer("lead")
 for who in "qrs":

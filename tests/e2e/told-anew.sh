@@ -1,6 +1,6 @@
 #!/bin/sh
-# told-anew - a guest writes nothing to its disk for a plain message. A guest that is killed
-# with unread messages is told of them again, but not of messages that its agent has
+# told-anew - a guest does not store plain messages on its disk. After a guest is killed, the
+# host tells the next guest of the unread messages again, but not of messages that the agent has
 # acknowledged.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -44,14 +44,14 @@ waited 0 task 001 --team red
 [ "$(spool)" = 1 ] || bad "of one command and four messages the spool knows $(spool)"
 [ "$(awk '$4 == "three" { print $3 }' "$TMPDIR/told")" = 2 ] || bad "two are unread before the third: $(cat "$TMPDIR/told")"
 
-# Another guest knows none of the messages.
+# A new guest is told of all unread messages again.
 kill -9 "$guest" && wait "$guest" 2>/dev/null
 start_guest
 for text in one two three; do until_is '^2$' told $text; done
 until_is '^here$' cadre exec --team red red/ann 'echo here'
 [ "$(told done-with)" = 1 ] || bad "what was done with is told again"
 
-# The same guest still knows all messages after its host was restarted.
+# After a restart of the host, the same guest is not told of the messages again.
 cadre down >/dev/null && cadre up >/dev/null || bad "down and up"
 send four
 until_is '"state":"notified"' state_of "$sent"
@@ -62,8 +62,8 @@ for text in one two three four; do
 	[ "$(grep -c "$text" "$TMPDIR/inbox")" = 1 ] || bad "$text in the inbox: $(cat "$TMPDIR/inbox")"
 done
 
-# The state is restored from a backup. The guest goes on running, and accepts messages whose
-# numbers it has seen before.
+# The state is restored from a backup. The guest still runs, and accepts new messages with
+# numbers that it has seen before.
 cadre backup "$TMPDIR/before.db" >/dev/null || bad "backup"
 for text in five six; do
 	send $text

@@ -1,6 +1,6 @@
 #!/bin/sh
-# trash - the folder of a removed workspace is kept for a time. It can be restored whole, it is
-# limited by age and size, and the doctor reports it.
+# trash - the folder of a removed workspace is kept in the trash for a time, and can be restored
+# whole. The trash is limited by age and size, and the doctor reports its content.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$here/lib/preload.sh"
@@ -18,8 +18,8 @@ is 0 'no removed workspaces or notes' cadre undo
 makes old a
 cadre exec --team old old/a 'mkdir -p deep/er; ln -s ../work.txt deep/link; chmod 640 work.txt' >/dev/null
 cadre exec --team old old/a 'printf "#!/bin/sh\n" >run; chmod 755 run' >/dev/null
-# The workspace is removed with its team. Its folder stays in the trash, without the files of
-# its guest.
+# When a team is destroyed, its workspace is removed too. The workspace's folder is kept in the
+# trash, without the files of the guest.
 is 0 . cadre team destroy --yes old
 until_is '^1$' entries
 until_is '^0$' count_guests
@@ -32,12 +32,12 @@ is 0 '^old-a-.*  20..-..-..T.*  20..-..-..  .* KiB  folder$' cadre undo
 is 0 '"removed":\[{"name":"old-a-' cadre undo --json
 is 0 'ok *trash  *1 removed workspace, ' cadre doctor
 
-# The folder is restored whole, in another team, for the agent that the command names. The entry
-# in the trash stays.
+# A folder in the trash is restored whole, in another team, for the agent that the command
+# names. After the restore the entry in the trash is still there.
 is 0 . cadre team create back --roles b
 is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
-# An empty name, which an unset variable would give, is refused. The list shows the workspaces
-# of all teams, so only the operator may see it.
+# `undo` refuses an empty name, which an unset variable would give. The list of `undo` contains
+# the workspaces of all teams, so only the operator may read the list.
 is 2 'must name a removed workspace or note' cadre undo "" --team back
 is 5 'what all teams removed' cadre undo --team back --as b
 is 0 '^old-a-' cadre workspace restore --trash
@@ -50,15 +50,15 @@ until_is '^precious$' cadre exec --team back back/b 'cat deep/link'
 755" ] || bad "modes are not as they were"
 [ "$(entries)" = 1 ] || bad "the entry is gone"
 
-# For an empty workspace no entry is made in the trash.
+# An empty workspace gets no entry in the trash.
 is 0 . cadre team create empty --roles '[{"name":"e","workspace":true}]'
 until_is '^there$' cadre exec --team empty empty/e 'echo there'
 is 0 . cadre team destroy --yes empty
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c empty-e"
 [ "$(entries)" = 1 ] || bad "an empty folder is in the trash: $(ls "$CADRE_HOME/trash")"
 
-# A symbolic link that looks like an entry is not an entry. A symbolic link in place of the
-# trash is not followed.
+# A symbolic link with the name of an entry does not count as an entry in the trash. A symbolic
+# link in place of the folder `trash` is not followed.
 mkdir "$TMPDIR/elsewhere" && echo secret >"$TMPDIR/elsewhere/file"
 ln -s "$TMPDIR/elsewhere" "$CADRE_HOME/trash/20261121-080000.7.planted-a-1a2b"
 is 3 'the trash holds no workspace planted' cadre undo planted --team back
@@ -66,7 +66,7 @@ is 3 'the trash holds no workspace planted' cadre undo planted --team back
 rm "$CADRE_HOME/trash/20261121-080000.7.planted-a-1a2b"
 makes link l
 guest=$(pgrep -f "guest --workspace .*link-l-.* --state $CADRE_HOME/")
-kill -STOP $guest # until the link is made: a command would refuse a state with a link
+kill -STOP $guest # the guest ends after the link is made; with a link, commands fail
 is 0 . cadre team destroy --yes link
 mv "$CADRE_HOME/trash" "$TMPDIR/moved"
 ln -s "$TMPDIR/elsewhere" "$CADRE_HOME/trash"
@@ -77,7 +77,7 @@ until_done grep -rq 'cannot move .*link-l-.* into the trash' "$CADRE_HOME/log"
 rm "$CADRE_HOME/trash" && mv "$TMPDIR/moved" "$CADRE_HOME/trash"
 rm -rf "$CADRE_HOME"/workspaces/link-l-*
 
-# If several teams are possible, the command does not guess the workspace's team.
+# If the name of a removed workspace fits several teams, `undo` does not guess the team.
 is 0 . cadre team create x --roles y-z
 is 0 . cadre team create x-y --roles '[{"name":"z","workspace":true}]'
 until_is '^precious$' cadre exec --team x-y x-y/z 'echo precious | tee work.txt'
@@ -91,8 +91,8 @@ for team in x x-y; do is 0 . cadre team destroy --yes $team; done
 until_is "^3$" entries
 rm -r "$CADRE_HOME"/trash/*.x-y-*
 
-# TEAM/AGENT names entries of that agent alone. The beginning of a name is refused if entries of
-# several agents begin with it.
+# TEAM/AGENT names only entries of exactly this agent. `undo` refuses the beginning of a name if
+# entries of several agents begin with these letters.
 now=$(date -u +%Y%m%d-%H%M)
 mkdir "$CADRE_HOME/trash/${now}00.4096.alpha-coder-two-9f00"
 is 3 'the trash holds no workspace alpha/coder' cadre undo alpha/coder
@@ -100,7 +100,8 @@ mkdir "$CADRE_HOME/trash/${now}01.4096.alpha-coder-1a2b"
 is 2 'several removed workspaces begin with alp' cadre undo alp
 is 3 'there is no team alpha' cadre undo alpha/coder
 grep -q -- '--team TEAM' "$TMPDIR/err" || bad "undo does not say how to name the team"
-# The entry of a snapshot belongs to the same agent, also if it is the newest entry.
+# The entry of a snapshot belongs to the snapshot's agent, even if the snapshot is the newest
+# entry.
 mkdir "$CADRE_HOME/trash/${now}02.4096.alpha-coder-1a2b-snapshot-0123abcd"
 is 0 '^brought back alpha-coder-1a2b-snapshot-0123abcd as back-' cadre undo alpha-coder-1 --team back
 made=$(sed -n 's/.* as \(back-[^ ]*\) of .*/\1/p' "$TMPDIR/out")
@@ -110,13 +111,14 @@ is 1 'cannot open .*alpha-coder-two-9f00: Permission denied' as_others undo alph
 chmod 700 "$CADRE_HOME"/trash/*.alpha-coder-two-9f00
 rm -r "$CADRE_HOME"/trash/*.alpha-*
 
-# An entry whose days are over is removed at the next start of a host.
+# An entry that was kept for its full time is removed at the next start of a host.
 cadre down >/dev/null
 mv "$entry" "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000"
 cadre up >/dev/null
 until_is '^0$' entries
 
-# After a killed removal no partial entry can be restored. The next host completes the removal.
+# If a host is killed while it removes an entry, the rest of the entry cannot be restored. The
+# next host completes the removal of the entry.
 cadre down >/dev/null
 mkdir "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000"
 seq 300 | (cd "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000" && xargs touch)
@@ -138,8 +140,8 @@ is 3 'the trash holds no workspace old-a' cadre undo old-a --team back
 cadre up >/dev/null
 until_is '^0$' sh -c "ls -A '$CADRE_HOME/trash' | wc -l"
 
-# If there is not room for all entries, the oldest entry is removed. A folder that is too large
-# by itself is not kept.
+# If there is not room for all entries, the oldest entry is removed. A folder that is larger
+# than the whole trash is not kept.
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 3\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null
@@ -159,8 +161,8 @@ until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c three-a"
 is 0 '^two-a-' cadre undo
 is 0 'removed for good.* workspace=three-a-' cadre logs
 
-# The snapshots of a workspace are separate entries. The workspace's name restores its last
-# work.
+# The snapshots of a removed workspace are separate entries in the trash. `undo` with the
+# workspace's name restores the workspace's last files.
 makes four a
 is 0 . cadre workspace snapshot --team four four/a before
 cadre exec --team four four/a 'echo better | tee work.txt' >/dev/null
@@ -173,8 +175,8 @@ is 0 . cadre undo "$name" --team four --agent a
 until_is '^better$' cadre exec --team four four/a 'cat work.txt'
 is 0 . cadre team destroy --yes four
 
-# The newest workspace of an agent is restored, even if a host still has to move it into the
-# trash.
+# `undo` restores the newest workspace of an agent, even if a host still has to move this
+# workspace into the trash.
 makes five a
 is 0 . cadre workspace destroy --yes five/a --team five
 until_is '[.]five-a-' ls "$CADRE_HOME/trash"
@@ -185,8 +187,8 @@ is 0 'brought back five-a-.* as five-a-' cadre undo five/a --team five --agent a
 until_is '^newer$' cadre exec --team five five/a 'cat work.txt'
 is 0 . cadre team destroy --yes five
 
-# A folder that could not be moved into the trash stays in its place, and so do its snapshots.
-# They are moved into the trash at the next start.
+# If a workspace's folder cannot be moved into the trash, the folder and its snapshots stay in
+# place. The next host moves the folder and its snapshots into the trash.
 makes six a
 is 0 . cadre workspace snapshot --team six six/a before
 rm -rf "$CADRE_HOME/trash"
@@ -200,8 +202,8 @@ until_is '[.]six-a-' ls "$CADRE_HOME/trash"
 until_done sh -c "cat '$CADRE_HOME'/trash/*-snapshot-*/work.txt | grep -q precious"
 is 0 . cadre team destroy --yes six
 
-# If the copy fails, for example at a file or folder that an agent closed, the command says so.
-# The entry keeps its modes, and nothing else is left.
+# `undo` reports a failed copy, for example a copy that stops at a file that the host may not
+# read. The entry keeps its modes, and no part of the copy is left.
 cadre down >/dev/null
 rm -rf "$CADRE_HOME/trash"
 as_others up >/dev/null || bad "up"
@@ -212,7 +214,7 @@ until_is '[.]seven-a-' ls "$CADRE_HOME/trash"
 entry=$(echo "$CADRE_HOME"/trash/*.seven-a-*)
 modes() { (cd "$1" && stat -c '%a %n' half half/none shut shut/in/file); }
 was=$(modes "$entry")
-fails() { # CAUSE, as the log has it
+fails() { # CAUSE: the cause that the log names
 	is 1 'seven-a-.* could not be brought back; it is still in the trash' as_others undo seven-a --team back
 	grep -q "$1" "$CADRE_HOME/log/host.log" || bad "not said: $1"
 	[ "$(cadre workspace list --team back | grep -c failed)" = 0 ] || bad "a failed workspace is left"
@@ -233,8 +235,8 @@ made=$(sed -n 's/.*, in //p' "$TMPDIR/out")
 [ "$(cat "$made/shut/in/file" "$made/half/none")" = "x
 y" ] || bad "a file is lost"
 
-# If an agent has closed its workspace's own folder, the removal asks for consent all the same,
-# and the folder can be restored.
+# If an agent has removed all rights from its workspace's folder, `team destroy` still asks for
+# consent, and the folder can be restored.
 makes closed a
 cadre exec --team closed closed/a 'chmod 0 .' >/dev/null
 is 4 'What is kept can be brought back' as_others team destroy closed
@@ -242,8 +244,8 @@ is 0 . as_others team destroy --yes closed
 until_is '[.]closed-a-' ls "$CADRE_HOME/trash"
 is 0 '^brought back closed-a-' as_others undo closed-a --team back
 is 0 '^precious$' cat "$(sed -n 's/.*, in //p' "$TMPDIR/out")/work.txt"
-# A team's name may look like the name of a snapshot of another team. The team's entries are
-# found all the same.
+# `undo` finds a team's entries even if the team's name looks like the name of another team's
+# snapshot.
 makes nine-snapshot-a a
 is 0 . cadre agent register b --team nine-snapshot-a
 is 0 . cadre workspace create --team nine-snapshot-a --agent b --wait
@@ -255,11 +257,11 @@ done
 is 2 'several removed workspaces begin with nine' cadre undo nine --team back
 is 0 'brought back nine-snapshot-a-a-' cadre undo nine-snapshot-a-a --team back
 
-# A program gets the present state of the restored workspace, not its former state.
+# The answer with --json contains the restored workspace's present state, not its former state.
 is 0 '"state":"ready"' cadre undo nine-snapshot-a-b --team back --json
 
-# An entry that is being restored is not removed from the trash for lack of room. Its copy takes
-# a while, and ends after the command that asked for it.
+# An entry that is being restored is not removed from the trash for lack of room. The host
+# continues the copy of the entry after the command `undo` was killed.
 is_held() { ! flock -n -x "$1" true; }
 copying() { ls -d "$CADRE_HOME"/workspaces/*.half "$CADRE_HOME"/guests/*.half 2>/dev/null | grep -q .; }
 makes nine a

@@ -1,7 +1,7 @@
 #!/bin/sh
-# trust - a state may come from a clone, an archive or another user. Such a state runs nothing,
-# hides nothing and changes no mode or setting, until its user says `cadre trust`. A state that
-# the user has made stays trusted, in worktrees and after a move.
+# trust - a state may come from a clone, an archive or another user. Until the user runs `cadre
+# trust`, a foreign state starts no program, hides no other state, and changes no mode and no
+# setting. A state that the user has made stays trusted, in worktrees and after a move.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 known=$XDG_STATE_HOME/cadre/known
@@ -9,8 +9,8 @@ known=$XDG_STATE_HOME/cadre/known
 # Prints the visible properties of a folder: names, modes, sizes, times, targets of links.
 look() { find "$1" ! -path '*/.git*' -printf '%p %m %s %T@ %l\n' | sort; }
 
-# refused PATTERN [VERB...]: each verb is refused with one sentence that matches. The folder
-# does not change.
+# refused PATTERN [VERB...]: each command VERB is refused with one sentence that matches
+# PATTERN. The working directory does not change.
 refused() {
 	look . >"$TMPDIR/before"
 	refusal=$1
@@ -56,11 +56,11 @@ refused 'was not made here by you' status doctor config up down serve events log
 is 5 "cadre trust $TMPDIR/clone/.cadre" cadre status
 is 5 'was not made here by you' cadre init
 [ ! -e "$known" ] || ! grep -q clone "$known" || bad "the clone is noted"
-# The same for an archive that also holds the repository: git still tracks the state.
+# An unpacked archive of the repository and its state is refused like the clone.
 cd "$TMPDIR" && tar -cf a.tar clone && mkdir unpacked && tar -xf a.tar -C unpacked && cd unpacked/clone || exit 1
 refused 'was not made here by you'
-# A state that the user names by --home or CADRE_HOME needs no trust. The file of a project does
-# not apply to it.
+# A state that the user names by --home or CADRE_HOME needs no trust. A project's configuration
+# file does not apply to a state that the user names.
 is 0 'state.durability  *full  *default' cadre --home "$TMPDIR/mine" config
 CADRE_HOME=$TMPDIR/mine is 3 'no state' cadre status
 cadre --home "$TMPDIR/named" init >/dev/null
@@ -68,7 +68,7 @@ is 2 'named is a state itself' cadre trust "$TMPDIR/named"
 is 2 '^hint: It needs no trust: name it by --home or CADRE_HOME.$' cadre trust "$TMPDIR/named"
 cd "$TMPDIR/clone"
 
-# The user says `cadre trust`: from then on the state is used.
+# After the user runs `cadre trust`, commands use the state.
 is 0 "^trusted $TMPDIR/clone/.cadre$" cadre trust
 is 0 'already known' cadre trust "$TMPDIR/clone"
 [ "$(stat -c '%a %a' .cadre)" = '700 700' ] || bad "it is not private"
@@ -99,8 +99,8 @@ for i in 1 2 3 4; do
 done
 cd "$TMPDIR/clone"
 
-# A state that contains tables or triggers of others is refused even if it is trusted. A state
-# that contains symbolic links is refused too.
+# A trusted state is refused if it contains tables or triggers that are not cadre's. A trusted
+# state is also refused if it contains symbolic links.
 cadre trust >/dev/null
 sqlite3 .cadre/state.db 'CREATE TABLE m (x); CREATE TRIGGER t AFTER INSERT ON event BEGIN INSERT INTO m VALUES (1); END'
 is 5 'holds a table that is not cadre.s: m' cadre task list
@@ -139,13 +139,13 @@ refused 'is a link'
 is 5 'is a link' cadre trust
 is 5 'is a link' cadre trust .cadre
 [ "$(stat -c %a "$TMPDIR/public") $(ls -A "$TMPDIR/public")" = '755 file' ] || bad "the link was followed"
-# A folder that the user names by mistake keeps its mode too.
+# If the user names a wrong folder by --home, the folder keeps its mode.
 is 3 'no state' cadre --home "$TMPDIR/public" status
 is 3 'no state' cadre --home "$TMPDIR/public" up
 is 5 'holds other things' cadre --home "$TMPDIR/public" --create up
 [ "$(stat -c %a "$TMPDIR/public")" = 755 ] || bad "a foreign folder was made private"
 
-# --- inside a project of one's own -------------------------------------------------------
+# --- a foreign state inside the user's own project --------------------------------------------
 
 mkdir "$TMPDIR/shop" && cd "$TMPDIR/shop" && git init . || exit 1
 is 0 "^made $TMPDIR/shop/.cadre" cadre init
@@ -164,8 +164,8 @@ rm -r .cadre && ln -s "$TMPDIR/clone/.cadre" .cadre
 is 0 'passed over' cadre team list
 cd ..
 
-# git replaces ignored files, so a pull can bring files into the user's own state. Such a state
-# is refused.
+# git replaces ignored files, so a pull can bring files into the user's own state. A state with
+# files from a pull is refused.
 cd "$TMPDIR" && git init up && cd up && git commit --allow-empty -m 1 && cd .. && git clone up down || exit 1
 cd down && cadre init >/dev/null && is 0 . cadre status
 mkdir -p ../up/.cadre && echo 'vault.root = "/"' >../up/.cadre/cadre.toml
@@ -174,15 +174,16 @@ git pull
 [ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
 is 5 'files that git tracks' cadre status
 is 5 'files that git tracks' cadre init
-# Files that git has tracked may have changed: from then on the state needs trust.
+# If git once tracked files of a state, the user has to run `cadre trust`, because the files may
+# have changed.
 git rm --cached -r .cadre && rm .cadre/cadre.toml
 is 5 'held files that git tracked' cadre status
 is 0 "was tracked .*$TMPDIR/down/.cadre" cadre trust --list
 is 0 trusted cadre trust
 is 0 . cadre status
 
-# Trust covers the files that git tracks at that time. If a pull changes them, the state is
-# refused.
+# `cadre trust` covers the state's files that git tracks when the command runs. If a pull
+# changes files that `cadre trust` covers, the state is refused.
 cd "$TMPDIR" && git clone up third && cd third || exit 1
 mv .cadre/cadre.toml kept
 is 0 '^made' cadre --home .cadre init
@@ -197,8 +198,8 @@ is 5 'have changed since you trusted it' cadre vault list
 is 0 "trusted .*$TMPDIR/third/.cadre" cadre trust --list
 is 0 trusted cadre trust
 is 0 'vault.root  */etc' cadre config
-# The state is also refused after a branch that leaves its settings behind, and after the user
-# has changed these settings.
+# The state is also refused if a checkout of another branch leaves that branch's settings in the
+# state. After the user removes the other branch's settings, the state is still refused.
 (cd ../up && printf 'vault.root = "/usr"\n' >.cadre/cadre.toml && git commit -am 4)
 git fetch origin && git checkout FETCH_HEAD && git reset main && git symbolic-ref HEAD refs/heads/main
 is 5 'have changed since you trusted it' cadre vault list
@@ -210,7 +211,8 @@ is 0 'already known' cadre trust
 git reset --hard && git checkout -B main && git fetch origin && git reset --hard FETCH_HEAD
 [ -e .cadre/spool.db ] || bad "the branch brought nothing"
 is 5 'have changed since you trusted it' cadre status
-# If git's index cannot be read, trust covers the present files, and no files that appear later.
+# If git's index cannot be read, `cadre trust` covers the state's present files, and no files
+# that appear later.
 is 0 trusted cadre trust
 cp .git/index ../index && echo nonsense >.git/index
 is 5 'have changed since you trusted it' cadre status
@@ -226,8 +228,8 @@ cp ../index .git/index && git reset --hard
 
 # --- git's files beside its index ----------------------------------------------------------
 
-# A fast-forward that fails halfway leaves files that are not in the index, and so does `git
-# restore`. The settings in such files are not the user's own.
+# A fast-forward that fails halfway, and `git restore`, leave files that are not in git's index.
+# Settings in files outside git's index do not count as the user's own.
 shipped() { printf '[inbox]\ncapacity = 7\n' >.cadre/cadre.toml; }
 edited='settings (cadre.toml) that have changed since you made it'
 cd "$TMPDIR" && git init -b main halfway && cd halfway && git commit --allow-empty -m 1 && cd .. &&
@@ -238,7 +240,7 @@ cadre init >/dev/null && cadre team create crew --roles w >/dev/null
 	name=$(printf 'x%.0s' $(seq 5000) | command git hash-object -w --stdin) # too long for the target of a link
 	git update-index --add --cacheinfo "120000,$name,zlink" && git commit -m 2
 ) || bad "no commit"
-rm .cadre/.gitignore # else git does not replace the ignored files
+rm .cadre/.gitignore # with this file, git would not replace the ignored files
 git pull --ff-only
 [ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
 [ -z "$(command git ls-files)" ] || bad "the pull did not fail"
@@ -278,7 +280,7 @@ done
 is 0 . cadre status
 [ ! -s "$TMPDIR/err" ] || bad "the right .gitignore is told something"
 
-# --- another database in the place of one's own --------------------------------------------
+# --- another database in place of the user's own --------------------------------------------
 
 (cd "$TMPDIR/mallory" && git rm --cached .cadre/id && git commit -m 2) || bad "no branch without an id"
 # mine NAME: makes a project with a state, and fetches mallory's branch without a checkout.
@@ -298,7 +300,7 @@ tar -xf "$TMPDIR/db.tar"
 is 5 'another state.db' cadre up
 is 0 trusted cadre trust
 is 0 '^t ' cadre team list
-# A restore that another user began is not completed.
+# No command completes a restore that another user began.
 mine ready
 mkdir .cadre/restore.ready && cp ../mallory/.cadre/state.db ../mallory/.cadre/secret .cadre/restore.ready
 printf 20260101-000000 >.cadre/restore.ready/aside
@@ -308,8 +310,8 @@ is 0 '^mine' cadre team list
 mkdir .cadre/restore.ready && cp ../mallory/.cadre/secret .cadre/restore.ready
 is 5 'another state.db' cadre team list
 rm -r .cadre/restore.ready
-# Backups can be restored, and a removed state can be made again, as usual. A backup can be
-# restored into the place of a state that was moved away.
+# The user's own backup can be restored, and the user can make a removed state again. A backup
+# can also be restored after the state's folder was moved away.
 is 0 . cadre backup "$TMPDIR/mine.db"
 is 0 '^restored' cadre restore --yes "$TMPDIR/mine.db"
 is 0 '^mine' cadre team list
@@ -319,13 +321,13 @@ is 0 '^no teams' cadre team list
 mv .cadre ../taken
 is 0 '^restored' cadre restore "$TMPDIR/mine.db"
 is 0 '^mine' cadre team list
-# An id without the name of a database belongs to a state whose making was interrupted. The next
-# command completes the id.
+# If `init` was interrupted, the file `id` of the state may lack the name of the database. The
+# next command completes the file.
 sed -i 1q .cadre/id
 is 0 '^mine' cadre team list
 grep -q '^db ' .cadre/id || bad "the id was not completed"
 
-# --- moved, copied, restored -------------------------------------------------------------
+# --- a state that is moved, copied or unpacked ------------------------------------------------
 
 cd "$TMPDIR" && mv shop store && cd store || exit 1
 is 0 '^mine' cadre team list
@@ -342,16 +344,17 @@ cd "$TMPDIR" && tar -cf s.tar store && mv store away && tar -xf s.tar && cd stor
 is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
 is 0 '^mine' cadre team list
-# The next archive from the same source may get the same folder, and can contain the same id.
+# A later archive of the same project may be unpacked into the same folder, and can contain the
+# same id. A state from a later archive is refused.
 tar -C "$TMPDIR" -xf "$TMPDIR/s.tar"
 is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
 is 0 '^mine' cadre team list
 
-# --- from another environment -----------------------------------------------------------
+# --- a state from another environment ---------------------------------------------------------
 
-# A person may trust a state that was made under another environment. The other environment goes
-# on trusting the state.
+# A person may trust a state that was made under another XDG_STATE_HOME. The state stays trusted
+# under the first XDG_STATE_HOME, too.
 id=$(cat .cadre/id)
 if [ "$(stat -c %W .cadre)" -gt 0 ]; then # without times of birth an id never counts as cadre's own
 	XDG_STATE_HOME=$TMPDIR/crons is 5 'was not made here by you' cadre team list
@@ -360,7 +363,7 @@ if [ "$(stat -c %W .cadre)" -gt 0 ]; then # without times of birth an id never c
 	is 0 '^mine' cadre team list
 	[ "$(cat .cadre/id)" = "$id" ] || bad "it got another id"
 fi
-# The id may be a hard link to another file. The other file must not change.
+# The state's file `id` may be a hard link to another file. The other file must not change.
 cadre trust --remove >/dev/null
 echo notes >"$TMPDIR/notes" && chmod 644 "$TMPDIR/notes" && ln -f "$TMPDIR/notes" .cadre/id
 is 0 trusted cadre trust
@@ -376,10 +379,10 @@ is 0 trusted cadre trust
 is 0 '^mine' cadre team list
 grep -qE '^[0-9a-f]{32}( |$)' .cadre/id || bad "a malformed id was kept"
 
-# --- without its state.db ----------------------------------------------------------------
+# --- a state without its state.db -------------------------------------------------------------
 
-# A state that lost its file is not silently replaced by another state: neither by the parent
-# folder's nor by the user's.
+# If state.db is lost, commands do not silently use another state, such as the parent folder's
+# state or the user's own state.
 cadre --home "$XDG_STATE_HOME/cadre" init >/dev/null && cadre --home "$XDG_STATE_HOME/cadre" team create users >/dev/null
 mkdir -p "$TMPDIR/outer/inner/deep" && cd "$TMPDIR/outer" && cadre init >/dev/null && cadre team create outers >/dev/null
 cd inner && git init . && cadre init >/dev/null && cadre team create inners >/dev/null
@@ -393,8 +396,8 @@ done
 mcp | grep '"isError":true' | grep -q "inner/.cadre is gone" || bad "MCP does not say that the state is gone"
 is 0 "^restored $TMPDIR/outer/inner/.cadre$" cadre restore "$TMPDIR/inner.db"
 is 0 '^inners' cadre team list
-# A state whose restore was interrupted is not replaced either: the next command completes the
-# restore.
+# If the restore of a state was interrupted, the next command completes the restore and uses
+# this state.
 mkdir ../.cadre/restore.ready && mv ../.cadre/state.db* ../.cadre/restore.ready
 cp ../.cadre/secret ../.cadre/restore.ready && printf 20260101-000000 >../.cadre/restore.ready/aside
 is 0 '^inners' cadre team list
@@ -403,7 +406,7 @@ is 0 '^inners' cadre team list
 mkdir -p "$TMPDIR/strange/.cadre/restore.ready" && cd "$TMPDIR/strange" || exit 1
 is 5 'strange/.cadre was not made here by you' cadre team list
 [ -e .cadre/restore.ready ] || bad "a stranger's restore was ended"
-# `init --anew` makes a lost state again; `init` alone refuses.
+# `init --anew` makes a lost state again. `init` without --anew is refused.
 cd "$TMPDIR/outer/inner" && rm .cadre/state.db*
 is 3 'is gone' cadre init
 is 0 . cadre init --anew
@@ -421,14 +424,16 @@ cd .. && mv tree elsewhere && cd elsewhere || exit 1
 is 5 'git worktree repair' cadre team list
 git -C "$TMPDIR/store" worktree repair "$PWD"
 is 0 '^mine' cadre team list
-# A `.git` file that names a repository of the user does not make the folder a worktree of it.
+# A file `.git` that names the user's repository does not make a folder a worktree of the
+# repository. If the repository does not list the folder as a worktree, the repository's state
+# is refused.
 mkdir "$TMPDIR/forged" && cp .git "$TMPDIR/forged/" && cd "$TMPDIR/forged" || exit 1
 is 5 'does not know this worktree' cadre team list
 is 5 'does not know this worktree' cadre trust
 mkfifo fifo && printf 'gitdir: %s\n' "$PWD" >.git && ln -s fifo commondir
 is 3 'no state' timeout "$(bound)" "$CADRE" status
 
-# --- a workspace has its own door, and looks for nothing ---------------------------------
+# --- a command in a workspace looks for no state ---------------------------------
 
 cd "$TMPDIR/clone"
 CADRE_SOCKET=$TMPDIR/no-door is 7 'this is a workspace' cadre config
@@ -443,8 +448,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true
 	nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$TMPDIR/open/home" \
 		XDG_STATE_HOME="$TMPDIR/open/home/state" XDG_RUNTIME_DIR="$TMPDIR/open/home/run" "$@"; }
 	nobody mkdir -p home/run theirs && chmod 700 home/run
-	# The other user may be unable to run our binary, so the state is made here and given to
-	# that user.
+	# The other user may be unable to run this program, so the test makes the state and
+	# gives it to the other user.
 	(cd theirs && XDG_STATE_HOME=$TMPDIR/mallorys cadre init >/dev/null && chown -R 65534:65534 .cadre && chmod 755 .cadre)
 	cd theirs
 	refused 'belongs to another user'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# turns-killed - hosts and guests are killed at random moments while ten runners handle their
-# mail. Each message is in a turn that ended well, and never in two turns at the same time.
+# turns-killed - hosts and guests are killed at random moments while ten runners handle mail.
+# Each message is handled by a turn that ended well, and is never in two turns at the same time.
 set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_RETRY_MS=100 CADRE_RUNNER_MAX_FAILURES=1000
 . "$(dirname "$0")/../lib/story.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# turns-stopped - a guest that is stopped by a signal keeps its agent's turn a minute longer
-# than the turn's time. After that the guest is ended and started again, the lead gets a
-# message, and the mail is handled. The same happens under a new host.
+# turns-stopped - a guest is stopped by a signal during a turn. One minute after the turn's time
+# is over, the host ends the guest and starts it again. The lead gets a message, and a new turn
+# handles the mail. A host that starts beside a stopped guest also ends the guest.
 set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_TIMEOUT_SECONDS=1 CADRE_RUNNER_RETRY_MS=100
 . "$(dirname "$0")/../lib/story.sh"
@@ -13,13 +13,14 @@ start() { # RUNNER
 	cadre up >/dev/null || bad "up"
 	is 0 . cadre team create crew --wait=60 --roles "[{\"name\":\"ann\",\"workspace\":true,\"runner\":\"$1\"},{\"name\":\"lead\"}]"
 }
-# In the middle of a turn.
+# In the first state, the guest is stopped in the middle of a turn.
 start 'grep -q stop && [ ! -e stopped ] && touch stopped && kill -STOP $PPID; echo went'
 is 0 . cadre --team crew send ann stop
 until_done sh -c "[ -e '$first'/workspaces/*/stopped ]"
 is 0 . cadre --team crew send ann behind
 
-# The guest is stopped, its host is killed, and a new host starts beside the guest.
+# In the second state, the guest is stopped, its host is killed, and a new host starts beside
+# the stopped guest.
 export CADRE_HOME=$second
 cadre init >/dev/null
 start cat

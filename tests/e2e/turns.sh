@@ -1,6 +1,6 @@
 #!/bin/sh
-# turns - mail for an agent starts its runner, and urgent mail stops the running turn. A turn's
-# output, end and messages are right for every runner and after every kill.
+# turns - mail for an agent starts its runner, and urgent mail stops the running turn. The state
+# contains the right output, end and messages of a turn, for every runner and after every kill.
 set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_INTERRUPT_MS=300 CADRE_RUNNER_RETRY_MS=200 CADRE_RUNNER_MAX_FAILURES=3
 . "$(dirname "$0")/../lib/story.sh"
@@ -31,7 +31,8 @@ stat -c '%a %n' "$CADRE_MCP_CONFIG"
 cp "$CADRE_MCP_CONFIG" ./seen.json
 END
 
-# An agent with a project folder works in that folder. Its first message starts its first turn.
+# An agent with a project folder works in that folder. The agent's first message starts its
+# first turn.
 is 0 . cadre agent update a --project "$TMPDIR/project" --runner "$TMPDIR/plain"
 is 0 . cadre send a 'look at the parser'
 until_done has a done 1
@@ -43,8 +44,8 @@ is 0 '"mcpServers":{"cadre":{"command":".*","args":\["mcp"\],"env":{.*"CADRE_AGE
 is 0 'acked' cadre receipt 1
 is 0 'message  operator  #1  1' cadre history a
 is 0 '"state":"done"' cadre turns --json
-# A change of the folder in an agent's card takes effect from the next turn. A missing folder
-# fails the turn.
+# If an agent gets another project folder, its next turn runs in the new folder. If the folder
+# is missing, the turn fails.
 mkdir "$TMPDIR/elsewhere" "$TMPDIR/first"
 is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
 is 0 . cadre send m 'look here'
@@ -59,8 +60,9 @@ rm -r "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look again'
 until_done has m failed 1
 is 0 "the workspace's folder is gone: $TMPDIR/elsewhere" cadre turns --agent m
-# If a host finds no project folder, the workspace has failed. It works again once the folder is
-# there, also under the next host. The lead gets one message.
+# If a starting host finds no project folder, the agent's workspace fails. The workspace works
+# again once the folder exists, also under the next host. The lead gets one message for each
+# failure.
 gives m plain
 cadre restart >/dev/null || bad "restart without a folder"
 told="m takes no turns: its workspace has failed ($TMPDIR/elsewhere is no folder"
@@ -87,8 +89,8 @@ is 0 'I am z in' cadre turn read 0 --agent z
 cadre events --limit 1000 >"$TMPDIR/events"
 is 0 'turn.runner .*a command' cat "$TMPDIR/events"
 grep 'turn.runner' "$TMPDIR/events" | grep -q plain && bad "events show a runner's command"
-# The output of a client in JSON is printed as plain text. The client's session is continued,
-# and its tokens and cost are counted.
+# If a client writes its output as JSON, `turn read` prints the output as plain text. The next
+# turn continues the client's session. The client's tokens and cost are counted.
 runner bin/claude <<'END'
 #!/bin/sh
 cat >/dev/null
@@ -104,8 +106,8 @@ is 0 . cadre send k 'and again'
 until_done has k done 2
 is 0 '^got -p .* --resume s-1 ' cadre turn read 0 --agent k
 is 0 '"tokens_in":8,"tokens_out":9,"cost":500000' cadre turns --agent k --json
-# A client that reaches the limit of its plan has not failed: its agent waits, and goes on by
-# itself.
+# If a client reaches the limit of its plan, the turn does not count as failed. The agent waits
+# until the limit ends, and continues by itself.
 runner bin/claude <<'END'
 #!/bin/sh
 [ -e "$HOME/limit" ] || exec cat
@@ -121,7 +123,8 @@ is 0 'client of k is at the limit of its plan' cadre --as operator inbox peek
 rm "$HOME/limit"
 until_done has k done 3
 is 0 '^behind the limit$' cadre turn read 0 --agent k
-# A full disk delays the printed output, and every gap in the output is reported.
+# If the host's disk is full, a turn's output is stored later. If the guest's disk is full,
+# `turn read` prints the number of bytes that were lost.
 runner fills <<'END'
 #!/bin/sh
 step() { # NUMBER: prints this file, and waits until the test goes on
@@ -163,7 +166,8 @@ goes_on 1
 goes_on 2
 until_done has w done 2
 is 0 '^\[cadre: 2000[0-9]* bytes were not kept\]$' cadre turn read 0 --agent w
-# Teammates can read no token of an agent in its turns, in whatever form the turn prints it.
+# Teammates cannot read an agent's token in the output of its turns, in whatever form a turn
+# prints the token.
 runner shows <<'END'
 #!/bin/sh
 cat >/dev/null
@@ -197,8 +201,8 @@ token=$(cadre agent env w --json | sed 's/.*"token":"\([^"]*\)".*/\1/')
 for turn in $(seq "$(sql 'SELECT max(id) FROM turn')"); do cadre turn read "$turn"; done >"$TMPDIR/all"
 cadre turns --json >>"$TMPDIR/all"
 grep -q -e "$token" -e "$(printf %.30s "$token")" -e "$(printf %s "$token" | cut -c 31-)" "$TMPDIR/all" && bad "teammates read a token"
-# If a client passes only a part of the variables on, its calls are denied. They do not act as
-# the operator.
+# If a client passes only some of cadre's variables on, the calls of its child processes are
+# denied. The denied calls do not act as the operator.
 runner part <<'END'
 #!/bin/sh
 cat >/dev/null
@@ -208,13 +212,13 @@ gives k part
 is 0 . cadre send k 'who are you?'
 until_done has k done 4
 is 0 'denied' cadre turn read 0 --agent k
-# Messages of agents begin with the sender's name.
+# In the input of a turn, a message from another agent begins with the sender's name.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2
 is 0 '^\[From agent "b"\]:$' cadre turn read 0 --agent a
 is 0 '"metadata":{"type":"inter-agent","sender":"b"}' cadre history a --sender b --json
 
-# A runner that answers with `cadre send`: the answer is a message of its agent.
+# If a runner calls `cadre send`, the runner's agent is the sender of the message.
 runner answers <<'END'
 #!/bin/sh
 cadre send operator "I have read it"
@@ -226,7 +230,8 @@ until_done has b done 1
 is 0 'I have read it' cadre --as operator inbox peek
 
 # An urgent message stops the running turn, with all its processes. The next turn gets the
-# urgent message and the earlier mail, since a plain command does not remember.
+# urgent message and the stopped turn's mail, since a runner that is a plain command has no
+# memory of the stopped turn.
 runner slow <<'END'
 #!/bin/sh
 cat
@@ -262,7 +267,7 @@ for n in 1 2 3; do
 	until_done shows "$((turn + 2))" "at once $n"
 done
 is 0 "^$((stopped + 1))\$" turns b interrupted
-# A runner that ignores the signals is killed.
+# A runner that ignores INT and TERM is killed.
 runner deaf <<'END'
 #!/bin/sh
 trap '' INT TERM
@@ -278,7 +283,8 @@ is 0 . cadre agent say c two
 until_done has c interrupted 1
 until_done has c done 1
 
-# A child that goes on after its shell has ended is killed too, before the next turn begins.
+# If a child process still runs after the runner's shell has ended, the child process is killed
+# before the next turn begins.
 printf "trap '' INT TERM\nwhile :; do echo tick >>$TMPDIR/ticks; sleep 0.1; done\n" >"$TMPDIR/stubborn"
 is 0 . cadre agent update c --runner "echo begun; sh $TMPDIR/stubborn; echo never"
 is 0 . cadre send c three
@@ -328,8 +334,8 @@ lives || bad "a turn that ends well ends what it has left"
 is 0 . cadre member remove n
 until_done ends
 CADRE_TURN=1 CADRE_MCP_CONFIG=x CADRE_PROGRAM=x cadre doctor | grep 'says nothing to cadre' && bad "doctor does not know a turn's variables"
-# Runners with much output, with half a character, with an early end of the output, and with a
-# child that is left behind.
+# A turn ends well if its runner prints much output or half a character, closes its output
+# early, or leaves a child process behind.
 runner much <<'END'
 #!/bin/sh
 printf 'caf\303'; sleep 0.2; printf '\251 \377 '
@@ -343,7 +349,7 @@ last=$(sql 'SELECT max(id) FROM turn')
 is 0 '^café ' cadre turn read "$last" --length 20
 is 0 '"size":500000[0-9]*' cadre turns --agent a --limit 1 --json
 [ "$(sql "SELECT kept <= 2097152 AND kept > 1000000 FROM turn WHERE id = $last")" = 1 ] || bad "what is kept of much output: $(sql "SELECT kept FROM turn WHERE id = $last")"
-# The history shows the beginning of a turn's output, and its size.
+# `cadre history` shows the beginning of a turn's output, and the output's size.
 is 0 "turn  -  -  $last  done  500000[0-9]*  caf" cadre history a --kind turn
 [ "$(cadre history a --kind turn --json | wc -c)" -lt 20000 ] || bad "the history holds all of a turn's output"
 runner early <<'END'
@@ -364,8 +370,8 @@ gives a parent
 is 0 . cadre send a 'leave a child'
 until_done has a done 5
 
-# A runner that fails is tried again. After three failures its agent has failed, and the lead
-# gets one message.
+# If a runner fails, its turn is repeated. After three failed turns the agent counts as failed,
+# and the lead gets one message.
 runner broken <<'END'
 #!/bin/sh
 echo "no such model" >&2
@@ -379,7 +385,8 @@ is 0 'a  a  failed' cadre agent list
 is 0 'a takes no more turns: its runner has failed 3 times' as_agent lead cadre inbox peek
 sleep 1
 has a failed 4 && bad "a failed agent takes turns"
-# The agent stays failed under another host. Each screen says so, with the next step.
+# A failed agent stays failed under the next host. `agent list` shows the agent as failed, and
+# `status`, `doctor` and `prime` print the next step.
 cadre restart >/dev/null || bad "restart"
 until_done cadre exec crew/a true
 is 0 'a  a  failed' cadre agent list
@@ -391,8 +398,8 @@ gives a plain
 until_done has a done 6
 is 0 'do it' cadre turn read "$(sql 'SELECT max(id) FROM turn WHERE agent = 3')"
 
-# The host is killed during a turn: the command ends, the turn is recorded as interrupted, and
-# its message is delivered again.
+# If the host is killed during a turn, the turn's command ends, the turn is recorded as
+# interrupted, and its message is delivered again.
 runner marks <<END
 #!/bin/sh
 cat
@@ -411,7 +418,8 @@ until_is '^2$' grep -c begin "$TMPDIR/log"
 until_done has a done 7
 [ "$(wc -l <"$TMPDIR/log")" = 3 ] && [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
 is 0 'its host ended' cadre turns --agent a
-# The same happens if the guest is killed.
+# If the guest is killed during a turn, the turn is interrupted, and its message is delivered
+# again.
 : >"$TMPDIR/log"
 rm "$TMPDIR/go"
 is 0 . cadre send a 'mark that'
@@ -424,8 +432,8 @@ until_done has a done 8
 is 0 'its guest ended' cadre turns --agent a
 cadre restart >/dev/null || bad "restart again"
 
-# A killed process may end late: a stopped tracer holds it back. The next turn waits until the
-# process has ended.
+# A stopped tracer delays the end of a killed process. The next turn waits until all killed
+# processes of the previous turn have ended.
 runner lingers <<END
 #!/bin/sh
 exec 9>"$TMPDIR/lock"
@@ -467,8 +475,8 @@ ends_late p kills_guest
 ends_late q kills_host
 [ ! -e "$TMPDIR/overlaps" ] || bad "turns ran beside what was dying: $(cat "$TMPDIR/overlaps")"
 
-# If an agent moves to another folder, or loses its workspace, the turn ends. The runner has not
-# failed.
+# If an agent moves to another folder, or loses its workspace, its running turn ends. The ended
+# turn does not count as a failure of the runner.
 runner stays <<END
 #!/bin/sh
 cat >/dev/null
@@ -484,8 +492,8 @@ until_done has mover done 1
 is 0 'its workspace was ended' cadre turns --agent mover
 is 0 '^0$' sql "SELECT failures FROM runner r JOIN agent a ON a.id = r.agent WHERE a.name = 'mover'"
 has mover failed 1 && bad "a turn that was moved has failed"
-# There is more urgent mail than one turn takes. Mail that had to wait does not stop a turn that
-# began after the mail had arrived.
+# The agent has more urgent mail than one turn takes. The rest of the mail does not stop a turn
+# that began after the mail had arrived.
 cadre down >/dev/null
 for i in $(seq 14); do
 	head -c 250000 /dev/zero | tr '\0' x | cadre send mover - --priority urgent >/dev/null || bad "send $i"
@@ -495,7 +503,8 @@ until_done has mover done 3
 is 0 '^0$' sql "SELECT count(*) FROM v_inbox WHERE agent = 'mover' AND content LIKE 'xxx%'"
 [ "$(turns mover interrupted)" = 1 ] || bad "mail that was there has stopped a turn"
 
-# The turns of a stopped team are paused. The project folder stays when the agent is removed.
+# The turns of a stopped team are paused. An agent's project folder is not removed with the
+# agent.
 : >"$TMPDIR/log"
 rm "$TMPDIR/go"
 is 0 . cadre send a 'mark once more'

@@ -1,7 +1,8 @@
 #!/bin/sh
-# unwritten - an answer that could not be written is reported, and its messages stay in the
-# inbox. The causes are a full disk and a state that is removed before the answer can be undone.
-# Further cases are answers of a hundred messages that are six times as long in JSON.
+# unwritten - if a command cannot write its answer, the command says so, and the answer's
+# messages stay in the inbox. The test covers a full disk, and a state that is removed before an
+# answer can be undone. The test also covers answers with messages that are six times as long in
+# JSON.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
@@ -43,7 +44,7 @@ full 1 --as b inbox --take --wait
 cadre --as b inbox --take | grep -q kept || bad "a full disk took a message"
 cadre --as b inbox --take | grep -q 'no messages' || bad "it was not taken"
 
-# --- a command whose output was cut is still there as a job -----------------------------------
+# --- a command whose output was cut can be read as a job -----------------------------------
 
 cadre --json exec red/a --max-output-bytes 1000 -- "head -c 1500000 /dev/zero | tr '\\0' '\\001'" >"$TMPDIR/cut"
 /usr/bin/python3 - "$TMPDIR/cut" <<'PY' >"$TMPDIR/job" || bad "a cut exec"
@@ -54,8 +55,8 @@ print(a["job_id"])
 PY
 cadre --json workspace poll red/a "$(cat "$TMPDIR/job")" 2>/dev/null | grep -q '"exit_code":0' || bad "its job"
 
-# Without --json the client fetches the rest of the output from that job, each stream up to the
-# limit.
+# Without --json the client fetches the rest of the output from the command's job. The client
+# prints each stream up to --max-output-bytes.
 both="head -c 1900000 /dev/zero | tr '\\0' a; head -c 900000 /dev/zero | tr '\\0' '\\001' >&2"
 cadre exec red/a --max-output-bytes 800000 -- "$both" >"$TMPDIR/out" 2>"$TMPDIR/err" || bad "exec up to a limit"
 [ "$(tr -dc a <"$TMPDIR/out" | wc -c)" = 800000 ] || bad "stdout: $(wc -c <"$TMPDIR/out") bytes of 800000"
@@ -66,7 +67,7 @@ cadre exec red/a -- "echo short; head -c 1500000 /dev/zero | tr '\\0' '\\001' >&
 [ "$(cat "$TMPDIR/out")" = short ] || bad "a short stream is lost beside a long one"
 [ "$(wc -c <"$TMPDIR/err")" = 1500000 ] || bad "the long one is not whole"
 
-# --- control characters: six times as long in JSON ----------------------------------------------
+# --- control characters are six times as long in JSON -----------------------------------------
 
 url=$(cadre agent whois a --json | sed -n 's/.*"http":"\([^"]*\)".*/\1/p')
 token=$(cadre --as a agent door a --json | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
@@ -101,7 +102,7 @@ def every(receive):
     assert parts > 1, "they fit one answer"
     assert seen == [text(i) for i in range(8)], [s[:2] for s in seen]
 every(lambda i: http("/messages?limit=100&request_id=r%d&seen=r%d" % (i, i - 1)))
-# Over MCP a text that is too long is sent in parts.
+# Over MCP a message whose text is too long for one answer is read in parts.
 def whole(m):
     while len(m["content"].encode()) < m.get("content_size", 0):
         m["content"] += tool("inbox", action="part", message_id=m["message_id"], team="red",
@@ -140,8 +141,8 @@ def wait_unread():
 put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
 until(1)
 for words in ({"lease_seconds": 0}, {}):
-    # The peek and the pings do not show that the client has read the answer. The cancel behind
-    # them counts.
+    # A peek or a ping does not prove that the client has read the answer to its receive. A
+    # cancel of the receive still takes effect after a peek or a ping.
     put(ask(2, action="receive", **words), {"id": 3, "method": "ping"}, ask(4, action="peek"))
     wait_unread()
     put({"id": 5, "method": "ping"}, {"method": "notifications/cancelled", "params": {"requestId": 2}})

@@ -1,6 +1,6 @@
 #!/bin/sh
-# up - `up` runs while another host is killed, asked to end, or frozen. Or two callers run `up`
-# at once. Afterwards one host runs and nothing is lost.
+# up - `cadre up` runs while another host is killed, asked to end, or frozen. In one case two
+# callers run `cadre up` at once. In every case one host runs in the end, and no task is lost.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 frozen=
@@ -10,7 +10,8 @@ finish() {
 }
 trap finish EXIT
 holder() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
-# up_says PATTERN: `up` succeeds, and afterwards a host answers.
+# up_says PATTERN: `cadre up` succeeds, its output matches PATTERN, and after that a host
+# answers.
 up_says() {
 	cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
 	grep -q "$1" "$TMPDIR/up" || bad "$story: no '$1' in $(cat "$TMPDIR/up")"
@@ -47,7 +48,8 @@ down=$!
 sleep 0.02
 cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
 wait $down || bad "$story: down"
-# If `up` found the host before `down` found it, the host ended later.
+# The test runs `up` again if no host runs, because `up` may have found the host before `down`
+# ended it.
 ! grep -q '^up already' "$TMPDIR/up" || cadre status | grep -q 'host  *yes' ||
 	cadre up >/dev/null || bad "$story: up after it"
 up_says '^up already'

@@ -1,7 +1,8 @@
 #!/bin/sh
 # upgrade - a newer cadre migrates the state while MCP sessions are open. Idle and waiting
-# sessions close the file, and their clients are told to restart. A stopped session is named.
-# `up` says so if the host has another version.
+# sessions close state.db, and tell their clients to restart. If a session is stopped by a
+# signal, the migration is refused, and the refusal names the session. `cadre up` says so if the
+# host has another version.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 root=$here/..
@@ -36,7 +37,8 @@ echo 'CREATE TABLE newer (id INTEGER PRIMARY KEY) STRICT;' \
 ) || { bad "no newer cadre"; exit 1; }
 new() { "$TMPDIR/new/cadre" "$@"; }
 
-# session NAME: starts `cadre mcp` for the coder. Its answers are written to NAME.out.
+# session NAME: starts `cadre mcp` for the coder, and writes the answers of `cadre mcp` to
+# NAME.out.
 session() {
 	mkfifo "$TMPDIR/$1.in"
 	CADRE_TEAM=red CADRE_AGENT=coder CADRE_TOKEN=$token "$CADRE" mcp <"$TMPDIR/$1.in" >"$TMPDIR/$1.out" 2>&1 &
@@ -76,7 +78,8 @@ say 3 resources/list '{}' >&4
 say 4 tools/call '{"name":"inbox","arguments":{"action":"receive","wait_seconds":50}}' >&4
 until_is '"id":3' cat "$TMPDIR/waits.out"
 
-# If a session is stopped by a signal, the refusal names the session's process and command.
+# If a session is stopped by a signal, the refusal of the migration names the session's process
+# and command.
 session still
 still=$pid
 exec 5>"$TMPDIR/still.in"
@@ -90,7 +93,7 @@ until_is '"id":4.*are you there' cat "$TMPDIR/waits.out"
 say 5 tools/call '{"name":"inbox","arguments":{"action":"receive","wait_seconds":50}}' >&4
 until_done has_closed "$still"
 
-# Idle and waiting sessions close the file for the migration.
+# Idle and waiting sessions close state.db for the migration.
 has_open "$waits" || bad "the session that waits has nothing open"
 is 0 "\"schema_version\":$((count + 1))[,}]" new --json status
 [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" 'PRAGMA user_version')" = $((count + 1)) ] || bad "it was not migrated"
@@ -102,7 +105,7 @@ for pid in $sessions; do wait "$pid" || bad "a session ended with $?"; done
 sessions=
 new --team red --as coder task show 001 | grep -q 'claimed' || bad "the claim is lost: $(new task show 001 --team red)"
 
-# A host of another version.
+# If the host has another version, `cadre up` says so.
 version=$(cadre --version | sed 's/.* //')
 other=$(echo "$version" | tr 0-8 1-9)
 sed "s/$version/$other/g" "$TMPDIR/new/cadre" >"$TMPDIR/new/other"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# vault-trash - notes that are deleted, or removed with their team, are kept for a time. They
-# are restored to their former place, limited by age and size, and reported by the doctor. No
-# kill loses a note.
+# vault-trash - notes that are deleted, or removed with their team, are kept in the vault's
+# trash for a time. A note in the trash can be restored to its former path. The trash is limited
+# by age and size, and the doctor reports its content. A kill at any moment loses no note.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -21,7 +21,7 @@ is 0 'a.md is deleted; it is kept until 20..-..-.. at the latest: cadre undo' ca
 [ "$(entries)" = 1 ] || bad "the trash holds $(ls -R "$trash")"
 [ "$(stat -c %a "$trash")" = 700 ] || bad "others may look into the trash"
 
-# A deleted note appears only in the lists of notes that can be restored.
+# Only `undo` and `vault removed` list a deleted note.
 is 0 '^teams/alpha/plan/a.md  .* 20..-..-..  1 KiB  note$' cadre undo
 is 0 '"notes":\[{"path":"teams/alpha/plan/a.md","size":10,"removed_at":"20' cadre undo --json
 is 0 'teams/alpha/plan/a.md' cadre --team alpha --as coder vault removed
@@ -32,7 +32,7 @@ is 0 '"total_matches":0' cadre vault search 'nee.le' --regex --json
 cadre vault list --recursive | grep -q 'a[.]md' && bad "it is listed"
 is 5 'begin with a dot' cadre vault read ".trash/$(ls "$trash")/teams/alpha/plan/a.md"
 
-# A note is restored to its former path, and replaces no other note.
+# A deleted note is restored to its former path, but does not replace another note.
 is 0 . cadre vault write teams/alpha/plan/a.md "newer"
 is 4 'there is a note teams/alpha/plan/a.md' cadre undo teams/alpha/plan/a.md
 is 4 'Move it away, or name another path with --to' cadre undo teams/alpha/plan/a.md
@@ -41,7 +41,7 @@ is 0 '^our needle$' cadre vault read teams/alpha/b.md
 is 0 '^newer$' cadre vault read teams/alpha/plan/a.md
 [ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
 is 3 'the trash holds no note teams/alpha/plan/a.md' cadre workspace restore --trash teams/alpha/plan/a.md
-# If a note was already restored, the next command for the same path says so.
+# If a note was already restored, the next `undo` of the same path says so.
 is 3 'no note teams/alpha/plan/a.md; there is a note teams/alpha/b.md' cadre undo teams/alpha/plan/a.md --to teams/alpha/b.md
 is 3 'It may be brought back already' cadre vault restore teams/alpha/plan/a.md --to teams/alpha/b.md
 is 3 'no note teams/alpha/none.md (' cadre undo teams/alpha/none.md
@@ -50,8 +50,8 @@ is 0 '"total_matches":1' cadre vault search needle --json
 is 0 '^our needle$' cadre vault read teams/alpha/b.md
 is 0 'vault.restored' cadre events
 
-# An editor has a note open when it is deleted. The note keeps the text that the editor writes
-# later.
+# A note is deleted while an editor has the note open. Text that the editor writes later is kept
+# in the deleted note.
 exec 7>>"$vault/teams/alpha/b.md"
 is 0 . cadre vault delete --yes teams/alpha/b.md
 echo "; typed since" >&7
@@ -80,8 +80,8 @@ is 4 . cadre undo teams/alpha/out/secret.md
 cadre vault removed | grep -q 'link\|secret' && bad "links are listed"
 rm -r "$entry"
 
-# The notes of a purged team are kept, without the pages that show rows, and the team's folder
-# is restored whole.
+# The notes of a purged team are kept in the trash, without the pages that show rows. `undo`
+# restores all notes of the team's folder.
 cadre team create heir --roles h >/dev/null || bad "team"
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre --team notes task create "Parse" >/dev/null || bad "task"
@@ -94,8 +94,8 @@ is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
 is 0 'notes is destroyed; its notes are kept until 20..-..-.. at the latest: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
 find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && bad "pages of rows are kept: $(find "$trash")"
-# Another team that gets the name sees none of these notes, whether it is a new team or an older
-# one.
+# A team that gets the name of a purged team cannot see the purged team's notes, whether the
+# team is new or older.
 is 0 . cadre team update heir --new-name notes
 cadre --team notes --as h vault removed | grep -q mine && bad "another team's notes"
 is 3 'the trash holds no note' cadre --team notes --as h vault restore mine.md
@@ -103,7 +103,8 @@ is 0 . cadre team update notes --new-name heir
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre --team notes --as n vault removed | grep -q mine && bad "another team's notes"
 is 3 'the trash holds no note' cadre --team notes --as n vault restore mine.md
-# The notes are not put into the other team's folder, unless the command names a path with --to.
+# `undo` does not put notes of the purged team into another team's folder, unless the command
+# names a path with --to.
 is 4 'mine.md was a note of a former team of that name' cadre undo teams/notes/mine.md
 is 4 'with --to' cadre undo teams/notes/
 [ ! -e "$vault/teams/notes/mine.md" ] || bad "another team has the note"
@@ -113,9 +114,10 @@ is 0 '^my words$' cadre vault read teams/notes/mine.md
 is 0 '^more$' cadre vault read teams/notes/deep/er.md
 is 0 . cadre team update others --new-name notes
 
-# Text that a person typed into pages of rows, or into files beside them, counts as notes too.
-# These notes are counted in the refusal, and kept beside their former place. The same holds for
-# the teams below.
+# If a person typed text into pages that show rows, or into other files of a team's folder,
+# these files count as notes too. The refusal to remove a team counts files with typed text, and
+# the trash keeps the text beside the file's former path. Notes of the teams below are counted
+# and kept, too.
 cadre team create typed --roles t >/dev/null && cadre team create below --parent typed --roles t >/dev/null || bad "teams"
 cadre --team typed task create "Type" >/dev/null || bad "task"
 until_is '^001-type.md$' ls "$vault/teams/typed/tasks"
@@ -131,16 +133,16 @@ for text in "typed into typed/TEAM.md" "typed into typed/tasks/001-type.md" "typ
 done
 is 0 'teams/typed/tasks/001-type.conflict.md' cadre vault removed
 
-# Right after the end of a team its notes can be restored.
+# The notes of a destroyed team can be restored at once after the team's end.
 is 0 . cadre team create short --roles s
 is 0 . cadre vault write teams/short/a.md "short"
 is 0 . cadre team destroy short --purge --yes
 is 0 'teams/short/a.md' cadre undo teams/short/
 is 0 '^short$' cadre vault read teams/short/a.md
 
-# The owner of a folder has removed the right to list it or to enter it. The folder is not
-# skipped: the removal is refused until the owner opens the folder. The folder's notes are
-# restored with the other notes.
+# The owner of a folder has removed the right to list the folder or to enter it. The removal of
+# the team does not skip the closed folder, but is refused until the owner opens the folder.
+# After the owner opens the folder, its notes are restored with the team's other notes.
 cadre team create closed --roles s >/dev/null
 is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
@@ -152,7 +154,8 @@ for mode in 600 400 300 200 100 0; do
 done
 is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge --yes
 is 1 'Permission denied' as_others vault read teams/closed/shut/in.md
-# Searches say that they are incomplete, the count of folders stays, and no export leaves notes out.
+# If a folder is closed, a search says that it is incomplete, and `vault stats` still counts the
+# folder. If a folder is closed, an export is refused, because the export would leave notes out.
 is 0 '"complete":false' as_others vault search closed --json
 is 0 '"complete":false' as_others vault search 'clos.d' --regex --json
 is 0 "$folders," as_others vault stats --json
@@ -167,13 +170,13 @@ is 0 'teams/closed/shut/in.md' as_others vault removed
 is 0 'teams/closed/shut/in.md' as_others undo teams/closed/
 is 0 '^in a closed folder$' as_others vault read teams/closed/shut/in.md
 
-# An option that has no meaning for the call is refused.
+# `undo` refuses an option that has no meaning for the named entry.
 is 2 " --to is for a single note" cadre undo teams/short/ --to other.md
 is 2 " --agent is for a workspace" cadre undo teams/short/a.md --agent s
 is 2 " --to is for a single note" cadre undo short-s --to other.md
 
-# A note was deleted before its team was renamed. The operator has to name the place that it is
-# restored to.
+# To restore a note that was deleted before its team was renamed, the operator has to name a
+# path with --to.
 is 0 . cadre team create before --roles b
 is 0 . cadre vault write teams/before/a.md "deleted before"
 is 0 . cadre vault delete teams/before/a.md --yes
@@ -198,7 +201,7 @@ wait
 for i in $(seq $most); do
 	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" "$CADRE" --direct --key "d$i" vault delete --yes "kill/$i.md" >/dev/null 2>&1
 done
-cadre vault list kill >/dev/null # completes the moves that were decided
+cadre vault list kill >/dev/null # completes the moves that killed commands have decided
 n=$(find "$vault/kill" "$trash" -path '*/kill/[0-9]*.md' | wc -l)
 [ "$n" = $most ] || bad "$n notes of $most"
 for i in $(seq $most); do
@@ -210,9 +213,10 @@ n=$(find "$vault/kill" "$trash" -path '*/kill/[0-9]*.md' | wc -l)
 [ -e "$vault/kill/9.md" ] || is 0 . cadre undo kill/9.md
 is 0 '^note 9$' cadre vault read kill/9.md
 
-# A note whose days are over is removed, by gc or at a host's start. If there is not room for
-# all notes, the oldest is removed. A note that is too large by itself is not kept, and the
-# command says so before.
+# A note that the trash has kept for its full time is removed by `cadre gc` or at a host's
+# start. If the trash has not enough room for all notes, the oldest note is removed. Before
+# `vault delete` deletes a note that is larger than the whole trash, it says that the note will
+# not be kept.
 rm -rf "$trash"
 for name in old older; do
 	is 0 . cadre vault write $name.md x
@@ -223,13 +227,13 @@ for name in old older; do
 	until_is '^0$' entries
 done
 
-# gc says so if it cannot look up the notes that are still needed.
+# `cadre gc` fails if it cannot read which notes the state still needs.
 chmod 0 "$CADRE_HOME/state.db"
 is 7 'the state file cannot be opened' as_others gc
 chmod 600 "$CADRE_HOME/state.db"
 
-# If the restore of a note was decided, the restore is completed. This holds even if the
-# deciding process ends before the note moves, and even if the note's days are over.
+# A restore that a command has decided is completed later, even if the command ended before it
+# moved the note. The restore is completed even if the note's time in the trash is over.
 cadre down >/dev/null
 mkdir "$vault/shut"
 is 0 . cadre vault write late.md "late"
@@ -243,7 +247,7 @@ is 0 '^late$' cadre vault read shut/late.md
 [ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
 is 0 . cadre gc
 
-# If that place stays closed, the note can be restored to another place.
+# If the folder for a restored note stays closed, the note can be restored to another path.
 is 0 . cadre vault delete --yes shut/late.md
 chmod 500 "$vault/shut"
 is 7 'write shut/in/late.md in the vault' as_others undo shut/late.md --to shut/in/late.md
@@ -255,8 +259,8 @@ is 0 . cadre vault delete --yes late.md
 rm -r "$trash"
 cadre up >/dev/null
 
-# A note whose days are over is restored whole or not at all, even if another process removes it
-# meanwhile.
+# A note whose time in the trash is over is restored completely or not at all, even if another
+# process removes the note at the same time.
 for i in $(seq $((most / 2))); do
 	is 0 . cadre vault write race.md "whole"
 	is 0 . cadre vault delete --yes race.md

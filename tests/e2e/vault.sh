@@ -1,12 +1,13 @@
-# Notes of the vault: no text is lost or written twice, whoever writes at the same time and
-# whatever is killed. No path leads out of the vault or out of a team's folder.
+# vault - no text of a note is lost or written twice, even if several processes write at the
+# same time, or are killed. No path leads out of the vault, and no agent's path leads to another
+# team's folder.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault
 cadre init >/dev/null
 cadre team create alpha --roles coder >/dev/null
 cadre team create beta --roles coder >/dev/null
-refused() { # STATUS ARGUMENT...: the command is refused with this exit status
+refused() { # STATUS ARGUMENT...: the command `cadre ARGUMENT...` fails with this exit status
 	want=$1 status=0
 	shift
 	cadre "$@" >"$TMPDIR/out" 2>&1 || status=$?
@@ -20,7 +21,8 @@ nothing_staged() {
 	[ -z "$(ls "$vault/.cadre-notes")" ] || bad "left in the stage: $(ls "$vault/.cadre-notes")"
 }
 
-# A note that is written from an argument, a file or standard input is read back.
+# `vault read` prints the text of notes that were written from an argument, a file or standard
+# input.
 cadre vault write guide.md "# Guide" >/dev/null
 printf 'more\nand more' | cadre vault append guide.md - >/dev/null
 [ "$(cadre vault read guide.md)" = "$(printf '# Guide\nmore\nand more')" ] || bad "guide.md differs"
@@ -31,20 +33,23 @@ cadre vault read big.txt | cmp - "$TMPDIR/big"
 refused 6 vault append big.txt "one byte too many"
 echo >>"$TMPDIR/big"
 refused 2 vault write big.txt "@$TMPDIR/big"
-rm "$vault/big.txt" # searches below read all that is there
-# The permissions that a person set stay.
+rm "$vault/big.txt" # the searches below read every file
+# A write keeps the mode that a person has set on a note.
 chmod 600 "$vault/guide.md"
 cadre vault prepend guide.md "Read this first." >/dev/null
 [ "$(stat -c %a "$vault/guide.md")" = 600 ] || bad "guide.md is for others now"
 
-# Frontmatter is changed key by key. Comments, other keys and the body stay unchanged.
+# `vault set` and `vault tag` change only the named keys of the frontmatter. Comments, other
+# keys and the body of the note stay unchanged.
 printf -- '---\n# mine\ntitle: Old\nid: 007\n---\nBody\r\n\377\n' >"$vault/meta.md"
 cadre vault set meta.md '{"title":"New: it is","status":"done"}' >/dev/null
 cadre vault tag meta.md '#red' blue >/dev/null
 printf -- '---\n# mine\ntitle: "New: it is"\nid: 007\nstatus: done\ntags: [red, blue]\n---\nBody\r\n\377\n' |
 	cmp - "$vault/meta.md"
 cadre vault frontmatter meta.md --json | grep -qF '"tags":["red","blue"]'
-# Frontmatter that is too long is read as text, and no write makes it too long.
+# A note whose frontmatter is over 64 KiB can be written and read as text, but `vault
+# frontmatter` is refused. `vault set` is refused if it would make the frontmatter longer than
+# 64 KiB.
 long=$(head -c 40000 /dev/zero | tr '\0' x)
 printf -- '---\na: %s\nb: %s\n---\n' "$long" "$long" | cadre vault write long.md - >/dev/null
 refused 4 vault frontmatter long.md
@@ -78,7 +83,7 @@ refused 2 vault write "$(printf 'new\nline.md')" x
 ! cadre vault list --recursive | grep -q 'link\|inside\|pipe\|secret' || bad "links are listed"
 rm -r "$vault/link.md" "$vault/out" "$vault/inside.md" "$vault/pipe.md" "$vault/folder.md"
 
-# An agent can reach only the notes of its team.
+# An agent cannot reach the notes of other teams.
 as() { cadre --team alpha --as coder "$@"; }
 as vault write plan.md "ours" >/dev/null
 [ "$(cat "$vault/teams/alpha/plan.md")" = ours ]
@@ -96,13 +101,14 @@ refused 5 --team alpha --as coder vault list teams/beta
 [ "$(as vault read /guide.md | head -1)" = "Read this first." ]
 ! as vault list / --recursive | grep -q 'beta\|archive' || bad "other teams' notes are listed"
 cadre vault list --recursive | grep -q 'teams/.archive/old/plan.md' || bad "the archive is the operator's"
-# Pages that show rows cannot be written as notes. The refusal names the command to use instead.
+# Pages that show rows cannot be written as notes. The refusal to write a page names the right
+# command.
 cadre --team alpha task create "Write the parser" >/dev/null
 refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
 grep -q 'task update' "$TMPDIR/out" || bad "no hint: $(cat "$TMPDIR/out")"
 
-# The next search finds notes that people type, if a search has enough time. A symbolic link
-# leads no search out of the vault.
+# A search finds notes that a person has just typed, if the search has enough time. A search
+# follows no symbolic link out of the vault.
 echo "a needle in the hay" >"$vault/typed.md"
 mkdir -p "$vault/deep/er" && echo "the other needle" >"$vault/deep/er/note.txt"
 echo "needle" >"$TMPDIR/secret.md" && ln -s "$TMPDIR/secret.md" "$vault/link.md"
@@ -123,13 +129,13 @@ tagged() { cadre --direct vault search '^Body|other needle' --regex --tag red --
 until_is '"total_matches":[1-9]' tagged
 tagged | grep -qF '"total_matches":1,' || bad "found without the tag"
 rmdir "$CADRE_HOME/search.db"
-# An expression that would need very much time or memory is stopped at a small limit of each.
+# A search by an expression stops at a small limit of time and of memory.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
 cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || bad "it does not say that it did not finish"
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex
 rm "$vault/deep/long.txt"
 
-# A model can use all of these operations through one tool.
+# A model can use the operations on notes through the one tool `vault`.
 call() { printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"vault","arguments":%s}}\n' "$1" "$2"; }
 {
 	echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
@@ -142,7 +148,8 @@ grep '"id":3' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"path":"teams/alpha/model.md
 	bad "the model reads: $(cat "$TMPDIR/mcp")"
 grep '"id":4' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"code":"denied"' || bad "the model reads what it may not"
 
-# Many writers at once: without a host, through a host, and both ways together.
+# Many processes append to one note at once, without a host, through a host, and both ways
+# together.
 append() { # NOTE N [--direct]
 	for i in $(seq "$2"); do
 		case $3 in mixed) [ $((i % 2)) = 0 ] && way=--direct || way= ;; *) way=$3 ;; esac
@@ -171,8 +178,8 @@ as vault write told.md "the news" >/dev/null
 wait $!
 grep -q '"subject":"teams/alpha/told.md"' "$TMPDIR/told" || bad "nobody was told: $(cat "$TMPDIR/told")"
 
-# The host is killed in the middle. A writer without an answer repeats the call with its key,
-# and each line is in the note once.
+# The host is killed while many processes append to a note. A process that gets no answer
+# repeats its call with the same key, and the note contains each line once.
 host=$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
 for i in $(seq 60); do cadre vault append killed.md "line $i" >/dev/null & done
 sleep 0.2
@@ -180,7 +187,8 @@ kill -9 "$host"
 wait
 all_there killed.md 60
 
-# Writers are killed in the middle. A repeat with the same key completes the write.
+# Processes are killed while they append to a note. A repeated call with the same key completes
+# the write.
 for i in $(seq 40); do
 	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" \
 		cadre --direct --key "key $i" vault append slain.md "line $i" >/dev/null 2>&1 || true
@@ -189,7 +197,7 @@ for i in $(seq 40); do cadre --direct --key "key $i" vault append slain.md "line
 all_there slain.md 40
 nothing_staged
 
-# A reader sees the old note or the new note, never a part.
+# A reader of a note sees its old text or its new text, never a part of a text.
 head -c 3000000 "$TMPDIR/big" >"$TMPDIR/one"
 tail -c 3000000 "$TMPDIR/big" >"$TMPDIR/two"
 cadre --direct vault write whole.txt "@$TMPDIR/one" >/dev/null

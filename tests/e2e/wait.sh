@@ -1,6 +1,6 @@
 #!/bin/sh
-# wait - commands that end when a condition holds, with a host and without: `cadre wait`, and
-# --wait of a command that begins some work. Their exit statuses show how the wait ended.
+# wait - `cadre wait`, and commands with --wait, end when a condition holds, with a host and
+# without. The exit status of the command shows how the wait ended.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes crew >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
@@ -22,7 +22,7 @@ ended() {
 # ends STATUS PATTERN COMMAND...: like is(), for a command that prints the end of its wait on
 # stdout.
 ends() { either=yes; is "$@"; either=; }
-tasks() { # TASK TASK TASK: runs with a host and without
+tasks() { # TASK TASK TASK: called without a host, and later with a host
 	begun --as a wait task "$1" --timeout $long
 	cadre --as a claim "$1" >/dev/null && cadre --as a done "$1" >/dev/null || bad "done $1"
 	ended 0 "^task $1 is completed"
@@ -35,7 +35,8 @@ tasks() { # TASK TASK TASK: runs with a host and without
 	begun wait agent a working --timeout=$long
 	cadre --as a claim "$3" >/dev/null || bad "claim $3"
 	ended 0 'agent a is working'
-	# Once a wait has read the state, it follows its agent and its team to their new names.
+	# Once a wait has read the state, a rename of the wait's agent or team does not end the
+	# wait.
 	begun wait agent crew/a --wait=$long
 	sleep "$TEST_SCALE"
 	cadre agent update a --new-name ada >/dev/null && cadre --as ada release "$3" >/dev/null || bad "release $3"
@@ -47,7 +48,8 @@ tasks() { # TASK TASK TASK: runs with a host and without
 	cadre agent update ada --new-name a >/dev/null && cadre --as a release "$3" >/dev/null || bad "release $3 again"
 	ended 0 'agent a is ready'
 	cadre team update club --new-name crew >/dev/null || bad "no rename back"
-	# The time is over, or nothing has that name.
+	# A wait fails if its time is over, if its task does not exist, or if its time is not a
+	# number.
 	is 7 "timeout: after 1 s task $3 is pending" cadre wait task "$3" --timeout 1
 	grep -q "hint: It goes on. Wait on with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
 	is 7 "task $3 is pending" cadre wait task "#$3" completed,failed --timeout 0
@@ -60,14 +62,14 @@ tasks() { # TASK TASK TASK: runs with a host and without
 cadre team create crew --roles a,b >/dev/null
 seq -f 'task %g' 8 | cadre task create - >/dev/null
 tasks 001 002 003
-# A wait goes on if its team is renamed, and ends if the team is destroyed.
+# A wait continues if its team is renamed, and ends if its team is destroyed.
 cadre team create other >/dev/null || bad "other"
 cadre --team other task create "one" >/dev/null && cadre --team other task create "two" >/dev/null || bad "tasks of other"
 begun --team other wait task 001 cancelled --timeout $long
 sleep "$TEST_SCALE"
 cadre team update other --new-name another >/dev/null && cadre --team another task cancel 001 >/dev/null || bad "rename"
 ended 0 'task 001 is cancelled'
-# If the time is over, the hint for a further wait uses the team's present name.
+# If a wait's time is over, the hint for a further wait contains the team's present name.
 begun --team another wait task 002 --timeout $((15 * TEST_SCALE))
 first=$wait
 "$CADRE" wait team another working --timeout $((15 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
@@ -95,9 +97,9 @@ wait=$second
 until_done grep -q 'hint' "$TMPDIR/agent"
 cp "$TMPDIR/agent" "$TMPDIR/said"
 ended 3 'not_found: its team is destroyed'
-# Another team may get the name before the wait reads the state again. The wait does not go on
-# with that team.
-again() { # WORD...: waits for a part of team other, while another team gets that name
+# A wait's team may be destroyed, and another team may get the name before the wait reads the
+# state again. The wait ends, and does not continue with the other team of the same name.
+again() { # WORD...: waits in team `other`, while another team gets this name
 	cadre team create other --roles a >/dev/null && cadre --team other task create one >/dev/null || bad "other"
 	"$CADRE" --team other wait "$@" --timeout $long >"$TMPDIR/said" 2>&1 </dev/null &
 	wait=$!
@@ -113,12 +115,13 @@ again() { # WORD...: waits for a part of team other, while another team gets tha
 again task 001 claimed
 again agent a working
 
-# A lease that ends makes no commit, so the wait reads the state at that time by itself.
+# The end of a lease makes no commit, so a wait itself reads the state again when a lease ends.
 cadre --as a claim 003 --lease-seconds 5 >/dev/null
 begun wait task 003 pending --timeout $long
 ended 0 'task 003 is pending'
 
-# A loop of claims ends by the exit status. The JSON of an empty claim is unchanged.
+# If no task is ready, `cadre claim` has its own exit status, which can end a loop. With --json
+# an empty claim still prints its usual answer.
 cadre --as b claim 004 >/dev/null && cadre --as b done 004 >/dev/null || bad "claim 004"
 n=0
 while cadre --as b claim >"$TMPDIR/out" 2>&1; do
@@ -130,13 +133,13 @@ ends 8 'no task' cadre --as b claim
 ends 8 '^{.*"ready":0.*}$' cadre --as b claim --json
 ends 8 'no task' cadre --as b claim --wait=1
 
-# INT ends only the waiting, and the command prints how to go on.
+# INT ends only the wait, and `cadre wait` prints the command that continues the wait.
 cadre task create "task 9" >/dev/null
 /usr/bin/python3 - "$CADRE" "$TMPDIR/said" <<'PY' || bad "INT: $(cat "$TMPDIR/said")"
 import signal, subprocess, sys, time
 said = open(sys.argv[2], "w")
 run = subprocess.Popen([sys.argv[1], "wait", "task", "009"], stdout=said, stderr=said)
-def catches(number): # whether the command has its handler, which it sets before it waits
+def catches(number): # whether `cadre wait` has set its signal handler
     status = open(f"/proc/{run.pid}/status").read()
     return int(status.split("SigCgt:")[1].split()[0], 16) >> number - 1 & 1
 while not catches(signal.SIGINT) and run.poll() is None:
@@ -146,7 +149,7 @@ assert run.wait() == -signal.SIGINT
 PY
 grep -q 'only the waiting ends; go on with: cadre wait task 009$' "$TMPDIR/said" || bad "INT says: $(cat "$TMPDIR/said")"
 
-# The same with a host, also if the host is killed during a wait.
+# Waits for tasks and agents work with a host too, even if the host is killed during a wait.
 cadre up >/dev/null || bad "up"
 seq -f 'task %g' 10 11 | cadre task create - >/dev/null
 tasks 009 010 011
@@ -156,7 +159,7 @@ cadre --as a claim 011 >/dev/null && cadre --as a done 011 >/dev/null || bad "do
 ended 0 'task 011 is completed'
 cadre up >/dev/null || bad "up again"
 
-# A wait for a result follows its renamed team as well.
+# A wait for a result also continues if its team is renamed.
 cadre team create other --roles a >/dev/null && cadre --team other task create one >/dev/null || bad "other"
 cadre --team other task assign 001 a --command true >/dev/null || bad "assign"
 begun --team other wait result 001 --timeout $long
@@ -165,7 +168,7 @@ cadre team update other --new-name another >/dev/null && cadre --team another ta
 ended 9 'the command of task 001 is cancelled'
 cadre team destroy --yes another >/dev/null || bad "destroy another"
 
-# A wait for a workspace also follows its renamed team.
+# A wait for a workspace also continues if its team is renamed.
 cadre team create other --roles '[{"name":"a","workspace":true}]' --wait >/dev/null || bad "other with a workspace"
 begun --team other wait workspace other/a stopped --timeout $long
 waits 1
@@ -173,7 +176,7 @@ cadre team update other --new-name another >/dev/null && cadre workspace stop an
 ended 0 'workspace other-a-.* is stopped'
 cadre team destroy --yes another >/dev/null || bad "destroy another"
 
-# With --wait each command that begins some work ends when the work is done.
+# A command that begins some work ends with --wait when the work is done.
 mkdir "$TMPDIR/gold"
 echo x >"$TMPDIR/gold/x"
 is 0 'workspace crew-a-.* is ready' cadre workspace create --team crew --agent a --source "$TMPDIR/gold" --wait
@@ -200,8 +203,8 @@ grep -q 'nothing was begun that could be waited for' "$TMPDIR/err" || bad "nothi
 ends 7 'timeout: after 1 s the command of task' cadre assignment retry "$(cadre assignments --json |
 	sed 's/.*"message_id":"\([^"]*\)"[^{}]*"task":"013".*/\1/')" --wait=1
 
-# A folder that cannot be copied: the limit on file sizes stops the host from writing its large
-# file.
+# The host cannot copy the folder `gold`, because a limit on file sizes keeps the host from
+# writing its large file.
 cadre down >/dev/null
 (ulimit -f 40000 && cadre up >/dev/null) || bad "up with a limit"
 truncate -s 64M "$TMPDIR/gold/large"
@@ -213,7 +216,7 @@ cadre down >/dev/null
 CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up without a limit"
 
 # Workspaces are made one after the other. A workspace that is still being made cannot be
-# copied, and the attempt leaves no row.
+# copied. The refused copy leaves no row in the state.
 rm "$TMPDIR/gold/large"
 head -c 100000000 /dev/urandom >"$TMPDIR/gold/large"
 cadre team create big --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true,"count":8}]' >/dev/null
@@ -228,8 +231,8 @@ for team in big two; do
 done
 [ "$(count_guests)" = 1 ] || bad "$(count_guests) guests behind team destroy --wait"
 is 0 'team big is destroyed' cadre wait team big destroyed
-# A team that was destroyed can reach no other state, so the wait ends. A team that never
-# existed is not found.
+# A destroyed team stays destroyed, so a wait for another state of the team ends. A wait for a
+# team that never existed ends with not_found.
 ends 9 'team big is destroyed' cadre wait team big
 ends 9 'team big is destroyed' cadre wait team big working
 ends 9 'workspace big-w-4-.* is destroyed' cadre wait workspace big/w-4
@@ -238,8 +241,8 @@ is 3 'no team bag' cadre wait team bag
 is 0 'exit status is 0 where it is so, 9 .* 7 .* 3 ' sh -c '"$CADRE" help wait | tr "\n" " "'
 is 3 'no team big' cadre wait workspace big/w-9
 
-# Without a host no process ends a guest. When the wait's time is over, the command prints how
-# many guests still run.
+# Without a host no process ends a guest. When the time of `team destroy --wait` is over, the
+# command prints how many guests still run.
 cadre team create left --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true}]' --wait >/dev/null || bad "left"
 cadre down >/dev/null
 ends 7 'timeout: after 1 s team left is destroyed; guests that still run: 1' cadre team destroy --yes left --wait=1
@@ -247,8 +250,8 @@ begun wait team left destroyed --timeout $long
 cadre up >/dev/null || bad "up for the guest"
 ended 0 'team left is destroyed$'
 
-# On a terminal the wait shows one line that fits the width and is removed at the end. On a pipe
-# it shows no such line.
+# On a terminal `cadre wait` shows one line, which fits the width and is removed at the end. On
+# a pipe `cadre wait` prints only its last line.
 cat >"$TMPDIR/watch" <<'PY'
 import re, subprocess, sys
 import terminal
@@ -269,8 +272,8 @@ is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is comple
 is 0 '^task 014 is completed$' cadre wait task 014
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
 
-# A host that is stopped by a signal delays a caller no longer than the caller's own limit. It
-# does not delay a prompt at all.
+# A host that is stopped by a signal delays a caller no longer than the caller's own limit. The
+# host does not delay `status --line`, which is for a shell's prompt.
 cadre up >/dev/null || bad "up"
 host=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
 kill -STOP "$host"
@@ -278,8 +281,9 @@ is 0 '^crew' cadre status --line
 is 7 'the host has not answered in that time' cadre wait task 001 cancelled --wait=1
 kill -CONT "$host"
 
-# If a wait needs a host, it waits ten seconds for one to start, and says so once. The host is
-# killed during the wait, or none runs from the start.
+# If a wait needs a host, `cadre wait` waits ten seconds for a host to start, and prints one
+# line about the missing host. The host is killed during the first wait below, and no host runs
+# when the later waits begin.
 waited 0 workspace crew/a
 seq -f 'task %g' 15 16 | cadre task create - >/dev/null
 cadre task assign 015 a --command "until [ -e '$TMPDIR/go' ]; do sleep 0.1; done" >/dev/null || bad "assign 015"
@@ -292,7 +296,8 @@ grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait result 
 is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
 is 7 'timeout: after 1 s the command of task 016' cadre wait result 016 --wait=1
 grep -q 'It goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
-# A host would not stop a workspace by itself, so the hint does not name a host.
+# No host stops a workspace by itself, so the hint of a wait for a stopped workspace does not
+# ask for a host.
 is 7 'timeout: after 1 s workspace crew-a-.* is ready' cadre wait workspace crew/a stopped --wait=1
 grep -q 'when a host runs' "$TMPDIR/err" && bad "the hint is that a host would stop it"
 begun wait result 016 --timeout $long
@@ -301,8 +306,8 @@ touch "$TMPDIR/go"
 cadre up >/dev/null || bad "up for the result"
 ended 0 'the command of task 016 is done'
 
-# A task that depends on a failed task is not completed by itself: the wait ends, and names the
-# cause.
+# A task that depends on a failed task cannot be completed. A wait for a task that depends on a
+# failed task ends, and names the failed task.
 first=$(cadre --as b task create first | sed -n 's/^created task \([0-9]*\).*/\1/p')
 behind=$(cadre --as b task create behind --depends-on "$first" | sed -n 's/^created task \([0-9]*\).*/\1/p')
 begun wait task "$behind" --timeout $long

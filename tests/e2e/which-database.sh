@@ -1,33 +1,34 @@
 #!/bin/sh
-# which-database - a state's id names its database. After a kill at any step of a change, the
-# owner's database opens and another user's database does not. The test also changes a state's
-# surroundings: a huge or broken index of git, a umask that removes all rights, names that
-# contain terminal codes, root.
+# which-database - the file `id` of a state names the state's database. After a kill at any step
+# of a change, the owner's database opens, and another user's database does not open. Further
+# cases are a huge or broken index of git, and paths with terminal codes. The last cases are a
+# umask that removes all rights, and root in another user's state.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 left_out() { echo "left out: $1"; }
 
-# name FILE: prints the file's name in the form that an id uses.
+# name FILE: prints the inode and the time of birth of FILE, in the form that the file `id`
+# uses.
 name() {
 	printf %x "$(stat -c %i "$1")"
 	[ "$(stat -c %W "$1")" -gt 0 ] || return 0
 	printf ' %x.' "$(stat -c %W "$1")"
 	printf %08x "$(stat -c %w "$1" | sed 's/.*\.0*\([0-9]*\) .*/\1/; s/^$/0/')"
 }
-# say WORD FILE: writes the line `WORD name` into the id, in place of other lines with that
-# word.
+# say WORD FILE: writes a line of WORD and the name of FILE into the file `id`. The line
+# replaces other lines with the same WORD.
 say() {
 	sed "/^$1 /d" .cadre/id >id && [ -z "$2" ] || echo "$1 $(name "$2")" >>id
 	cat id >.cadre/id && rm id
 }
-# counts: the owner's state opens, and the command prints no warning.
+# counts CASE: the owner's state opens, and the command prints no warning.
 counts() {
 	is 0 '^mine' cadre team list
 	[ ! -s "$TMPDIR/err" ] || bad "$1: the owner is told something"
 }
 other='has another state.db'
 
-# --- killed between two steps ----------------------------------------------------------------
+# --- a restore that is killed between two steps -----------------------------------------------
 
 mkdir "$TMPDIR/other" "$TMPDIR/shop" && cd "$TMPDIR/other" || exit 1
 cadre init >/dev/null && cadre team create others --roles w >/dev/null && cadre backup "$TMPDIR/others.db" >/dev/null
@@ -35,29 +36,29 @@ cd "$TMPDIR/shop" && cadre init >/dev/null && cadre team create mine --roles w >
 is 0 verified cadre backup "$TMPDIR/mine.db"
 [ "$(sed -n 's/^db //p' .cadre/id)" = "$(name .cadre/state.db)" ] || bad "the id names another database"
 
-# stage FILE: prepares a restore of this file up to the point from which it will be completed.
+# stage FILE: prepares a restore of FILE, so that the next command completes the restore.
 stage() {
 	mkdir -m 700 .cadre/restore.ready && cp "$1" .cadre/restore.ready/state.db
 	cp "$1.secret" .cadre/restore.ready/secret
 	printf 20260101-000000 >.cadre/restore.ready/aside
 }
-# The id names the next database, which is not staged: it may never arrive.
+# The file `id` names the next database, but no restore is staged.
 cp "$TMPDIR/mine.db" kept && say next kept && rm kept
 counts 'a restore that was begun'
-# The restore is staged, and no file is moved yet.
+# A restore is staged, and no file is moved yet.
 stage "$TMPDIR/mine.db" && say next .cadre/restore.ready/state.db
 counts 'a restore that was staged'
 [ ! -e .cadre/restore.ready ] || bad "the restore was not ended"
 ! grep -q '^next' .cadre/id || bad "its end was not noted"
-# The former database is moved away, and the next one is not yet in its place.
+# The former database is moved away, and the next database is not yet in its place.
 stage "$TMPDIR/mine.db" && say next .cadre/restore.ready/state.db
 mkdir -p .cadre/replaced/20260101-000000 && mv .cadre/state.db* .cadre/replaced/20260101-000000
 counts 'a restore that is half done'
-# The next database is in its place, and the id still names the former one.
+# The next database is in its place, and the file `id` still names the former database.
 say next .cadre/state.db && say db "$TMPDIR/mine.db"
 counts 'a restore that was not noted'
 [ "$(sed -n 's/^db //p' .cadre/id)" = "$(name .cadre/state.db)" ] || bad "it was not noted"
-# In none of these cases is another user's database accepted.
+# During a restore, commands also refuse another user's database.
 stage "$TMPDIR/others.db" && say next "$TMPDIR/mine.db"
 is 5 "$other" cadre team list
 rm -r .cadre/restore.ready
@@ -67,7 +68,7 @@ is 5 "$other" cadre team list
 is 5 "$other" cadre up
 rm .cadre/state.db && mv away/* .cadre
 counts 'what was moved back'
-# `init --anew`: the former database is set aside, and the new one is still empty.
+# A killed `init --anew` has set the former database aside, and the new database is still empty.
 mv .cadre/state.db* .cadre/state.lock .cadre/secret away && : >.cadre/state.db
 say db '' && say next ''
 is 0 '^made\|already there' cadre init
@@ -76,11 +77,11 @@ rm .cadre/state.db* .cadre/state.lock .cadre/secret && mv away/* .cadre && rmdir
 is 5 "$other" cadre team list
 say db .cadre/state.db
 counts 'the former one'
-# A temporary file of a new id is left that has not yet replaced the state's id.
+# A killed command has left a temporary file that has not yet replaced the file `id`.
 echo 0 >.cadre/id.4711
 counts 'half an id'
-# If another process holds the lock on the folder too long, the command says so and changes
-# nothing.
+# If another process holds the lock on the state's folder too long, `cadre trust` says so and
+# changes nothing.
 cp .cadre/id "$TMPDIR/id" && cp "$XDG_STATE_HOME/cadre/known" "$TMPDIR/known" && echo . >.cadre/id
 mkfifo held
 flock -F .cadre sh -c ': >held; exec sleep 60' &
@@ -96,7 +97,7 @@ rm held
 sqlite3 .cadre/state.db 'VACUUM' || bad "sqlite3"
 counts 'VACUUM'
 
-# --- an overlay, as containers have -------------------------------------------------------------
+# --- an overlay file system, as in containers -------------------------------------------------
 
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir "$TMPDIR/layers" && cat >"$TMPDIR/inside" <<-'EOF'
@@ -106,10 +107,11 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 		cd all/p || exit 99
 		sed -i "s#/layers/low/p/#/layers/all/p/#" "$XDG_STATE_HOME/cadre/known"
 		for n in 1 2; do cadre team list && cadre team create "more$n" --roles w --json >/dev/null || exit 1; done
-		# Once the overlay has copied the file up, later commands do not change it.
+		# Once the overlay has copied state.db to its upper layer, commands that only
+		# read do not change state.db.
 		before=$(stat -c %z .cadre/state.db)
 		cadre team list && [ "$(stat -c %z .cadre/state.db)" = "$before" ] || exit 2
-		# A different file may have the same inode.
+		# A file with the right inode but another time of birth is refused.
 		ino=$(stat -c %i .cadre/state.db | xargs printf %x)
 		sed -i "s/^db .*/db $ino 1.00000000/" .cadre/id && touch .cadre/state.db
 		cadre team list 2>others && exit 4
@@ -151,7 +153,8 @@ done
 # --- a umask that leaves nothing, and root ---------------------------------------------------------
 
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$CADRE" 2>/dev/null; then
-	# A folder outside $TMPDIR that no other user can reach.
+	# Makes a folder outside $TMPDIR that belongs to another user and is closed to all
+	# others.
 	theirs=$(mktemp -d /tmp/cadre-theirs.XXXXXX) || exit 1
 	trap 'rm -rf "$theirs"' EXIT
 	mkdir "$theirs/p" && chown -R 65534:65534 "$theirs" && cd "$theirs/p" || exit 1
@@ -160,7 +163,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test
 	is 0 '^made' nobody sh -c 'umask 0777; cadre init'
 	is 0 . nobody sh -c 'umask 0777; cadre team create mine --roles w'
 	is 0 '^mine' nobody cadre team list
-	# Root may read the state, and creates no file that would be closed to its owner.
+	# Root may read another user's state, but creates no file that the state's owner could
+	# not use.
 	is 5 'belongs to another user' cadre team list
 	is 0 '^trusted' cadre trust
 	is 0 '^mine' cadre team list

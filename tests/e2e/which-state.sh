@@ -1,7 +1,7 @@
 #!/bin/sh
-# which-state - only the intended state is used or made. The cases are: no home directory,
-# another user's home directory, a folder that is gone, all kinds of worktrees, a folder that
-# was prepared by hand. An address says which team is meant.
+# which-state - commands use or make only the state that the user means. The cases are a user
+# without a home, another user's home, a prepared folder, a folder that is gone, and all kinds
+# of worktrees. An address such as TEAM/AGENT names the team of a call.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 
@@ -19,8 +19,8 @@ may_be_others() { [ "$(id -u)" = 0 ] && as_user 54321 "$CADRE" version >/dev/nul
 
 # --- no home ---------------------------------------------------------------------------
 
-# A state that is named by --home or CADRE_HOME can be made even if it cannot be noted as the
-# user's.
+# A state that --home or CADRE_HOME names can be made even if cadre cannot record that the state
+# is the user's.
 into "$TMPDIR/nowhere"
 none="env -u XDG_STATE_HOME HOME=/dev/null/none"
 is 0 "^made $PWD/named/.cadre" $none CADRE_HOME="$PWD/named/.cadre" "$CADRE" init
@@ -66,7 +66,8 @@ is 0 "^made $PWD/.cadre" cadre init
 [ "$(stat -c %a .cadre)" = 700 ] || bad "it is not private"
 is 0 'team.default  *mine  *.*/.cadre/cadre.toml' cadre config
 is 0 'already there' cadre init
-# The sender of the settings file is not known: it may set no more than a project's file.
+# A file cadre.toml that was there before the state may set no more than a project's
+# configuration file, because anyone may have written the file.
 into "$TMPDIR/shipped"
 mkdir .cadre && printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
 is 2 "vault.root is not for a project's file" cadre init
@@ -102,8 +103,8 @@ CADRE_HOME=$XDG_STATE_HOME/cadre is 0 '^host' cadre status
 
 # --- worktrees -------------------------------------------------------------------------
 
-# Usage: one STATE FOLDER...: in each folder `init` names this state, and a folder below finds
-# it.
+# Usage: one STATE FOLDER...: in each FOLDER `init` names STATE, and commands in a folder below
+# use STATE.
 one() {
 	state=$1
 	shift
@@ -116,13 +117,13 @@ one() {
 	done
 }
 into "$TMPDIR/source" && git init . && git commit --allow-empty -m x
-# A bare repository contains the state.
+# The state of a bare repository's worktrees is in the bare repository.
 cd "$TMPDIR" && git clone --bare source bare.git
 git -C bare.git worktree add -b a ../bare-a && git -C bare.git worktree add -b b ../bare-b || bad "worktree"
 cd bare-a && is 0 "^made $TMPDIR/bare.git/.cadre" cadre init
 one "$TMPDIR/bare.git/.cadre" "$TMPDIR/bare-a" "$TMPDIR/bare-b" "$TMPDIR/bare.git"
-# A file `.git` leads to a bare repository, as in a folder of worktrees. The first `init` runs
-# in that folder or in a worktree.
+# A folder of worktrees has a file `.git` that leads to a bare repository. The first `init` runs
+# in the folder of worktrees or in a worktree.
 for first in . a; do
 	into "$TMPDIR/trees" && git clone --bare ../source .bare && echo 'gitdir: ./.bare' >.git
 	git worktree add -b a a && git worktree add -b b b || bad "worktree"
@@ -131,7 +132,8 @@ for first in . a; do
 	one "$PWD/${state#./}" "$PWD/a" "$PWD/b" "$PWD"
 	rm -r "$TMPDIR/trees"
 done
-# A repository beside its worktree, and a submodule's repository.
+# The repository's folder may be outside the main worktree, as with --separate-git-dir and with
+# submodules.
 cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/apart.git" apart && cd apart && git commit --allow-empty -m x
 git worktree add ../apart-a && git worktree add ../apart-b || bad "worktree"
 is 0 "^made $TMPDIR/apart/.cadre" cadre init
@@ -149,8 +151,8 @@ cd ../late
 for verb in init status 'team create t'; do
 	is 5 'late.git/.cadre is of a repository that does not know this worktree' cadre $verb
 done
-# If a `.git` leads to another repository, which does not know the folder, no state is found or
-# made.
+# If a file `.git` leads to a repository that does not list the folder as a worktree, commands
+# find no state and make no state.
 into "$TMPDIR/mine" && git init . && git commit --allow-empty -m x && git worktree add ../mine-a && cadre init >/dev/null
 into "$TMPDIR/forged"
 stray() {
@@ -167,13 +169,14 @@ mkdir own && echo "gitdir: own" >.git && echo "$TMPDIR/mine/.git" >own/commondir
 stray
 mkdir worktrees && mv own worktrees && ln -s "$TMPDIR/mine/.git/HEAD" HEAD && echo "gitdir: worktrees/own" >.git
 stray
-# A `.git` that leads to no repository is treated as missing.
+# A file `.git` that leads to no repository is treated as missing.
 for line in 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
 	echo "$line" >.git
 	is 0 '^host' cadre --home "$TMPDIR/mine/.cadre" status
 	is 0 '^host' cadre status # finds the user's own state
 done
-# If git's folder for a worktree is gone, the path to the intended state is lost too.
+# If git's folder for a worktree is gone, cadre cannot find the worktree's state, so commands
+# are refused.
 echo 'gitdir: nowhere' >.git
 is 5 'forged/.git leads to a folder of git.s that is gone' cadre team create lost
 mkdir below && cd below
@@ -183,7 +186,7 @@ cd ..
 
 # --- a state that cannot be written ----------------------------------------------------
 
-# A state file may be in use elsewhere, so cadre does not read a state that it cannot write. A
+# cadre does not read a state that it cannot write, because another process may use the state. A
 # copy of the state can be read.
 unwritable() { # STATE COMMAND...
 	state=$1

@@ -11,7 +11,7 @@ type_in() { # HEADING: runs this session in a new folder; its output is in $TMPD
 	dir=$TMPDIR/$(echo "$1" | tr -c 'a-zA-Z\n' -) && mkdir "$dir"
 	block "$here/../docs/workflows.md" "$1" >"$dir/typed"
 	[ -s "$dir/typed" ] || bad "no session: $1"
-	# The shell ends at the first command that fails, and its host ends too.
+	# The shell of a session ends at the first command that fails.
 	(cd "$dir" && timeout 120 sh -eu -c '. ./typed' >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null) ||
 		{ judged=yes; bad "$1"; tail -n 5 "$TMPDIR/err"; }
 	state=$(find "$dir" -maxdepth 2 -name .cadre | head -n 1)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # worktrees - five agents work in five worktrees of git, with one .mcp.json that names no agent.
-# Each agent registers once. From then on calls in its worktree act as this agent, over MCP and
-# in its shell. The record for a worktree is accepted only if nobody else could have written it,
-# and never makes an agent the operator.
+# Each agent registers once. After the registration, calls in an agent's worktree act as the
+# agent, over MCP and in a shell. The record for a worktree is accepted only if no other user
+# could have written the record. A refused record never makes an agent the operator.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 
@@ -40,7 +40,7 @@ is 0 "" "$CADRE" down
 story again $more
 is 0 'the operator' "$CADRE" whoami
 
-# Agents that give no name get a name, and keep it for their worktree.
+# An agent that registers without a name gets a name, and keeps this name in its worktree.
 git worktree add ../any && git worktree add ../other || bad "no worktree"
 story nameless "$TMPDIR/any" "$TMPDIR/other"
 for name in any other; do
@@ -50,14 +50,16 @@ done
 git worktree add ../third && cd ../third || exit 1
 is 0 '^you are [a-z]*-[a-z]* of team shop: whenever' "$CADRE" agent register --here
 cd "$main" || exit 1
-# Two hundred agents at once get two hundred names, though there are fewer pairs of words.
+# Two hundred agents that register at once get two hundred names. The names are made of pairs of
+# words, of which there are fewer than two hundred.
 is 0 . "$CADRE" team create crowd
 seq 200 | xargs -P 8 -I{} "$CADRE" agent register --team crowd --json --role r{} >"$TMPDIR/names" 2>&1
 [ "$(grep -o '"name":"[a-z0-9-]*"' "$TMPDIR/names" | sort -u | wc -l)" = 200 ] ||
 	bad "not 200 names: $(grep -v '"name"' "$TMPDIR/names" | head -3)"
 "$CADRE" team destroy --yes crowd >/dev/null 2>&1 || bad "no end of a team"
 
-# Two sessions of one worktree are two agents. The worktree stays the first agent's.
+# Two sessions in one worktree are two agents. The worktree still belongs to the agent of the
+# first session.
 git worktree add ../two || bad "no worktree"
 story beside "$TMPDIR/two" "$TMPDIR/two"
 cd ../two && is 0 '^one of team shop' "$CADRE" whoami
@@ -71,7 +73,7 @@ for n in 1 2; do
 done
 is 0 "" "$CADRE" down
 
-# The shell of a worktree acts as the same agent, also in folders below.
+# Commands in a worktree's shell act as the worktree's agent, also in folders below.
 for name in ann ben cid dot eva; do
 	mkdir -p "../$name/src/deep" && cd "../$name/src/deep" || exit 1
 	is 0 "^$name of team shop, as is kept for $TMPDIR/$name" "$CADRE" whoami
@@ -93,7 +95,8 @@ is 5 'cannot act as another' "$CADRE" --operator whoami
 unset CADRE_HOME CADRE_TEAM CADRE_AGENT CADRE_TOKEN
 is 5 'other is said, but this directory is ann' "$CADRE" --team other task list
 
-# A person who registers others stays the operator, unless the command has --here.
+# A person who registers an agent is still the operator, unless `agent register` has the option
+# --here.
 cd "$main" || exit 1
 is 0 . "$CADRE" agent register fay
 is 0 'the operator' "$CADRE" whoami
@@ -108,8 +111,9 @@ is 0 '"you":"hal of team shop' "$CADRE" --operator --json agent register hal --h
 grep -q token "$TMPDIR/out" && bad "a token is shown"
 is 0 '^hal of team shop' "$CADRE" whoami
 
-# Instead of a token a terminal shows the command that makes the shell act as the agent. A pipe
-# gets no token. Only JSON contains the token.
+# `agent register` prints no token to a terminal, but the command that makes the shell act as
+# the agent. `agent register` also prints no token to a pipe. Only the answer with --json
+# contains the token.
 script -qec "stty cols 80; '$CADRE' --operator agent register kim" /dev/null >"$TMPDIR/typed" </dev/null
 grep -q "eval \"\$(cadre agent env kim)\"" "$TMPDIR/typed" || bad "a terminal is not told how to be kim: $(cat "$TMPDIR/typed")"
 grep -Eq '[0-9a-f]{64}' "$TMPDIR/typed" && bad "a terminal shows a token"
@@ -121,7 +125,7 @@ grep -Eq '[0-9a-f]{64}' "$TMPDIR/out" && bad "a pipe shows a token"
 is 0 '"token":"[0-9a-f]\{64\}"' "$CADRE" --operator --team tools --json agent register max
 "$CADRE" --operator team destroy --yes tools >/dev/null 2>&1 || bad "no end of a team"
 
-# Files that another user could have written are refused, and the caller does not become the
+# A record that another user could have written is refused, and the caller does not become the
 # operator.
 kept=$main/.cadre/here
 [ "$(stat -c %a "$kept")" = 700 ] || bad "the folder is open"
@@ -158,7 +162,8 @@ if [ "$(id -u)" = 0 ]; then
 	chown 54321 "$own" && refused "another user's"
 fi
 
-# A replaced agent is told so. It can register again, and gets a new record for its worktree.
+# If an agent was replaced, a fault names the new generation. The replaced agent can register
+# again, and gets a new record for its worktree.
 "$CADRE" --operator agent register ann --replace >/dev/null || bad "ann is not replaced"
 is 4 'ann has a new generation' "$CADRE" task list
 grep -q 'you are ann of team shop in this directory' "$TMPDIR/err" || bad "it does not say why it is ann"
@@ -167,8 +172,9 @@ echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":
 	"$CADRE" mcp | grep -q '"id":2.*ann-2 of team shop' || bad "it cannot register anew"
 is 0 '^ann-2 of team shop' "$CADRE" whoami
 
-# An agent's session is killed while it registers. The next session of the worktree gets the
-# same agent by the same call. A session of another worktree does not.
+# A session is killed while it registers an agent. The next session in the same worktree gets
+# the same agent by the same call. A session in another worktree does not get the agent of the
+# killed session.
 for name in kay far race; do git worktree add ../$name || bad "no worktree"; done
 story killed "$TMPDIR/kay" "$TMPDIR/far"
 race=$(for n in 1 2 3 4 5 6; do echo "$TMPDIR/race"; done)
@@ -177,7 +183,7 @@ cd ../race && is 0 "^$won of team shop, as is kept" "$CADRE" whoami
 cd "$main" || exit 1
 
 # Sessions of one worktree that register at once are separate agents, with a host and without.
-# They go on when their team is renamed.
+# The sessions still work after their team is renamed.
 git worktree add ../flock || bad "no worktree"
 flock=$(for n in 1 2 3 4 5; do echo "$TMPDIR/flock"; done)
 for n in 1 2; do
@@ -196,8 +202,8 @@ is 0 up "$CADRE" up
 story renamed store shop "$TMPDIR/flock" "$TMPDIR/flock"
 is 0 "" "$CADRE" down
 
-# A repository inside the worktree belongs to the same agent. A further worktree inside it
-# belongs to no agent.
+# A repository inside a worktree belongs to the worktree's agent. Another worktree inside a
+# worktree belongs to no agent.
 git init "$TMPDIR/dot/dep" && mkdir ../dot/sub && echo "gitdir: $main/.git/worktrees/dot/modules/sub" >../dot/sub/.git && git worktree add ../dot/tree || bad "no repository"
 cd ../dot/dep && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
 cd ../sub && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
@@ -222,8 +228,8 @@ is 0 'the operator' "$CADRE" whoami
 is 0 '^you are ida' "$CADRE" agent register ida --here
 grep -lx "place $TMPDIR/cid" "$kept"/* | grep -vq '\.gone$' && bad "a worktree that is gone is kept"
 
-# A moved worktree still belongs to its agent, also if records were made for others meanwhile. A
-# copy belongs to no agent.
+# A moved worktree still belongs to its agent, even if records for other agents were made after
+# the move. A copy of a worktree belongs to no agent.
 cd "$main" || exit 1
 git worktree add ../nora || bad "no worktree"
 cd ../nora && is 0 '^you are nora' "$CADRE" agent register nora --here
@@ -245,15 +251,17 @@ is 0 "^olga of team shop, as is kept for $TMPDIR/nora-4\$" "$CADRE" whoami
 cd ../nora-3 && is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
-# A record that cannot be trusted can be forgotten, also if it was set aside under another name.
+# `whoami --forget` also removes a record that is refused, even if the record was set aside
+# under another name.
 cd "$main" && git worktree add ../quin && cd ../quin && is 0 '^you are quin' "$CADRE" agent register quin --here
 file=$(grep -lx "place $TMPDIR/quin" "$kept"/*) && mv "$file" "$file.gone" && chmod 644 "$file.gone"
 is 5 'is open to others' "$CADRE" task list
 is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
-# A snapshot of a worktree belongs to no agent beside its original, though it keeps inodes and
-# times of birth. It can get an agent of its own.
+# A file system's snapshot of an agent's folder belongs to no agent while the original is
+# mounted, although both have the same inodes and times of birth. The folder in the snapshot can
+# get its own agent.
 cd "$TMPDIR" && truncate -s 4M disk.img && mkdir disk snap
 if /usr/sbin/mkfs.ext4 -q -I 256 disk.img && mount -o loop disk.img disk 2>/dev/null; then
 	mkdir disk/x && umount disk && cp disk.img snap.img
@@ -267,7 +275,7 @@ if /usr/sbin/mkfs.ext4 -q -I 256 disk.img && mount -o loop disk.img disk 2>/dev/
 	cd ../../snap/x && is 0 forgotten "$CADRE" --home "$main/.cadre" whoami --forget
 	is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
 	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
-	# The snapshot keeps its own agent when the original has gone.
+	# The folder in the snapshot keeps its own agent after the original is unmounted.
 	cd ../../snap/x && is 0 '^you are lou' "$CADRE" --home "$main/.cadre" agent register lou --here
 	cd "$TMPDIR" && umount disk || bad "still mounted"
 	cd snap/x && is 0 "^lou of team shop, as is kept for $TMPDIR/snap/x" "$CADRE" --home "$main/.cadre" whoami
@@ -277,7 +285,8 @@ else
 	echo "skipped: no file system of its own"
 fi
 
-# Outside of git the record is for the directory itself.
+# Outside of git, `agent register --here` makes a record for the working directory and the
+# folders below.
 mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1
 is 0 '^you are joe' "$CADRE" --home "$main/.cadre" agent register joe --here
 is 0 '^joe of team shop' "$CADRE" --home "$main/.cadre" whoami

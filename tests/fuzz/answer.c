@@ -1,11 +1,11 @@
 /*
- * answer - any bytes as the answers of a guest, as long as the test runs.
+ * answer - a host reads any bytes as the answers of a guest.
  *
- * The first byte says what the host asks for, and in which dialect. The next lines are the
- * guest's answers, one to each question. A JSON object gets the question's id, `=` sends the
- * rest of the line unchanged, and `-` sends no answer. After the last line the guest starts
- * again with the first line. The host's own code reads the answers over a real link, and every
- * call ends.
+ * The first byte chooses the host's call and the dialect. The next lines are the guest's
+ * answers, one line for each question of the host. A line with a JSON object gets the
+ * question's id, `=` sends the rest of the line unchanged, and `-` sends no answer. After the
+ * last line the guest begins again with the first line. The host's own code reads the answers
+ * over a real link, and every call must end.
  */
 #include <assert.h>
 #include <signal.h>
@@ -40,8 +40,8 @@ static const struct {
 	  "{\"workspace\":\"w\",\"path\":\"p\",\"content\":\"QQ==\"}" },
 	{ "workspace.list_dir", "{\"workspace\":\"w\"}" },
 	{ "workspace.set_env", "{\"workspace\":\"w\",\"vars\":{\"A\":\"b\"}}" },
-	{ NULL, NULL }, /* results */
-	{ NULL, NULL }, /* pushes */
+	{ NULL, NULL }, /* no call: the host asks for results */
+	{ NULL, NULL }, /* no call: the host pushes messages */
 };
 
 enum { CALLS = sizeof(calls) / sizeof(*calls) };
@@ -50,8 +50,8 @@ struct talk {
 	const char *line[LINES_MOST];
 	size_t size[LINES_MOST];
 	int n, next;
-	int greetings; /* number of honest answers, which link the guest */
-	int parts; /* number of answers to the call */
+	int greetings; /* number of correct answers, which make the link */
+	int parts; /* number of answers from the guest's lines */
 	bool over;
 };
 
@@ -114,8 +114,8 @@ static void ask(struct rig *r, const char *op, const char *args)
 	assert(rig_call(r, op, json_loads(args, 0, NULL)));
 	for (int i = 0; i < STEPS && !(answer = rig_answer(r)); i++)
 		rig_step(r, false);
-	/* Besides the call, the host may ask many questions about results and pushes. It must
-	 * not ask for parts of an answer for ever. */
+	/* Besides the call, the host may ask many questions about results and pushes. The host
+	 * must not ask for parts of the call's answer without an end. */
 	json_decref(answer);
 }
 
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!begun) {
 		begun = true;
-		signal(SIGPIPE, SIG_IGN); /* as a host ignores it */
+		signal(SIGPIPE, SIG_IGN); /* a host ignores it too */
 		assert(mkdtemp(folder));
 		atexit(clean);
 	}

@@ -1,9 +1,10 @@
 /*
- * dialect - any bytes as lines that a guest or a client sends to its host.
+ * dialect - a host reads any bytes as lines that a guest or a client sends.
  *
- * The host's own code reads each line as the body of a frame. A message of the older dialect,
- * or a Call of any operation, becomes a call, or a fault that can be written. On a channel that
- * proves the speaker's identity, no message changes this identity.
+ * The host's own code reads each line as the body of a frame. Each message of the older
+ * dialect, and each Call of an operation, becomes a call or a fault. Every fault can be written
+ * to the connection. On a channel that proves the sender's identity, no message changes this
+ * identity.
  */
 #include <assert.h>
 #include <stdint.h>

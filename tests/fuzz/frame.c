@@ -1,7 +1,7 @@
 /*
- * Any bytes on the wire between a host and its guests, in both directions. For any bytes the
- * reader fails or waits for more, and a message is decoded or fails. A decoded message can be
- * written again.
+ * frame - reads any bytes as frames between a host and its guests, in both directions. For any
+ * bytes the reader returns a frame, fails, or waits for more bytes. A message is decoded or
+ * fails, and a decoded message can be written again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,8 +48,9 @@ static void try_message(const char *body, size_t size)
 	packet_release(&p);
 }
 
-/* Reads the same frame twice: with all fields in the JSON, and with packet_take(), which moves
- * file contents out of the frame and takes the frame over. */
+/* Reads the same frame twice. The first read takes all fields from the JSON. The second read
+ * uses packet_take(), which moves file contents out of the frame and takes over the frame's
+ * memory. */
 static void try_frame(struct frame_reader *r)
 {
 	struct fault f = { 0 };
@@ -76,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += used;
 	}
 	frame_release(&r);
-	/* Most random bytes are no frame, so read the same bytes as a message, too. */
+	/* Most random bytes are no frame, so the test also reads the bytes as a message. */
 	try_message((const char *)data, size);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * A note with any frontmatter, and any change of the frontmatter (after a NUL). A note that
- * cannot be read or written gives a fault. After a change, the changed key has the new value,
- * and the body of the note has the same bytes.
+ * frontmatter - changes the frontmatter of a note. The input contains any note, a NUL, and any
+ * change of the frontmatter. A note that cannot be read or written gives a fault. After a
+ * change, the changed key has the new value, and the body of the note has the same bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>

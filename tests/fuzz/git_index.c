@@ -1,9 +1,9 @@
 /*
- * git_index - any bytes as the index of a repository around a folder, alone and with the same
- * bytes as the shared index.
+ * git_index - reads any bytes as the index of a git repository, without a shared index, and
+ * with a shared index of the same bytes.
  *
- * Each look at the folder gives one of the three results, the same result each time. The sum of
- * the folder is never cut.
+ * tracked_look() returns one of its three results, and returns the same result again for the
+ * same index. The checksum of the folder is never cut.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@ static void remove_root(void)
 	temp_remove(root);
 }
 
-/* Makes a folder in a repository. A split index without a base names the shared index whose
- * number is all zeros. */
+/* Makes a repository with a folder. The shared index has a number of all zeros, since a split
+ * index without a base names this number. */
 static void make_repository(void)
 {
 	char git[96];

@@ -1,8 +1,8 @@
 /*
- * hook_event - any bytes as the event of a client.
+ * hook_event - reads any bytes as the event of a client.
  *
- * A JSON object with a name is read, whatever else it holds. No text of the event is kept
- * without a bound.
+ * A JSON object with an event's name is read, whatever other fields the object has. Every text
+ * of the event that is kept has a limit.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -14,8 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The event's name according to another JSON reader; NULL: the two readers need not agree. The
- * readers need not agree if a key appears twice or an escape is used. */
+/* The event's name according to another JSON reader, or NULL if the two readers may differ. The
+ * two readers may differ if a key appears twice, or if the text contains an escape. */
 static const char *name_of(const json_t *event, const uint8_t *data, size_t size)
 {
 	const char *name = json_string_value(json_object_get(event, "hook_event_name"));

@@ -1,9 +1,9 @@
 /*
  * http - any bytes at a workspace's HTTP door for teammates.
  *
- * The door's host accepts every caller as a teammate and answers like a real host. Therefore
- * the input reaches the code behind the token: messages, tasks, files. For any input the output
- * is HTTP, the exchange ends, and nothing is written outside the workspace.
+ * The door's host accepts every caller as a teammate and answers like a real host. Any token is
+ * accepted, so the input also reaches the code for messages, tasks and files. For any input the
+ * output is HTTP, the exchange ends, and nothing is written outside the workspace.
  */
 #include <assert.h>
 #include <dirent.h>

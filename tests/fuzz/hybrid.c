@@ -1,9 +1,9 @@
 /*
  * hybrid - any bytes as a VMM's answer to CONNECT.
  *
- * The test really dials a Unix socket, with the fuzzer as the VMM, which answers in pieces.
- * Only a line that begins with OK connects. The bytes after that line belong to the guest, and
- * no byte is lost.
+ * The test dials a real Unix socket. The fuzzer plays the VMM, and sends the VMM's answer in
+ * pieces. The connection succeeds only if the answer begins with a line "OK ...". The bytes
+ * after the VMM's line belong to the guest, and no byte is lost.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 
 static void answer(uv_loop_t *loop, int fd, const uint8_t *data, size_t size)
 {
-	/* The pieces are few enough to fit into the socket: the other end reads only after the
+	/* The socket must have room for all pieces, because the other end reads only after the
 	 * last piece. */
 	size_t step = 1 + size / 64 + (size ? data[size - 1] % 70u : 0);
 
@@ -75,7 +75,8 @@ static void answer(uv_loop_t *loop, int fd, const uint8_t *data, size_t size)
 	uv_run(loop, UV_RUN_DEFAULT);
 }
 
-/* Compares the bytes sent to the VMM with the bytes that the guest would read. */
+/* Checks that the VMM got the line CONNECT, and that the guest would read exactly the bytes
+ * after the VMM's line. */
 static void judge(int to_vmm, const struct told *told, const uint8_t *data, size_t size)
 {
 	size_t most = size < LINE_MOST ? size : LINE_MOST;

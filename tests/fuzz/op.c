@@ -1,9 +1,9 @@
 /*
  * op - any JSON, and any words, as the arguments of every operation.
  *
- * The first byte picks the operation, and the second byte picks how the rest is read: as JSON
- * text, as a recipe for an object, or as the words of a command. The recipe uses mostly fields
- * of the operation's record. A decoded call is written and decoded again, and must not change.
+ * The first byte picks the operation. The second byte says whether the remaining bytes are JSON
+ * text, a recipe for an object, or the words of a command. The recipe uses mostly fields of the
+ * operation's record. A decoded call is written and decoded again, and must not change.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static json_t *grow_text(struct bytes *b)
 	json_t *text;
 
 	if (n == 255)
-		n = next(b) * 300; /* long enough to exceed limits */
+		n = next(b) * 300; /* a size that can exceed limits */
 	if (n > b->left)
 		n = b->left;
 	text = json_stringn((const char *)b->data, n);
@@ -66,7 +66,7 @@ static json_t *grow_time(struct bytes *b)
 
 static json_t *grow(struct bytes *b, const struct record *r, int depth);
 
-/* Makes a value that the field's type accepts. grow_astray() makes enough wrong values. */
+/* Makes a value that the field's type accepts. Wrong values are made by grow_astray(). */
 static json_t *grow_fitting(struct bytes *b, const struct type *t, int depth)
 {
 	size_t n = 0;
@@ -168,7 +168,7 @@ static void is_told(const struct fault *f, int rc)
 	assert(strlen(f->where) < sizeof(f->where) && strlen(f->hint) < sizeof(f->hint));
 }
 
-/* A decoded record that is written and decoded again must be the same. */
+/* Checks that a decoded record does not change if it is written and decoded again. */
 static void comes_back(const struct record *r, const void *in, struct arena *a)
 {
 	void *again = arena_alloc(a, r->size + 1);
@@ -226,7 +226,8 @@ static void try_json(const struct op *op, json_t *json)
 	json_decref(json);
 }
 
-/* Reads the rest of the bytes as words, which end with a newline or NUL. */
+/* Reads the remaining bytes as words of a command. Each newline ends a word, and NUL ends the
+ * last word. */
 static void try_words(const struct op *op, const struct bytes *b)
 {
 	char *copy = strndup((const char *)b->data, b->left), *rest = copy;

@@ -1,15 +1,15 @@
 /*
- * replay - main() of a fuzzer without clang's own main(). This main() runs the seeds, and after
- * them changed seeds.
+ * replay - main() of a fuzzer that is built without clang's own main(). This main() runs the
+ * seeds, and then changed copies of the seeds.
  *
  *	NAME CHANGED DICE DICTIONARY KEPT [FILE...]
  *
- * Runs the empty input and each FILE. After that it runs CHANGED inputs made from these seeds,
+ * Runs the empty input and each FILE. Then runs CHANGED inputs that are made from the seeds,
  * for at most three seconds of processor time. A change sets, cuts out or doubles bytes,
- * inserts words of DICTIONARY (in libFuzzer's format; -: no dictionary), or joins two seeds.
- * DICE chooses the changes: the same number makes the same inputs. The file KEPT holds the
- * input that runs. After a crash the file remains, and after a run without a crash it is
- * removed.
+ * inserts words of DICTIONARY, or joins two seeds. DICTIONARY is a file in libFuzzer's format,
+ * or - for no dictionary. The number DICE chooses the changes, and the same number always makes
+ * the same inputs. The file KEPT holds the input that runs now. The file KEPT is removed at the
+ * end, but remains after a crash.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -86,7 +86,7 @@ static void read_words(struct replay *r, const char *path)
 		fclose(f);
 }
 
-/* Replaces `cut` bytes of an input by `size` other bytes. */
+/* Replaces `cut` bytes of an input with `size` other bytes. */
 static void put(struct piece *p, size_t at, size_t cut, const void *bytes, size_t size)
 {
 	if (p->size - cut + size > INPUT_MOST)
@@ -140,7 +140,7 @@ static void change(struct replay *r, struct piece *p)
 
 static void run(struct replay *r, const struct piece *p)
 {
-	/* The copy has exactly the input's size, so that a read of the next byte is out of
+	/* The copy has exactly the input's size, so that a read past the input is out of
 	 * bounds. */
 	uint8_t *bytes = memcpy(xmalloc(p->size + !p->size), p->bytes, p->size);
 

@@ -1,9 +1,9 @@
 /*
- * rpc - any bytes as lines to the MCP door.
+ * rpc - any bytes, as lines that the MCP door reads.
  *
- * The test replaces the door's client by a client that opens no state. This client decodes the
- * arguments as the real client does, and gives fixed answers. Calls that wait are parked until
- * a later step. For any input each line of output is one whole JSON message.
+ * The test replaces the door's client with a client that opens no state. The replacement
+ * decodes the arguments as the real client does, and gives fixed answers. Calls that wait are
+ * parked until a later step. For any input each line of output is one whole JSON message.
  */
 #include <assert.h>
 #include <stdlib.h>

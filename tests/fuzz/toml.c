@@ -1,7 +1,7 @@
 /*
- * Bytes that may be TOML give a fault with file and line, or a tree. Every text, table and
- * place of the tree is as the header promises. The same bytes are read as a configuration, and
- * as the plan of a team.
+ * Reads any bytes as TOML. The result is a fault with file and line, or a tree. Every text,
+ * table and place of the tree must be as core/config/toml.h promises. The input is also read as
+ * a configuration, and as the plan of a team.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -71,7 +71,8 @@ static void look_at(const struct toml_value *v, int depth)
 	}
 }
 
-/* Reads the bytes as a configuration: the result is a fault, or values that its record allows. */
+/* Reads the bytes as a configuration. The result is a fault, or values that the configuration's
+ * record allows. */
 static void try_config(const uint8_t *data, size_t size)
 {
 	struct config_set s = { .cwd = "/here", .user = "/home/ann" };
@@ -88,9 +89,9 @@ static void try_config(const uint8_t *data, size_t size)
 	config_release(&s);
 }
 
-/* Reads the bytes as a plan: the result is a fault at the plan, or an order of tasks. Each task
- * is in the order once, after its dependencies. A task names its dependencies by their numbers
- * in that order. */
+/* Reads the bytes as a plan. The result is a fault at the argument `/plan`, or an order of
+ * tasks. Each task is in the order once, after the task's dependencies. Each dependency of a
+ * task is the position of another task in this order. */
 static void try_plan(const uint8_t *data, size_t size)
 {
 	struct call call = { 0 };

@@ -1,7 +1,7 @@
 /*
- * Lines of an export that anybody may have written, between a good header and a right end.
- * Either the import fails and leaves the state unchanged, or it adds sound rows. These rows can
- * be exported and read again.
+ * Imports an export that has a valid header, any lines, and a valid last line. Either the
+ * import fails and leaves the state unchanged, or the import adds sound rows. The added rows
+ * can be exported and imported again.
  */
 #include <sha2.h>
 #include <stdint.h>
@@ -26,7 +26,8 @@ static void require(bool so, const char *what, const struct fault *f)
 	abort();
 }
 
-/* Opens the lines for reading, with a header before them and a right end after them. */
+/* Opens the lines for reading, with a valid header before them and a valid last line after
+ * them. */
 static FILE *whole(const uint8_t *data, size_t size, char **bytes)
 {
 	uint8_t sum[SHA256_DIGEST_LENGTH];
@@ -112,7 +113,7 @@ static void go_round(struct store *store, struct store *other,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct store *empty, *store, *other; /* made once: making takes long */
+	static struct store *empty, *store, *other; /* made once, since opening is slow */
 	struct settings settings;
 	struct fault f = { 0 };
 	char *bytes = NULL;

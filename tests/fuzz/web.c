@@ -1,8 +1,8 @@
 /*
  * web - any bytes at a host's HTTP door: calls, streams of events, MCP over HTTP.
  *
- * The door is the host's own code. Its calls run on a state in memory, in the next turn of the
- * loop. The first byte chooses where the bytes arrive: at the Unix socket, whose clients are
+ * The door is the host's own code. The door's calls run on a state in memory, in the loop's
+ * next iteration. The first byte chooses whether the bytes arrive at the Unix socket, as from
  * the operator, or at TCP. At TCP the input cannot guess a valid token, so no row may change.
  * For any input the output is HTTP, and a client that hangs up leaves no memory or descriptor
  * behind.
@@ -113,7 +113,7 @@ int host_listen_at(struct host *h, struct host_socket *s, const char *name,
 	return -1;
 }
 
-/* A call that waits is answered at once, because no news will ever arrive. */
+/* A call that waits is answered at once, because no event can arrive that would end the wait. */
 static void run_call(struct job *job)
 {
 	struct call *call = &job->call;

@@ -1,5 +1,5 @@
 /*
- * cases - the tests of a guest's files and daemon, and of too many callers.
+ * cases - tests of a guest's files, of its daemon, and of too many callers.
  */
 #ifndef TESTS_GUEST_CASES_H
 #define TESTS_GUEST_CASES_H

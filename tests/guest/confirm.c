@@ -1,4 +1,4 @@
-/* A guest whose callers never say whether its answers arrived. */
+/* Tests of a guest whose callers do not confirm that the guest's answers arrived. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,8 @@ static void say_word(int door, const char *type, int i)
 	say(door, word);
 }
 
-/* Sends a receive from the door to the host, and an answer of 4 KiB from the host to the door. */
+/* Sends a call of message.receive from the caller at `door` to the host, and an answer of 4 KiB
+ * back. */
 static void receive(int door, int host, int i)
 {
 	char content[4096], said[32], *text;
@@ -66,8 +67,8 @@ static void receive(int door, int host, int i)
 	json_decref(a);
 }
 
-/* Expects a message about answer `number`. `gone`: the guest sends it without the caller's
- * word. */
+/* Expects a message of this type about answer `number`. If `gone`, the guest sends the message
+ * by itself, without a message of the caller. */
 static void expect_word(int host, const char *type, int number, bool gone)
 {
 	json_t *a = hear_type(host, type, 5000);
@@ -79,8 +80,9 @@ static void expect_word(int host, const char *type, int number, bool gone)
 	json_decref(a);
 }
 
-/* A guest keeps the names of a thousand answers for each caller: older answers count as lost.
- * When the caller disconnects, all its unconfirmed answers count as lost. */
+/* For each caller a guest keeps the names of a thousand unconfirmed answers. Older unconfirmed
+ * answers count as lost. When the caller disconnects, all its unconfirmed answers count as
+ * lost. */
 void test_unconfirmed(void **state)
 {
 	struct fixture *x = *state;

@@ -1,6 +1,6 @@
 /*
- * The daemon of a guest, which is often killed. In every case an assignment that the guest
- * acknowledged has exactly one result and ran at most once.
+ * Tests of the daemon of a guest that is often killed. In every test an assignment that the
+ * guest acknowledged has exactly one result and ran at most once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ void test_assignment(void **state)
 	json_t *a, *r;
 
 	assign(relay, "m1", "echo out; echo err >&2; sleep 0.3; exit 5", 9);
-	do { /* the guest reports a result at once */
+	do { /* the guest reports a result at once, in a Heartbeat */
 		a = hear_type(control, "Heartbeat", 3000);
 		ready = int_at(a, "results");
 		json_decref(a);
@@ -224,7 +224,7 @@ void test_called_off(void **state)
 	assert_non_null(strstr(text_at(r, "stderr"), "called off"));
 	assert_int_equal(int_at(a, "pending_tasks"), 3);
 	json_decref(a);
-	call_off(relay, "m0"); /* m0 has ended: its result stays */
+	call_off(relay, "m0"); /* m0 has ended, and keeps its result */
 	call_off(relay, "m1");
 	a = wait_results(control, 2, 8000);
 	find_result(a, "m0");
@@ -257,7 +257,7 @@ void test_four_at_once(void **state)
 	assert_int_equal(int_at(a, "pending_tasks"), 6);
 	json_decref(a);
 	pause_ms(600);
-	expect_lines(x, "log", 4); /* only the first four have begun */
+	expect_lines(x, "log", 4); /* only four commands have begun */
 	json_decref(wait_results(control, 6, 15000));
 	expect_lines(x, "log", 12);
 	close(control);
@@ -286,7 +286,7 @@ void test_killed_while_running(void **state)
 	assert_int_equal(int_at(a, "pending_tasks"), 0);
 	json_decref(a);
 	pause_ms(2200);
-	expect_lines(x, "ran", 1); /* the dead guest's command was ended */
+	expect_lines(x, "ran", 1); /* the killed guest's command does not run on */
 	close(control);
 }
 
@@ -326,8 +326,8 @@ static void kill_after(struct fixture *x, int us)
 	guest_start(x);
 }
 
-/* Each round pushes an assignment and kills the guest, a little later than the round before.
- * Then it pushes the assignment again, as a host does if no answer came. */
+/* Each round pushes an assignment, and kills the guest a little later than the round before
+ * did. Then the round pushes the assignment again, as a host does if no answer has arrived. */
 void test_killed_at_any_instant(void **state)
 {
 	enum { ROUNDS = 60 };
@@ -392,7 +392,7 @@ void test_ended_while_running(void **state)
 	close(control);
 }
 
-/* A command that ignores SIGTERM also ends with the guest. */
+/* When the guest ends, even a command that ignores SIGTERM ends. */
 void test_leaves_nothing(void **state)
 {
 	struct fixture *x = *state;
@@ -413,8 +413,8 @@ void test_leaves_nothing(void **state)
 	free(later);
 }
 
-/* To a peer that sent no Hello the guest gives a result once. To a peer that sent Hello it
- * gives the result again until the peer acknowledges the result. */
+/* A peer that sent no Hello gets each result once. A peer that sent Hello gets a result with
+ * every poll until the peer acknowledges the result. */
 void test_old_poll(void **state)
 {
 	static const char poll[] = "{\"type\":\"PollDaemonResults\"}";
@@ -436,7 +436,7 @@ void test_old_poll(void **state)
 	json_decref(a);
 	a = ask(relay, "{\"type\":\"TeamMessage\",\"to\":\"lead\",\"content\":"
 		       "\"{}\",\"message_type\":\"task_assignment\"}");
-	expect_ok(a); /* the guest makes an id */
+	expect_ok(a); /* the guest makes an id for the assignment */
 	a = wait_results(host, 1, 3000);
 	assert_int_equal(strlen(text_at(result_at(a, 0), "source_message_id")), 36);
 	json_decref(a);
@@ -445,7 +445,8 @@ void test_old_poll(void **state)
 	close(relay);
 }
 
-/* A result of 2 x 2 MiB does not fit a frame: the guest sends its first part, then ranges. */
+/* A result of 2 x 2 MiB does not fit into a frame. The guest first sends the beginning of the
+ * result, and then the ranges that the host asks for. */
 void test_large_results(void **state)
 {
 	struct fixture *x = *state;
@@ -515,8 +516,8 @@ void test_full(void **state)
 			      "\"content\":\"{}\",\"message_type\":"
 			      "\"task_assignment\",\"message_id\":\"n\"}"),
 		     "InvalidRequest");
-	assign(relay, "m7", "sleep 60", 90); /* a repeat needs no room */
-	expect_ok(tell(relay, "text", 2000, 0)); /* a message has another limit */
+	assign(relay, "m7", "sleep 60", 90); /* a repeated assignment needs no room */
+	expect_ok(tell(relay, "text", 2000, 0)); /* plain messages have another limit */
 	close(relay);
 	close(old);
 }
@@ -548,15 +549,15 @@ void test_full_of_messages(void **state)
 	}
 	expect_error(tell(relay, "more", 1001, 1000), "Exhausted");
 	expect_error(tell(old, "more", 1001, 1000), "InvalidRequest");
-	expect_ok(tell(relay, "more", 1001, 1)); /* only one is still unread */
-	expect_ok(tell(relay, "again", 1, 0)); /* as from a restored state */
+	expect_ok(tell(relay, "more", 1001, 1)); /* only one message is still unread */
+	expect_ok(tell(relay, "again", 1, 0)); /* as after a restore of the state */
 	for (int i = 1; i <= 2000; i++)
 		expect_ok(
 			ask(relay,
 			    "{\"type\":\"TeamMessage\",\"to\":\"a\",\"content\":\"c\"}"));
 	assert_int_equal(spool_written_at(x), before);
 	expect_error(tell(relay, "most", 3000, 1000), "Exhausted");
-	assign(relay, "a1", "echo x >>ran", 9); /* no plain message */
+	assign(relay, "a1", "echo x >>ran", 9); /* an assignment is not a plain message */
 	await_lines(x, "ran", 1);
 	close(relay);
 	close(old);

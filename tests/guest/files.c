@@ -162,8 +162,8 @@ void test_upload(void **state)
 	text = read_text(x, "d/up");
 	assert_string_equal(text, "abcdef");
 	free(text);
-	/* The old file stays until the new file is complete, or for ever if the new file never
-	 * is. */
+	/* The old file stays until the new file is complete. If the new file is never
+	 * completed, the old file stays for ever. */
 	expect_ok(askf(fd, part, "eHh4", 0, ""));
 	text = read_text(x, "d/up");
 	assert_string_equal(text, "abcdef");
@@ -172,7 +172,7 @@ void test_upload(void **state)
 	text = read_text(x, "d/up");
 	assert_string_equal(text, "abcdef");
 	free(text);
-	/* Bad parts are refused, and nothing of them is kept. */
+	/* The guest refuses bad parts, and keeps no bytes of them. */
 	expect_error(askf(fd, part, "ZGVm", 1 << 30, ""), "InvalidRequest");
 	expect_error(askf(fd, part, "ZGVm", -1, ""), "InvalidRequest");
 	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"../up\",\"upload\":"

@@ -60,8 +60,8 @@ static bool connects(const struct fixture *x, const char *socket_name, int fd)
 	return connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
 }
 
-/* Waits until the killed guest's socket refuses connections. A child of the guest that has just
- * been forked may still hold the socket. */
+/* Waits until the killed guest's socket refuses connections. A newly forked child of the guest
+ * may still hold the socket. */
 static void wait_for_refusal(const struct fixture *x, const char *socket_name)
 {
 	bool held = true;
@@ -163,7 +163,7 @@ void say_bytes(int fd, const void *data, size_t len)
 		ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
 
 		if (n <= 0)
-			return; /* closed: the caller sees it at hear() */
+			return; /* the guest closed the connection, as a later hear() shows */
 		p += n;
 		len -= (size_t)n;
 	}

@@ -19,7 +19,8 @@ int fixture_setup(void **state); /* makes folders, starts the guest */
 int fixture_teardown(void **state); /* ends the guest, removes the folders */
 
 void guest_start(struct fixture *x);
-/* Sends a signal to the guest and waits for its end. `signal` is 0 if the guest ends by itself. */
+/* Sends a signal to the guest and waits for its end. `signal` is 0 if the guest ends without a
+ * signal. */
 void guest_kill(struct fixture *x, int signal);
 
 /* Returns a connected descriptor. dial_hello() also sends Hello and reads the answer. */
@@ -28,11 +29,12 @@ int dial_hello(const struct fixture *x, const char *socket);
 
 void say(int fd, const char *json);
 void say_bytes(int fd, const void *data, size_t len);
-/* Returns the next message, or NULL at the end of the stream. The test fails after `ms`. */
+/* Returns the next message, or NULL at the end of the stream. The test fails if no message
+ * arrives within `ms` milliseconds. */
 json_t *hear(int fd, int ms);
 /* Returns the next message of the type, and drops other messages. */
 json_t *hear_type(int fd, const char *type, int ms);
-/* Sends the message and returns the next message that is no Heartbeat. */
+/* Sends the message and returns the next message that is not a Heartbeat. */
 json_t *ask(int fd, const char *json);
 json_t *askf(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -42,9 +44,9 @@ bool true_at(json_t *o, const char *key);
 void expect_ok(json_t *answer); /* also frees the answer */
 void expect_error(json_t *answer, const char *code); /* also frees the answer */
 
-/* Pushes an assignment on a relay socket; the answer must be Ok. */
+/* Pushes an assignment on a relay socket. The test fails if the answer is not Ok. */
 void assign(int relay, const char *message_id, const char *command, int timeout_secs);
-/* Polls until there are `n` results; the test fails after `ms`. */
+/* Polls the guest until it has `n` results. The test fails after `ms` milliseconds. */
 json_t *wait_results(int control, size_t n, int ms);
 
 void pause_ms(int ms);

@@ -1,5 +1,5 @@
 /*
- * older - a guest whose spool is older than its host knows, or is another spool.
+ * older - a guest with an older copy of the spool that its host knows, or with another spool.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 static char spool[64];
 static int64_t seq;
 
-/* Says Hello as a peer that knows the spool `knows`, or no spool if NULL. Returns the guest's
- * Hello. */
+/* Sends Hello as a peer that knows the spool `knows`, and returns the guest's Hello. If `knows`
+ * is NULL, the peer knows no spool. */
 static json_t *say_hello(int fd, const char *role, const char *knows, int64_t count)
 {
 	return knows ? askf(fd,
@@ -84,7 +84,7 @@ static void expect_log(const struct fixture *x, const char *text)
 	free(log);
 }
 
-/* Waiting commands begin only after a host that knows this spool has connected. */
+/* Waiting commands begin only after a host that knows the guest's spool has connected. */
 void test_begins_with_its_host(void **state)
 {
 	struct fixture *x = *state;
@@ -95,13 +95,13 @@ void test_begins_with_its_host(void **state)
 	assert_int_equal(pending(control), 1);
 	json_decref(ask(control, "{\"type\":\"Ping\"}"));
 	close(control);
-	control = dial(x, "control.sock"); /* no Hello yet: the dialect is unknown */
+	control = dial(x, "control.sock"); /* no Hello yet, so the dialect is unknown */
 	json_decref(ask(control, "{\"type\":\"Ping\"}"));
 	pause_ms(300);
 	expect_log(x, "");
 	close(control);
 	control = dial_as(x, "host", spool, seq);
-	assert_int_equal(seq, 4); /* the fifth begins after this answer */
+	assert_int_equal(seq, 4); /* the fifth command begins after this Hello */
 	json_decref(wait_results(control, 5, 8000));
 	expect_log(x, "+\n");
 	close(control);
@@ -123,8 +123,8 @@ static void expect_emptied(struct fixture *x, const char *knows, int64_t count)
 	close(control);
 }
 
-/* If the host knows no spool, or speaks the older dialect, the guest keeps its spool and the
- * waiting command runs. */
+/* If the host knows no spool, or speaks the older dialect, the guest keeps its spool and runs
+ * the waiting command. */
 void test_unknown_spool(void **state)
 {
 	struct fixture *x = *state;
@@ -149,8 +149,8 @@ void test_older_host(void **state)
 	close(control);
 }
 
-/* The host knows that five commands began, and the spool knows only four. The waiting command
- * may be the fifth, so the guest must not run it. */
+/* The host knows that five commands began, and the spool knows only four. The guest must not
+ * run the waiting command, since this command may be the fifth command. */
 void test_older_spool(void **state)
 {
 	expect_emptied(*state, NULL, 5);

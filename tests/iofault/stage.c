@@ -186,8 +186,8 @@ static int receive(struct stage *s)
 	int number = s->n_asked + 1, yes;
 	size_t i;
 
-	/* `seen` tells the host that the messages of the last receive arrived. Otherwise the
-	 * host hands them out again. */
+	/* `seen` tells the host that the messages of the last receive arrived. Without `seen`
+	 * the host hands out these messages again. */
 	if (s->received)
 		json_object_set_new(args, "seen",
 				    json_pack("[o]",
@@ -278,7 +278,8 @@ static int64_t number(sqlite3 *db, const char *sql, const char *text)
 	return n;
 }
 
-/* For each operation: the argument to look for, and the query that counts the argument's rows. */
+/* The queries that look for the result of a call. Each query counts the rows that hold an
+ * argument of the call. */
 static const struct {
 	const char *op, *argument, *sql;
 } traces[] = {
@@ -303,7 +304,8 @@ static void judge_call(sqlite3 *db, const struct asked *a)
 	}
 }
 
-/* At the end all acknowledgements have succeeded, so each acknowledged message counts. */
+/* At the end all calls of message.ack have succeeded, so each message named in them must be
+ * acknowledged in the state. */
 static void judge_inbox(sqlite3 *db, const struct stage *s)
 {
 	int64_t acked = 0;

@@ -1,8 +1,8 @@
 /*
  * stage - a host whose disk fails when the test says so, and a client of the host.
  *
- * The client keeps its calls and their answers. A call without an answer is open: the host may
- * have done the call or not. A repeat of the call with the same key settles the call.
+ * The client keeps its calls and their answers. A call without an answer is open, since the
+ * host may have done the call or not. A repeat of the call with the same key settles the call.
  */
 #ifndef TESTS_IOFAULT_STAGE_H
 #define TESTS_IOFAULT_STAGE_H
@@ -26,14 +26,15 @@ struct stage {
 	pid_t host;
 	struct fault_control *disk;
 	struct home found;
-	struct client *client; /* as the agent ann */
+	struct client *client; /* acts as the agent ann */
 	struct asked *asked;
 	int n_asked;
 	int received; /* number of the last answered receive; 0: no receive yet */
-	struct fault fault; /* of the last call */
+	struct fault fault; /* fault of the last call */
 };
 
-/* Makes a temporary folder. The state's folder is in it, or is `home` if not NULL. */
+/* Makes a temporary folder. The state's folder is `home`, or a folder in the temporary folder
+ * if `home` is NULL. */
 void stage_open(struct stage *s, const char *home);
 void stage_close(struct stage *s);
 /* Starts a host of the test build with the failing disk, and makes the team and agents. */
@@ -41,19 +42,19 @@ void stage_start(struct stage *s);
 /* Ends the host by SIGKILL if `hard`. Otherwise sends SIGTERM, and the host must exit with 0. */
 void stage_stop(struct stage *s, bool hard);
 
-/* Makes disk operation number `after` of these kinds fail; if `lasting`, all later ones fail
- * too. */
+/* Makes disk operation number `after` of these kinds fail. If `lasting`, all later operations
+ * fail, too. */
 void disk_break(struct stage *s, int kinds, int result, long after, bool lasting);
 void disk_mend(struct stage *s);
 
-/* Makes a write under a new key. Returns SAID_YES or SAID_UNAVAILABLE; the stage keeps the call
- * until the end. `args` is taken over. `answer` may be NULL; *answer is borrowed. */
+/* Makes a call that writes, under a new key, and stores the call in the stage. Returns SAID_YES
+ * or SAID_UNAVAILABLE. Takes over `args`. `answer` may be NULL. The stage owns *answer. */
 enum said stage_write(struct stage *s, const char *name, json_t *args, json_t **answer);
-/* Makes a read. The caller frees *answer. */
+/* Makes a call that only reads. The caller frees *answer. */
 enum said stage_read(struct stage *s, const char *name, json_t *args, json_t **answer);
 enum said stage_send(struct stage *s);
 /* Sends a message, makes a task, receives, acknowledges, claims and completes. Returns how many
- * of these calls succeeded. */
+ * calls succeeded. */
 int stage_round(struct stage *s);
 /* Repeats the open calls until all calls have an answer. */
 void stage_settle(struct stage *s);

@@ -68,7 +68,7 @@ long long child_born(pid_t pid)
 		return 0;
 	s = fgets(line, sizeof(line), in) ? strrchr(line, ')') : NULL;
 	fclose(in);
-	/* State is field 3, the start time field 22. */
+	/* The process state is field 3, and the start time is field 22. */
 	for (int field = 2; field < 22 && s; field++)
 		s = strchr(s + 1, ' ');
 	return s ? strtoll(s, NULL, 10) : 0;
@@ -102,7 +102,7 @@ int child_end(pid_t pid, int ms)
 	return child_wait(pid, 10000);
 }
 
-/* Returns the first child that the kernel lists; 0: no child. */
+/* Returns the pid of the first child that the kernel lists, or 0 if there is no child. */
 static pid_t any_child(void)
 {
 	char path[64], word[16] = "";

@@ -12,7 +12,7 @@
 
 struct child {
 	const char *const *argv; /* ends with NULL; argv[0] is a path */
-	const char *const *env; /* NAME=VALUE to add, ends with NULL; NULL: no additions */
+	const char *const *env; /* variables to add, up to a NULL; NULL: no variables */
 	const char *log; /* file that gets the output; NULL: same output as the test */
 	int in; /* the child's standard input; -1: /dev/null */
 	int fd3; /* the child's descriptor 3; -1: the child has no descriptor 3 */
@@ -26,7 +26,8 @@ long long child_born(pid_t pid);
 /* Waits up to `ms` for the end of a child, and returns its status. Returns -1 if the child runs
  * on. */
 int child_wait(pid_t pid, int ms);
-/* Sends SIGTERM, and SIGKILL after `ms`. Returns the child's status. */
+/* Sends SIGTERM to the child, and SIGKILL if the child still runs after `ms`. Returns the
+ * child's status. */
 int child_end(pid_t pid, int ms);
 /* Kills the children of this process, and all their descendants. Returns the number of killed
  * processes. */
@@ -34,11 +35,11 @@ int child_end_all(void);
 
 /* The command to test: $CADRE, else build/cadre. */
 const char *cadre_path(void);
-/* From now on the tested command is tests/cadre in the folder of the usual command. A test can
- * make the disk of this command fail. */
+/* From now on cadre_path() returns tests/cadre in the folder of the usual command. A test can
+ * make the disk of tests/cadre fail. */
 void cadre_path_with_disk(void);
-/* Starts `cadre serve` for a state, and waits until the host is ready. Returns its pid, or -1
- * with a line on stderr. */
+/* Starts `cadre serve` for a state, and waits until the host is ready. Returns the host's pid.
+ * On failure prints a line on stderr and returns -1. */
 pid_t host_start(const char *home, const char *const *env, const char *log, int ms);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * dice - random numbers, the same numbers for the same seed (splitmix64).
+ * dice - random numbers that depend only on a seed (splitmix64).
  */
 #ifndef TESTS_LIB_DICE_H
 #define TESTS_LIB_DICE_H

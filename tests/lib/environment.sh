@@ -1,5 +1,5 @@
-# environment - the variables of a test. The test gets only PATH from the caller. In PATH the
-# folder with the programs of the test comes first.
+# environment - the environment variables of a test. Only PATH is taken from the caller's
+# environment. The folder with the test's programs is the first in PATH.
 #
 # in_environment BIN OWN [NAME=VALUE...] COMMAND...: runs the command with the programs of BIN,
 # and with OWN as home and temporary folder. $root, $TEST_SCALE, $TURN and $FULL are set by the

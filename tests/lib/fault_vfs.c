@@ -37,7 +37,7 @@ static int strike(struct fault_control *c, enum fault_disk kind)
 		return SQLITE_OK;
 	if (!atomic_load(&c->lasting) &&
 	    !atomic_compare_exchange_strong(&c->after, &left, 0))
-		return SQLITE_OK; /* another thread's operation has failed instead */
+		return SQLITE_OK; /* an operation of another thread has failed instead */
 	atomic_fetch_add(&c->failed, 1);
 	return atomic_load(&c->result);
 }
@@ -159,7 +159,7 @@ static int file_shm_unmap(sqlite3_file *f, int del)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 2, /* without mmap of the file, as the store uses files */
+	.iVersion = 2, /* without mmap, which the store does not use */
 	.xClose = file_close,
 	.xRead = file_read,
 	.xWrite = file_write,
@@ -254,7 +254,8 @@ static void choose(void)
 		fault_vfs_register(control);
 }
 
-/* CADRE_TEST_VFS is the path of a control block. The block is mapped and registered only once. */
+/* CADRE_TEST_VFS is the path of the file with the control block. The file is mapped only once,
+ * and the VFS is registered only once. */
 const char *store_vfs_chosen(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

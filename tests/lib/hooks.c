@@ -30,7 +30,7 @@ int store_copy(struct store *to, struct store *from, struct fault *f)
 		       : 0;
 }
 
-/* The connection is the first member of struct spool. */
+/* The spool's connection, a struct side_db, is the first member of struct spool. */
 void spool_fail(struct spool *s, long after, int sqlite_result)
 {
 	struct side_db *side = (struct side_db *)s;

@@ -7,10 +7,12 @@
 #include "storage/spool/spool.h"
 #include "storage/store.h"
 
-/* The n-th step or commit from now fails with this SQLite result; 0 cancels that. FULL, IOERR,
- * NOMEM and INTERRUPT also roll back the transaction. */
+/* The n-th step or commit from now fails with this SQLite result. If `after` is 0, no step
+ * fails. SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM and SQLITE_INTERRUPT also roll back the
+ * transaction. */
 void store_fail(struct store *s, long after, int sqlite_result);
-/* Sets `now` of all later transactions; 0: they use the machine's clock. */
+/* Sets the time of all later transactions. If `now` is 0, later transactions use the machine's
+ * clock. */
 void store_set_now(struct store *s, int64_t now);
 /* Copies the state of `from` into `to`. Neither store may be in a transaction. */
 int store_copy(struct store *to, struct store *from, struct fault *f);

@@ -1,9 +1,10 @@
 # kill_at - kills a host while it makes or ends a team.
 #
-# Sourced by stories that have a state in CADRE_HOME.
+# Stories that have a state in CADRE_HOME source this file.
 
 # kill_at TEAM N WORD: kills the host as soon as N of the team's workspaces are in the state
-# WORD: ready, or destroyed and without a guest. Prints the number of these workspaces.
+# WORD, which is `ready` or `destroyed`. A destroyed workspace counts only if its guest has
+# ended. Prints the number of workspaces in the state WORD.
 kill_at() {
 	/usr/bin/python3 - "$CADRE_HOME" "$@" <<'PY'
 import os, signal, sqlite3, sys, time

@@ -13,7 +13,7 @@ bool locks_waited_for(int fd)
 
 	if (fstat(fd, &st) < 0)
 		st.st_ino = 0;
-	/* A line with an arrow stands for a process that waits for a lock. */
+	/* Each line with an arrow (->) shows a process that waits for a lock. */
 	while (in && fgets(line, sizeof(line), in))
 		found |= sscanf(line, "%*d: -> %*s %*s %*s %*s %*[^:]:%*[^:]:%lu",
 				&inode) == 1 &&

@@ -2,8 +2,8 @@
  * mirrored - a state whose rows the test writes without the handlers, and the vault that
  * mirrors the state.
  *
- * Functions that the tests of the mirror share. A function that cannot do its work fails the
- * running test. Paths are relative to the vault's root.
+ * The tests of the mirror share these functions. A function that cannot do its work makes the
+ * running test fail. Paths are relative to the vault's root.
  */
 #ifndef TESTS_LIB_MIRRORED_H
 #define TESTS_LIB_MIRRORED_H
@@ -17,14 +17,14 @@ struct mirrored {
 	char dir[100];
 	struct home home;
 	struct store *store;
-	sqlite3 *db; /* the test writes rows here, without the handlers */
+	sqlite3 *db; /* for writing rows without the handlers */
 	struct mirror *mirror; /* NULL: the mirror is not open */
 };
 
 struct mirrored *mirrored_open(void);
 void mirrored_close(struct mirrored *w);
 
-/* --- writing rows, each with its event -------------------------------------- */
+/* --- writing a row with its event ----------------------------------------- */
 
 void run(struct mirrored *w, const char *sql);
 void runf(struct mirrored *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -43,14 +43,14 @@ void touch_first(struct mirrored *w, int priority);
 
 void open_mirror(struct mirrored *w);
 void close_mirror(struct mirrored *w);
-/* Mirrors until nothing is left to do, and waits for delayed summaries too. */
+/* Runs the mirror until no work is left, and also waits for summaries that the mirror delays. */
 void settle(struct mirrored *w);
 /* Checks that each file has the content of its rows. */
 void equal(struct mirrored *w);
 
 /* --- files ---------------------------------------------------------------------- */
 
-/* Returns the whole path. The next four calls do not overwrite the text. */
+/* Returns the absolute path. The fourth later call of at() overwrites the text. */
 const char *at(struct mirrored *w, const char *path);
 char *slurp(const char *path); /* the caller frees the text; NULL: there is no file */
 void spit(const char *path, const char *text);

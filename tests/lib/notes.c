@@ -50,8 +50,8 @@ static int read_note(const void *self, const char *path, struct note_part part,
 	return 1;
 }
 
-/* Whether the note is below the folder. `child` gets the path of the folder's entry that is the
- * note, or that holds the note. */
+/* Whether the note is below the folder. `child` gets the path of the note, or of the folder's
+ * subfolder that holds the note. */
 static bool child_of(const struct fake_note *note, const char *folder,
 		     char child[FAKE_PATH], bool *is_folder)
 {

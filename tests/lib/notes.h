@@ -1,8 +1,8 @@
 /*
  * notes - the notes of a vault in memory, for tests that touch no file.
  *
- * The struct may be copied. The copy is a separate vault after a call of notes_point() for the
- * copy.
+ * A struct fake_notes may be copied. After a call of notes_point(), the copy is a separate
+ * vault.
  */
 #ifndef TESTS_LIB_NOTES_H
 #define TESTS_LIB_NOTES_H
@@ -12,7 +12,7 @@
 enum { FAKE_NOTES = 24, FAKE_PATH = 160, FAKE_BYTES = 2048 };
 
 struct fake_note {
-	char path[FAKE_PATH]; /* "": no note here */
+	char path[FAKE_PATH]; /* "": this place holds no note */
 	char data[FAKE_BYTES];
 	struct note_stamp stamp;
 };
@@ -22,7 +22,7 @@ struct fake_notes {
 	struct fake_note files[FAKE_NOTES];
 	int64_t now; /* the time in ms */
 	int64_t last_ino;
-	int fail_make; /* number of next attempts to make a note that fail */
+	int fail_make; /* number of the next calls of make() that fail */
 };
 
 /* Makes `f->notes` refer to `f`. */

@@ -1,29 +1,29 @@
-# patience - functions with which stories wait until a condition is true, never for a fixed
+# patience - functions with which stories wait until a condition is true, instead of for a fixed
 # time.
 #
-# `patience` is the longest wait in tenths of a second on a fast machine. A slower machine waits
-# longer, by the factor $TEST_SCALE. A run with less time for a story sets PATIENCE. The caller
-# defines bad().
+# `patience` is the limit of each wait on a fast machine, in tenths of a second. On a slower
+# machine the limit is $TEST_SCALE times as long. A run that gives stories less time sets
+# $PATIENCE. The story that sources this file defines bad().
 : "${TEST_SCALE:=1}"
 patience=${PATIENCE:-600}
 
-# Prints the seconds that a wait may take: at most 300, the most that --wait-seconds accepts.
-# After a failure all further waits are short.
+# Prints the limit of a wait in seconds. The limit is at most 300, since --wait-seconds accepts
+# no greater number. After a failure the limit is 5 seconds, times $TEST_SCALE.
 bound() {
 	seconds_left=$((patience * TEST_SCALE / 10))
 	[ "${failed:-0}" = 0 ] || seconds_left=$((5 * TEST_SCALE))
 	echo $((seconds_left < 300 ? seconds_left : 300))
 }
 
-# Seconds by a clock that nobody can set. Counting tries is no measure of time, because each try
-# takes time too, and in a VM much time.
+# Prints the seconds since the boot, by a clock that nobody can set. A number of tries does not
+# measure time, because each try takes an unknown time, and a long time in a VM.
 uptime_s() {
 	read -r up _ </proc/uptime
 	echo "${up%%.*}"
 }
 
-# until_done COMMAND...: repeats COMMAND until COMMAND succeeds. The function fails when
-# patience ends.
+# until_done COMMAND...: repeats COMMAND until COMMAND succeeds. The function fails if COMMAND
+# does not succeed within the limit of a wait.
 until_done() {
 	most=$(bound)
 	since=$(uptime_s)
@@ -34,7 +34,7 @@ until_done() {
 }
 
 # until_is PATTERN COMMAND...: repeats COMMAND until the output matches PATTERN. The function
-# fails when patience ends.
+# fails if no output matches within the limit of a wait.
 until_is() {
 	pattern=$1 most=$(bound)
 	since=$(uptime_s)
@@ -49,7 +49,8 @@ until_is() {
 	done
 }
 
-# waited STATUS NOUN NAME...: `cadre wait` ends with STATUS before patience ends.
+# waited STATUS NOUN NAME...: checks that `cadre wait` ends with STATUS within the limit of a
+# wait.
 waited() {
 	want=$1
 	shift
@@ -58,9 +59,9 @@ waited() {
 	[ $got = "$want" ] || { bad "wait $* ended with $got, not $want: $said"; return 1; }
 }
 
-# waits SECONDS: sleeps for SECONDS, longer on a slow machine. Use it only if the time itself
-# matters.
+# waits SECONDS: sleeps for SECONDS, times $TEST_SCALE. Use this function only if the time
+# itself matters.
 waits() { sleep "$(echo "$1 $TEST_SCALE" | awk '{ print $1 * $2 }')"; }
 
-# sleeps PROCESS: whether the process is asleep in a wait.
+# sleeps PROCESS: whether the process is asleep in the kernel.
 sleeps() { [ "$(cat "/proc/$1/wchan" 2>/dev/null)" = do_epoll_wait ] || grep -q '^State:.S' "/proc/$1/status"; }

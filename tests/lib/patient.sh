@@ -1,9 +1,9 @@
-# patient - gives hooks of clients all the time that they need; a story sources it after
+# patient - gives `cadre hook` a minute instead of a second. A story sources this file after
 # story.sh.
 #
-# A hook ends after a second, whatever it waits for. A busy machine may need a second for work
-# that takes an idle machine some milliseconds. Stories that do not test a hook's time use a
-# minute instead of the second.
+# A hook ends after a second, even if it still waits for an answer. A busy machine may need a
+# second for work that takes an idle machine some milliseconds. Therefore stories that do not
+# test a hook's time give a hook a minute.
 . "$(dirname "$0")/../lib/preload.sh"
 preload patient <<-'END'
 	#include <sys/syscall.h>

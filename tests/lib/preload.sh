@@ -1,7 +1,7 @@
-# preload - replaces functions of the C library for a command; a story sources it after
+# preload - replaces functions of the C library for a command. A story sources this file after
 # story.sh.
 
-# preload NAME: compiles the functions from C on standard input into the library NAME.
+# preload NAME: compiles the C functions on standard input into the library NAME.
 preload() { cc -shared -fPIC -o "$TMPDIR/$1.so" -x c - || bad "cc"; }
 # with NAME COMMAND...: runs COMMAND with the functions of the library NAME.
 with() {

@@ -2,7 +2,7 @@
  * raw - a bare connection to a host's or a guest's socket, for tests that send bytes that no
  * client would send.
  *
- * No function here fails a test: a failure is a return value.
+ * No function of this file makes a test fail. Failures are return values.
  */
 #ifndef TESTS_LIB_RAW_H
 #define TESTS_LIB_RAW_H
@@ -20,19 +20,20 @@ struct raw {
 	size_t at, n;
 };
 
-/* Connects; waits while the peer's queue is full. */
+/* Connects to the socket at `path`, and waits while the listener's queue is full. */
 bool raw_dial(struct raw *r, const char *path);
 void raw_hang_up(struct raw *r);
 
-/* Sends the bytes unchanged. Returns false if the peer closed, or took no byte for `ms`. */
+/* Sends the bytes unchanged. Returns false if the peer closed the connection, or accepted no
+ * byte for `ms`. */
 bool raw_send(struct raw *r, const void *data, size_t len, int ms);
-/* Sends a frame with these bytes in it. */
+/* Sends a frame with the bytes of `body`. */
 bool raw_frame(struct raw *r, const void *body, size_t len, int ms);
 /* Sends a frame of JSON, and takes over `json`. */
 bool raw_say(struct raw *r, json_t *json);
 
-/* Returns the next frame. Returns NULL if no frame arrived within `ms`, or if the peer closed.
- * After a close r->fd is -1. */
+/* Returns the next frame. Returns NULL if no frame arrived within `ms`, or if the peer closed
+ * the connection. If the peer closed the connection, r->fd becomes -1. */
 json_t *raw_hear(struct raw *r, int ms);
 /* Sends `json` and returns the answer with the same id. Other frames are dropped. */
 json_t *raw_ask(struct raw *r, json_t *json, int ms);

@@ -133,7 +133,8 @@ static void on_relay(void *arg, int fd, const struct link_caller *who)
 
 /* --- the host's end ------------------------------------------------------------------- */
 
-/* In place of the store: returns waiting messages, if the host asks for messages of their kind. */
+/* Returns waiting messages instead of rows of the store. If the host asks for another kind of
+ * messages, returns no message. */
 static void fill_pushes(struct rig *r, struct job *job)
 {
 	const struct delivery_waiting_in *in = job->call.in;
@@ -167,7 +168,7 @@ static void fill_pushes(struct rig *r, struct job *job)
 	r->asked_for_texts += in->texts;
 }
 
-/* In place of the store: counts what the host notes about its pushes and about a workspace. */
+/* Counts the host's notes about pushes and about a workspace, instead of storing the notes. */
 static void note(struct rig *r, const struct job *job)
 {
 	const struct delivery_notified_in *n = job->call.in;
@@ -184,7 +185,7 @@ static void note(struct rig *r, const struct job *job)
 		snprintf(r->boot_noted, sizeof(r->boot_noted), "%s", w->guest_boot);
 }
 
-/* In place of the store: counts a result that arrived. */
+/* Counts a result that arrived, instead of storing the result. */
 static void store(struct rig *r, struct job *job)
 {
 	const struct result_store_in *in = job->call.in;
@@ -275,7 +276,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	struct link_address at;
 	struct fault f = { 0 };
 
-	signal(SIGPIPE, SIG_IGN); /* as a host does */
+	signal(SIGPIPE, SIG_IGN); /* a host ignores SIGPIPE, too */
 	*r = (struct rig){ .old = old, .heard = heard, .arg = arg };
 	r->host.home = &no_home;
 	host_make_rooms(&r->host);

@@ -1,6 +1,6 @@
 # said - functions for stories without a state folder, and with git repositories.
 #
-# `. "$(dirname "$0")/../lib/said.sh"` sources this file.
+# A story sources this file by its path, $(dirname "$0")/../lib/said.sh.
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_HOME

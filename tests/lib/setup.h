@@ -7,12 +7,12 @@
 #include "tests/lib/dice.h"
 #include "tools/cadre/setup/setup.h"
 
-/* The event number `i` of a client at which `cadre hook` may print something; NULL: no more
- * events. */
+/* Counts the client's events at which `cadre hook` may print something. Returns event number
+ * `i`, or NULL if there is no event with this number. */
 const char *setup_event(const struct setup_client *c, int i);
 /* The program that the client is set up to run. */
 #define SETUP_COMMAND "/opt/bin/cadre"
-/* Makes a draft with a copy of a text; NULL: the file does not exist. */
+/* Makes a draft with a copy of a text. A NULL text means that there is no file. */
 struct setup_draft setup_draft_of(const char *text, size_t len);
 /* Fails unless the draft is that text. */
 void setup_same(const struct setup_draft *d, const char *text, size_t len);
@@ -22,25 +22,26 @@ void setup_same(const struct setup_draft *d, const char *text, size_t len);
 void setup_round_trip(const char *client, enum setup_part part, const char *text,
 		      size_t len, struct text *with);
 
-/* Puts a part into a text, or removes the part. `f` keeps the fault. */
+/* Puts a part into a text, or removes the part. A fault is stored in `f`. */
 struct text setup_put_text(const char *client, enum setup_part part, const char *text,
 			   struct setup_tally *t, struct fault *f);
 struct text setup_cut_text(const char *client, enum setup_part part, const char *text,
 			   struct fault *f);
-/* Fails unless putting the part is refused for that reason and leaves the text unchanged. */
+/* Fails unless the part is refused with the fault `code`, whose text contains `why`, and the
+ * client's text stays unchanged. */
 void setup_refused(const char *client, enum setup_part part, const char *text, int code,
 		   const char *why);
 
 /* --- setup_look.c ------------------------------------------------------------------------- */
 
-/* A random file that is being written. */
+/* A random file under construction. */
 struct setup_look {
 	struct dice *dice;
 	struct text out,
-		plain; /* the file, and the file as plain JSON, without comments and extra commas */
+		plain; /* the file, and a copy as plain JSON without comments and extra commas */
 	const char *eol, *unit;
 	bool comments, trailing, flat;
-	int n; /* number of keys so far, which makes each key different */
+	int n; /* number of keys so far, which is a part of each new key */
 	int own[PART_COUNT]; /* numbers of entries and hooks that a person wrote for cadre */
 };
 

@@ -47,7 +47,8 @@ static void throw_scalar(struct setup_look *l)
 
 static void throw_value(struct setup_look *l, int depth);
 
-/* Begins a member or item, after `n` others. */
+/* Writes the comma and the space before a member or item. `n` is the number of members or items
+ * before. */
 static void throw_comma(struct setup_look *l, int depth, int n)
 {
 	if (n)
@@ -55,7 +56,7 @@ static void throw_comma(struct setup_look *l, int depth, int n)
 	throw_between(l, depth);
 }
 
-/* Writes random members or items. If `own` is not NULL, it is the first. */
+/* Writes random members or items. If `own` is not NULL, `own` is the first member or item. */
 static void throw_members(struct setup_look *l, int depth, char open, const char *own)
 {
 	int n = dice_below(l->dice, 4), i = 0;
@@ -98,7 +99,7 @@ static void throw_value(struct setup_look *l, int depth)
 	l->flat = flat;
 }
 
-/* Sometimes returns an entry that a person wrote to run `cadre mcp`, else NULL. */
+/* Returns, at random, NULL or an entry that a person could have written to run `cadre mcp`. */
 static const char *own_entry(struct setup_look *l, const struct setup_client *c)
 {
 	if (!dice_percent(l->dice, 25))
@@ -109,7 +110,7 @@ static const char *own_entry(struct setup_look *l, const struct setup_client *c)
 		       : "\"cadre\": { \"args\": [\"mcp\"], \"env\": {}, \"command\": \"cadre\" }";
 }
 
-/* Sometimes returns a hook that a person wrote to run the client's hook, else NULL. */
+/* Returns, at random, NULL or a hook that a person could have written to run `cadre hook`. */
 static const char *own_hook(struct setup_look *l, const struct setup_client *c,
 			    char out[200])
 {
@@ -125,7 +126,7 @@ static const char *own_hook(struct setup_look *l, const struct setup_client *c,
 	return out;
 }
 
-/* Writes those members of the root into which setup puts its parts. */
+/* Writes the members of the root object that also hold the parts of `cadre setup`. */
 static void throw_ours(struct setup_look *l, const struct setup_client *c, int *i)
 {
 	bool flat = l->flat;

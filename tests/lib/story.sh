@@ -1,6 +1,6 @@
-# story - functions for every story; sourced by `. "$(dirname "$0")/../lib/story.sh"`. The file
-# gives a story the command, its own state (no state if $stateless is set), checks, and `failed`
-# as its exit status.
+# story - functions for every story. A story sources this file by its path, $(dirname
+# "$0")/../lib/story.sh. The file defines the command `cadre`, a new state (none if $stateless
+# is set), checks, and $failed, the story's exit status.
 . "$(dirname "$0")/../lib/patience.sh"
 : "${CADRE:=$(command -v cadre)}"
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -8,8 +8,8 @@ export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
 failed=0 judged= either=
 
 : "${FULL=}" "${TURN:=0}"
-# in_turn N OF: whether this run does part N of OF parts, which $TURN chooses. At full size
-# ($FULL) a run does all parts.
+# in_turn N OF: whether this run does part N of OF parts. $TURN chooses one part for each run,
+# but at full size ($FULL) a run does all parts.
 in_turn() { [ "$FULL" ] || [ $((TURN % $2)) = "$1" ]; }
 
 cadre() { "$CADRE" "$@"; }
@@ -21,8 +21,9 @@ bad() { # prints the failure, and the output of the last checked command
 }
 skip() { echo "skipped: $*"; exit 77; }
 
-# packages NAME PACKAGE [OPTION-OF-NPM]: fetches once the packages of tests/NAME/package.json,
-# one of which is PACKAGE. Afterwards $place is the folder of the packages.
+# packages NAME PACKAGE [OPTION-OF-NPM]: fetches the packages of tests/NAME/package.json, unless
+# build/ has them already. PACKAGE is a package of this file. Sets $place to the folder of the
+# packages.
 packages() {
 	option=${3:-} root=$(cd "$(dirname "$0")/../.." && pwd)
 	place=$root/build/npm/$1
@@ -35,7 +36,7 @@ packages() {
 }
 
 # is STATUS PATTERN COMMAND...: COMMAND must end with STATUS, and its stdout (its stderr if
-# STATUS is not 0) must match PATTERN. With $either=yes either output may match.
+# STATUS is not 0) must match PATTERN. With $either=yes, stdout or stderr may match.
 is() {
 	want=$1 pattern=$2 judged=yes
 	shift 2
@@ -47,8 +48,7 @@ is() {
 	[ -z "$either" ] || file="$TMPDIR/out $TMPDIR/err"
 	cat $file | grep -q -e "$pattern" || bad "$*: no '$pattern'"
 }
-# as_others COMMAND...: runs cadre without the right to enter closed folders. root has this
-# right unless it gives the right up.
+# as_others COMMAND...: runs cadre without root's right to enter every folder.
 drop=-dac_override,-dac_read_search
 if [ "$(id -u)" != 0 ]; then
 	as_others() { cadre "$@"; }
@@ -59,8 +59,8 @@ else
 fi
 count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
 
-# free_port: prints a port of this machine that is free, and that the kernel gives to no other
-# program by itself. The next port is free too, since a guest at TCP listens at both.
+# free_port: prints a free port that the kernel does not choose for other programs by itself.
+# The next port is free too, because a guest at TCP listens at two ports.
 free_port() {
 	/usr/bin/python3 - <<-'END'
 		import random, socket

@@ -44,7 +44,7 @@ static bool carry(int from, int to)
 
 		if (m < 0 && errno == EAGAIN) {
 			poll(&p, 1, 1000);
-			/* The reader has closed, and its unread bytes are lost. */
+			/* The reader has closed its end, so the unread bytes are lost. */
 			if (p.revents & POLLERR)
 				return false;
 			continue;
@@ -193,7 +193,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 	start(run_join, p);
 }
 
-/* The loop runs as long as the dialled descriptor needs it. */
+/* Dials in a loop of its own, which ends when link_dial() has no more work. */
 static void *run_dial(void *arg)
 {
 	struct desk *d = arg;
@@ -222,7 +222,7 @@ static void *run_front(void *arg)
 
 /* --- a VMM ---------------------------------------------------------------------------- */
 
-/* Answers like Firecracker, but in pieces. */
+/* Answers CONNECT like Firecracker, but in two pieces. */
 static void *run_vsock(void *arg)
 {
 	struct desk *d = arg;
@@ -261,8 +261,8 @@ static void *run_vmm(void *arg)
 
 /* --- QEMU ------------------------------------------------------------------------------- */
 
-/* `held` is the other end of the terminal. This end is kept open, so that unread bytes stay in
- * the terminal after the guest has closed it. */
+/* `held` gets a descriptor of the guest's end of the terminal. While `held` is open, unread
+ * bytes stay in the terminal after the guest has closed its end. */
 static int open_terminal(const char *link, int *held)
 {
 	int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
@@ -281,8 +281,8 @@ static int open_terminal(const char *link, int *held)
 	return fd;
 }
 
-/* Serves a host until the host disconnects, and after that the next host. A host may leave half
- * a frame, which is carried to its last byte. */
+/* Serves a host until the host disconnects, and then serves the next host. If a host sends only
+ * half a frame, all bytes of this half still reach the guest. */
 static void *run_serial(void *arg)
 {
 	struct desk *d = arg;

@@ -9,10 +9,10 @@ extern char root[64]; /* the home, and the working directory at first */
 /* Runs a command in the home. The test fails if the command fails. */
 void shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* For cmocka_unit_test_setup_teardown(). */
+/* The arguments of cmocka_unit_test_setup_teardown(). */
 int set_up(void **state);
 int tear_down(void **state);
 
-#define USERS ".config/cadre/cadre.toml" /* path below the home */
+#define USERS ".config/cadre/cadre.toml" /* the user's configuration, below the home */
 
 #endif

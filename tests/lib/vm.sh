@@ -1,7 +1,8 @@
 # vm - functions that the stories of VMs share: an image, a host, and longer waits.
 #
-# The stories source this file. The image is built once, from Debian's packages, and again if
-# the guest's program is newer. The image stays in build/.
+# The stories source this file. The image is built from Debian's packages. The image is built
+# again only if the guest's program or the image's sources have changed. The image stays in
+# build/.
 set -u
 : "${CADRE:=$(command -v cadre)}"
 build=$(cd "$(dirname "$CADRE")/.." && pwd)
@@ -39,7 +40,7 @@ need_image() {
 }
 [ -z "${ALONE-}" ] || PATH=$PATH:/usr/sbin ip link set lo up
 
-# Prints the process ids of this story's VMs only.
+# Prints the process ids of this story's VMs, and of no other VMs.
 vms() {
 	for pid in $(pgrep -x qemu-system-x86); do
 		tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qF "file=$TMPDIR/s,,t/disks/" &&
@@ -55,7 +56,7 @@ finish() { # destroys every team and its workspaces, so that no VM stays
 	until_is '^0$' count_vms || kill -9 $(vms)
 	cadre down >/dev/null 2>&1
 }
-# An interrupted story kills its VMs without asking them to stop.
+# If a signal ends the story, the story kills its VMs at once.
 trap 'kill -9 $(vms) 2>/dev/null; exit 1' TERM INT
 
 list() { cadre workspace list --team "$1"; }

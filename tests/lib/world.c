@@ -16,7 +16,7 @@ static _Noreturn void give_up(const char *what, const struct fault *f)
 
 struct store *world_store(void)
 {
-	static struct store *first; /* kept, since its migrations take 70 ms */
+	static struct store *first; /* kept, since the migrations take 70 ms */
 	struct fault f = { 0 };
 	struct store *s;
 
@@ -53,7 +53,7 @@ static int complain(struct answer *a, const char *what, const struct fault *inne
 			 "the answer %s: %s", what, inner ? inner->text : "");
 }
 
-/* Checks an answer as strictly as its reader would. */
+/* Checks an answer as strictly as a reader of answers would. */
 static int check_reply(const struct op *op, json_t *reply, struct answer *a)
 {
 	struct arena arena = { 0 };
@@ -118,7 +118,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 	if (a->rc >= 0)
 		a->rc = call_run(&call);
 	a->fault = call.fault;
-	/* If a guest performs the operation, the answer has no result yet. */
+	/* If a guest performs the operation, the answer has no result here. */
 	if (a->rc >= 0 && call.workspace.asked) {
 		a->guest = true;
 		a->reply = json_object();
@@ -140,7 +140,7 @@ void answer_release(struct answer *a)
 	a->reply = NULL;
 }
 
-/* --- looking behind --------------------------------------------------------------- */
+/* --- rows of a state -------------------------------------------------------------- */
 
 static uint64_t mix_row(uint64_t h, sqlite3_stmt *st)
 {

@@ -28,7 +28,7 @@ struct asked {
 	json_t *args;
 	struct identity identity;
 	struct form form;
-	int64_t made; /* the `made` of an earlier run of a waiting call */
+	int64_t made; /* the `made` in the answer of an earlier run of this waiting call */
 	bool replayed;
 	long fail_after; /* the arena gets no memory at this allocation */
 };
@@ -42,27 +42,27 @@ struct answer {
 	bool replayed;
 	enum wake wait_on;
 	int64_t wait_key;
-	struct given given; /* messages and claim that a lost answer would lose */
-	bool guest; /* the host must first ask a guest: there is no answer yet */
+	struct given given; /* messages and claim to give back if the answer is lost */
+	bool guest; /* the host must ask a guest first, so there is no answer yet */
 };
 
 /* Makes an empty state in memory, and aborts if that fails. */
 struct store *world_store(void);
-void world_open(struct world *w); /* with an empty state */
+void world_open(struct world *w); /* makes an empty state */
 void world_close(struct world *w);
 
-/* Makes a call in its own transaction on `store`. The answer is decoded again with its own
- * record; an answer that cannot be decoded is an `internal` fault. */
+/* Makes a call in its own transaction on `store`. The answer is decoded again with the
+ * operation's record. If the answer cannot be decoded, the result is an `internal` fault. */
 void world_ask(struct world *w, struct store *store, const struct asked *q,
 	       struct answer *a);
 void answer_release(struct answer *a);
 
-/* A checksum of all rows of a state: equal states have equal checksums. */
+/* Returns a checksum of all rows of a state. Equal states have equal checksums. */
 uint64_t world_digest(struct store *store);
-/* A checksum of the rows of all tables except one. */
+/* Returns a checksum of the rows of all tables except `table`. */
 uint64_t world_digest_without(struct store *store, const char *table);
 
-/* Returns the integer that a query on the state's own connection gives (tests only). */
+/* Runs a query on the store's own connection, and returns the integer in the first row. */
 int64_t world_number(struct store *store, const char *sql);
 
 #endif

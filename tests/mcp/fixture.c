@@ -1,5 +1,5 @@
 /*
- * fixture - the tools, prompts and resources that the official suite calls, for a test program.
+ * fixture - a test program's tools, prompts and resources, which the official suite calls.
  *
  * Source: @modelcontextprotocol/conformance, the descriptions of its server scenarios.
  */
@@ -115,7 +115,8 @@ static void needs_sampling(struct request *r, json_t *params)
 	"{\"role\":\"user\",\"content\":" TEXT(message) "}],\"maxTokens\":" #most "}}"
 #define ROOTS "\"client_roots\":{\"method\":\"roots/list\",\"params\":{}}"
 
-/* Writes a state that only this program can make: its text, and a hash of secret and text. */
+/* Writes `state` with a hash of this state and a secret, so that only this program can make the
+ * text. */
 static void seal(const char *state, struct text *out)
 {
 	char keyed[100];
@@ -139,7 +140,7 @@ static bool is_sealed(const char *state, const char *text)
 	return same;
 }
 
-/* Answers with the given members of inputRequests, and with a state unless `state` is NULL. */
+/* Answers with these members of inputRequests, and with a requestState unless `state` is NULL. */
 static void ask(struct request *r, const char *requests, const char *state)
 {
 	struct text *out;
@@ -256,7 +257,7 @@ static void ask_twice(struct request *r, json_t *params)
 		    "second");
 }
 
-/* Asks only for a capability that the client has declared. */
+/* Asks the client a question of a kind that the client has declared as a capability. */
 static void ask_able(struct request *r, json_t *params)
 {
 	json_t *meta = json_object_get(params, "_meta");
@@ -289,7 +290,7 @@ static void ask_for_prompt(struct request *r, json_t *params)
 
 /* --- tools that ask a client of the older protocol ------------------------------------- */
 
-/* A question to the client, which has no answer yet. */
+/* A question that the client has not answered yet. */
 struct question {
 	struct question *next;
 	struct request *r;

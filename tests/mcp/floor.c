@@ -1,12 +1,13 @@
 /*
  * floor - how fast a server on two pipes can be, and how fast a given server is.
  *
- *	floor --echo BYTES        answers each line with that many bytes
- *	floor COMMAND...          times a server: from spawn to first answer, then calls
+ *	floor --echo BYTES        answers each line with BYTES bytes.
+ *	floor COMMAND...          measures a server's time from spawn to first answer, and of calls.
  *
- * The second form measures the command, and then the echo, in the same run. For both it prints
- * the p50 of the time from spawn to first answer, and the p50 and p99 of sequential calls of
- * `task` action `list`.
+ * The second form measures the command, and then the echo, in the same run. For command and
+ * echo the program prints the p50 of the time from spawn to first answer. The program also
+ * prints the p50 and p99 of the time of a call. The calls are sequential, and use the tool
+ * `task` with the action `list`.
  *
  *	gcc -O2 -D_GNU_SOURCE -o build/floor tests/mcp/floor.c
  *	build/floor build/cadre mcp

@@ -60,7 +60,7 @@ static struct sockaddr_in place(uint32_t ip, uint16_t port)
 				     .sin_addr = { htonl(ip) } };
 }
 
-/* --- the ports it serves ------------------------------------------------------------- */
+/* --- the actor's ports --------------------------------------------------------------- */
 
 static void listen_on(struct life *l, uint16_t port)
 {
@@ -134,7 +134,8 @@ static void keep_frames(struct life *l)
 	}
 }
 
-/* Serves the ports until `fd` has one of `events`, at most for `ms`. Whether an event occurred. */
+/* Serves the ports until `fd` has one of `events`, or for `ms`. Returns whether `fd` had an
+ * event. */
 static bool wait_for(struct life *l, int fd, short events, int ms)
 {
 	int64_t end = clock_steady_ms() + ms;
@@ -185,7 +186,7 @@ static uint16_t send_ping(struct life *l, uint32_t to)
 	return l->pinged;
 }
 
-/* Whether the ping of this number is answered, now or within `ms`. */
+/* Whether the ping with this number is answered within `ms`. */
 static bool is_answered(struct life *l, uint16_t number, int ms)
 {
 	uint8_t answer[256];
@@ -203,8 +204,9 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 	return false;
 }
 
-/* Waits until each packet sent before has been answered, or is certainly lost. A ping may be
- * lost while the kernel still resolves the gateway's address, so the actor sends further pings. */
+/* Waits until every packet that the actor has sent is delivered or certainly lost. A ping may
+ * be lost while the kernel still resolves the gateway's address, so the actor sends up to 20
+ * pings. */
 static void fence(struct life *l)
 {
 	int answered = 0;
@@ -348,7 +350,7 @@ _Noreturn void actor_live(int fd, uint32_t fence_ip)
 	static struct life l;
 	struct order order;
 	struct report report;
-	const uint32_t answers = ~1u; /* filters all types but echo reply, 0 */
+	const uint32_t answers = ~1u; /* blocks all types except 0, echo reply */
 	int room = 8 << 20;
 
 	l.orders = fd;
@@ -366,7 +368,7 @@ _Noreturn void actor_live(int fd, uint32_t fence_ip)
 		if (!wait_for(&l, fd, POLLIN, 1000))
 			continue;
 		if (recv(fd, &order, sizeof(order), 0) != sizeof(order))
-			_exit(0); /* the test is over */
+			_exit(0); /* the test has ended */
 		report = obey(&l, &order);
 		if (send(fd, &report, sizeof(report), MSG_NOSIGNAL) != sizeof(report))
 			_exit(0);

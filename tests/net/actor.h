@@ -1,11 +1,11 @@
 /*
- * actor - a process in its own network namespace, which sends packets as ordered and reports
- * the packets that arrived.
+ * actor - a process in its own network namespace. On an order of the test, the process sends
+ * packets or reports the packets that arrived.
  *
  * All actors share one processor, on which the kernel delivers packets in the order in which
  * they were sent. When an actor's ping to its gateway is answered, the packets that the actor
- * sent before have arrived or are lost. So no test has to wait for a fixed time to know that a
- * packet did not arrive.
+ * sent before have arrived or are lost. Therefore no test has to wait for a fixed time to know
+ * that a packet was lost.
  */
 #ifndef TESTS_NET_ACTOR_H
 #define TESTS_NET_ACTOR_H
@@ -15,28 +15,29 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Actors echo TCP and UDP on these ports. They only count UDP on the last port. */
+/* Actors echo the data that arrives at these ports, except for datagrams at PORT_SINK. Actors
+ * count all datagrams. */
 enum { PORT_WEB = 80, PORT_SSH = 22, PORT_SINK = 9 };
 
 enum new_event {
-	DEED_TCP, /* opens a connection; if it succeeds, `line` names it */
-	DEED_TALK, /* sends bytes on `line`, reports whether an echo came */
+	DEED_TCP, /* opens a connection, which `line` in the report names */
+	DEED_TALK, /* sends bytes on `line`, reports whether an echo arrived */
 	DEED_HANG_UP,
-	DEED_UDP, /* sends a datagram, reports whether an echo came */
+	DEED_UDP, /* sends a datagram, reports whether an echo arrived */
 	DEED_PING,
 	DEED_FRAME, /* sends the bytes unchanged */
 	DEED_SEEN, /* reports whether a frame with these bytes arrived */
 	DEED_FORGET, /* forgets the frames that arrived so far */
-	DEED_STREAM, /* sends `number` datagrams to the sink, with pauses */
-	DEED_COUNT, /* reports how many datagrams its ports received */
+	DEED_STREAM, /* sends `number` datagrams to PORT_SINK, with pauses */
+	DEED_COUNT, /* reports how many datagrams the actor's ports received */
 	DEED_LISTEN, /* opens one more port */
 };
 
 struct order {
 	enum new_event deed;
-	uint32_t to; /* in host byte order */
+	uint32_t to; /* IPv4 address in host byte order */
 	uint16_t port;
-	bool expect; /* wait for an answer */
+	bool expect; /* the actor waits for an answer */
 	int line, number;
 	size_t n;
 	uint8_t bytes[200];
@@ -60,7 +61,7 @@ struct actor {
 void actor_start(struct actor *a, const char *name, uint32_t ip, uint32_t fence,
 		 bool inside);
 struct report actor_do(struct actor *a, const struct order *order);
-/* actor_do() in two parts, for orders that take a while. */
+/* The two halves of actor_do(), for orders that take long. */
 void actor_begin(struct actor *a, const struct order *order);
 struct report actor_end(struct actor *a);
 void actor_stop(struct actor *a);

@@ -1,4 +1,4 @@
-/* change - policies change while connections are open. */
+/* change - tests of changes of policies while connections are open. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ void what_stays_allowed_goes_on_and_what_is_not_ends(void **state)
 	assert_false(lab_talks(l, B1, above, false));
 	assert_false(lab_reaches(l, A3, B1, PING, false));
 
-	/* a3 is isolated: its answers are also dropped. */
+	/* The policy isolates a3, so answers of a3 are dropped, too. */
 	a3->inter_vm = false;
 	lab_apply(l);
 	assert_false(lab_talks(l, A1, http, false));
@@ -47,7 +47,7 @@ void what_stays_allowed_goes_on_and_what_is_not_ends(void **state)
 	assert_false(lab_reaches(l, A3, A1, PING, false));
 	assert_true(lab_reaches(l, A1, A2, PING, true));
 
-	/* TCP now delivers the data that was held back. */
+	/* TCP now delivers the data whose packets were dropped before. */
 	a3->inter_vm = true;
 	lab_apply(l);
 	assert_true(lab_talks(l, A1, http, true));
@@ -72,8 +72,8 @@ void the_internet_is_given_and_taken(void **state)
 	assert_true(lab_reaches(l, A3, OUT, UDP_WEB, true));
 }
 
-/* Another processor replaces the rules a hundred times. Meanwhile no allowed packet is lost,
- * and no forbidden packet passes. */
+/* While the test replaces the rules a hundred times on another processor, no allowed packet is
+ * lost, and no forbidden packet passes. */
 void no_packet_falls_between_two_plans(void **state)
 {
 	struct lab *l = *state;
@@ -111,7 +111,7 @@ void an_address_goes_to_another_team(void **state)
 
 	lab_apply(l);
 	line = lab_connect(l, A1, l->members[A3].ip, PORT_WEB);
-	/* a3 is destroyed; the next VM takes its place in the range. */
+	/* a3 is destroyed, and a VM of team 4 gets the address of a3. */
 	l->members[A3].team = 4;
 	lab_apply(l);
 	assert_false(lab_talks(l, A1, line, false));

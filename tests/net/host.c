@@ -1,4 +1,5 @@
-/* host - a whole host: teams made by the command, and a host that is killed. */
+/* host - tests with a whole host. The command `cadre` makes teams, and the host is killed and
+ * started again. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -32,7 +33,7 @@ static char *cadre(struct whole *w, const char *words)
 	return lab_run(NULL, "CADRE_HOME=%s %s %s 2>&1", w->dir, cadre_path(), words);
 }
 
-/* Returns the answer of `cadre workspace net` about a VM; the caller drops the reference. */
+/* Returns the answer of `cadre workspace net` about a VM. The caller drops the reference. */
 static json_t *shown(struct whole *w, const char *workspace, const char *words)
 {
 	char line[300];
@@ -63,7 +64,8 @@ static void start(struct whole *w)
 	assert_true(w->host > 0);
 }
 
-/* Whether the shell command succeeds within the time limit. Runs it again until then. */
+/* Repeats the shell command until the command succeeds or the time limit is reached. Returns
+ * true if the command succeeded. */
 static bool comes_true(const char *command)
 {
 	int64_t end = clock_steady_ms() + patience_ms(PATIENCE_MS);
@@ -76,7 +78,7 @@ static bool comes_true(const char *command)
 	return status == 0;
 }
 
-/* Replaces the host's tap by a cable to an actor. */
+/* Replaces the host's tap with a cable to an actor. */
 static void plug(struct whole *w, enum who who, const char *workspace)
 {
 	struct actor *a = &w->lab->actors[who];
@@ -87,7 +89,8 @@ static void plug(struct whole *w, enum who who, const char *workspace)
 	snprintf(command, sizeof(command), "ip link show %s", text(n, "tap"));
 	assert_true(comes_true(command));
 	lab_run(NULL, "ip link del cd%08x-c0de; true", (unsigned)who);
-	/* The host makes a missing tap again, sometimes between the two commands. */
+	/* The host makes a missing tap again, sometimes between `ip link del` and `ip link
+	 * add`. */
 	lab_run(NULL,
 		"until ip link del %s; ip link add %s type veth peer name eth0 netns %d; "
 		"do sleep 0.1; done && nsenter -t %d -n "
@@ -130,7 +133,8 @@ static void set_up(struct whole *w)
 	plug(w, A1, "red/a");
 	plug(w, A2, "red/b");
 	plug(w, D1, "blue/d");
-	/* After each change all taps still forward. */
+	/* After a change of one VM's policy, the bridge still forwards packets of all three
+	 * taps. */
 	json_decref(shown(w, "blue/d", "--no-allow-inter-vm"));
 	assert_true(comes_true("[ $(bridge link | grep -c forwarding) = 3 ]"));
 }
@@ -160,8 +164,8 @@ static void killed_and_started_again(struct whole *w)
 
 	kill(w->host, SIGKILL);
 	child_wait(w->host, PATIENCE_MS);
-	check(w); /* the rules stay without a host */
-	lab_run(NULL, "nft flush ruleset"); /* as a reboot does */
+	check(w); /* the rules remain without a host */
+	lab_run(NULL, "nft flush ruleset"); /* a reboot also removes all rules */
 	start(w);
 	assert_true(comes_true("nft list ruleset | grep -q 'jump open'"));
 	check(w);

@@ -2,13 +2,13 @@
  * lab - a machine with VMs of four teams, two neighbor networks and the internet, all as
  * network namespaces.
  *
- *	a1 a2 a3   team 1: the internet for a1, ports 80 and 9 open on a2 only
- *	b1 b2      team 2 below it; b1 is its lead
- *	c1 c2      team 3 below team 1 as well; c1 is its lead
- *	d1         team 4
- *	out        a machine of the internet, at 192.0.2.2
- *	left right two networks between which the machine routes without cadre
- *	host       the machine itself
+ *	a1 a2 a3   team 1, where only a1 may use the internet, and a2 opens only ports 80 and 9.
+ *	b1 b2      team 2, below team 1, with the lead b1.
+ *	c1 c2      team 3, below team 1, with the lead c1.
+ *	d1         team 4.
+ *	out        a machine of the internet, at 192.0.2.2.
+ *	left right two neighbor networks, between which the machine routes without cadre.
+ *	host       the machine itself.
  */
 #ifndef TESTS_NET_LAB_H
 #define TESTS_NET_LAB_H
@@ -28,29 +28,30 @@ struct lab {
 	struct net_linux net;
 };
 
-/* Returns 77 if the kernel has no nf_tables or does not allow namespaces; else 0. */
+/* Returns 77 if the kernel has no nf_tables or does not allow namespaces, or 0 if the tests can
+ * run. */
 int lab_enter(void);
 struct lab *lab_open(void);
 void lab_close(struct lab *l);
 
-/* Applies the plan to the machine; a fault fails the test. */
+/* Applies the plan to the machine. The test fails if the plan causes a fault. */
 void lab_apply(struct lab *l);
 
-/* Returns the output of a shell command, with its status in `*status` if that is not
- * NULL. */
+/* Returns the output of a shell command, and stores the command's status in `*status` unless
+ * `status` is NULL. */
 char *lab_run(int *status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- who reaches whom ----------------------------------------------------------- */
 
 enum way { TCP_WEB, TCP_SSH, UDP_WEB, PING, WAYS };
 
-/* Whether packets from `from` reach `to` and are answered. The test fails if they arrive
- * without an answer, or are answered without arriving. */
+/* Whether packets from `from` reach `to` and are answered. The test fails if packets arrive but
+ * get no answer, or if packets are answered but did not arrive. */
 bool lab_reaches(struct lab *l, enum who from, enum who to, enum way way, bool expect);
 /* Whether a frame with these bytes arrived at `who`. */
 bool lab_seen(struct lab *l, enum who who, const void *bytes, size_t n);
 void lab_forget(struct lab *l, enum who who);
-int lab_count(struct lab *l, enum who who); /* datagrams that its ports received */
+int lab_count(struct lab *l, enum who who); /* number of datagrams that `who` received */
 
 /* --- connections ------------------------------------------------------------------- */
 

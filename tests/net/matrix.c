@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each row has a sender, and then its receivers. `+`: all ways are open; `w`: ports 80 and
- * ping; `i`: only ping; `.`: no way. */
+/* Each row has a sender, and then receivers, each with a sign. `+`: all ways are open; `w`:
+ * only port 80 and ping are open; `i`: only ping is open; `.`: no way is open. */
 static const char *const rows[] = {
 	"a1 to  a2 w  a3 +  b1 +  b2 .  c1 +  c2 .  d1 .  out +  host i",
 	"a2 to  a1 +  a3 +  b1 +  b2 .  c1 +  c2 .  d1 .  out .  host i",
@@ -89,7 +89,7 @@ void members_reach_their_team_and_nobody_else(void **state)
 	check_matrix(l);
 }
 
-/* With br_netfilter the packets of a bridge also pass the rules for IP. */
+/* With br_netfilter, the kernel also applies the rules for IP to packets on a bridge. */
 void it_is_the_same_where_bridges_call_iptables(void **state)
 {
 	struct lab *l = *state;

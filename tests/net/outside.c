@@ -119,7 +119,8 @@ void nothing_is_left_at_the_end(void **state)
 	struct fault f = { 0 };
 	char *before;
 
-	/* Removes the VMs' cables first, since they end together with the taps. */
+	/* First removes the VMs' cables, which the removal of the network would remove like
+	 * taps. */
 	lab_run(NULL, "for i in $(ip -o link | grep -o 'cd[0-9a-f]*-c0de'); do "
 		      "ip link del $i; done");
 	before = strdup(lab_run(NULL, look));
@@ -127,7 +128,7 @@ void nothing_is_left_at_the_end(void **state)
 	assert_true(strlen(lab_run(NULL, look)) > strlen(before));
 	assert_int_equal(l->net.network.remove(l->net.network.self, l->plan.tag, &f), 0);
 	assert_string_equal(lab_run(NULL, look), before);
-	/* A second removal is no fault. */
+	/* A second removal of the network succeeds, too. */
 	assert_int_equal(l->net.network.remove(l->net.network.self, l->plan.tag, &f), 0);
 	free(before);
 }

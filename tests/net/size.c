@@ -79,8 +79,8 @@ static bool answers_arp(int fd, const uint8_t mac[6], uint32_t ip, uint32_t asks
 	memcpy(e + 38, (uint32_t[]){ htonl(asks) }, 4);
 	while (read(fd, got, sizeof(got)) > 0)
 		;
-	/* The machine answers before write() returns, or soon after if it is busy. Without an
-	 * answer the test asks again, as a VM does. */
+	/* The machine answers before write() returns, but a busy machine answers later. Without
+	 * an answer the test asks again, as a VM does. */
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(write(fd, frame, sizeof(frame)), sizeof(frame));
 		while (poll(&p, 1, patience_ms(100)) == 1)
@@ -100,7 +100,7 @@ void a_tap_is_made_and_pinned(void **state)
 
 	assert_true(fd >= 0);
 	snprintf(d1->tap, sizeof(d1->tap), "cd00abcdef-c0de");
-	lab_apply(l); /* replaces the old cable by a tap */
+	lab_apply(l); /* replaces the old cable with a tap */
 	assert_string_equal(lab_run(NULL, "ip -o link show type veth | grep -c cd0"),
 			    "7\n");
 	memcpy(r.ifr_name, d1->tap, sizeof(d1->tap));
@@ -109,7 +109,8 @@ void a_tap_is_made_and_pinned(void **state)
 	lab_run(NULL, "until bridge link show dev %s | grep -q forwarding; do :; done",
 		d1->tap);
 	assert_true(answers_arp(fd, d1->mac, d1->ip, l->plan.base + 1));
-	assert_true(answers_arp(fd, d1->mac, d1->ip, l->members[A1].ip)); /* about a1 */
+	/* The machine also answers if d1 asks for the hardware address of a1. */
+	assert_true(answers_arp(fd, d1->mac, d1->ip, l->members[A1].ip));
 	assert_false(answers_arp(fd, d1->mac, l->members[A1].ip, l->plan.base + 1));
 	assert_false(answers_arp(fd, l->members[A1].mac, d1->ip, l->plan.base + 1));
 	lab_apply(l); /* a running VM keeps its tap */
@@ -136,7 +137,7 @@ void rules_that_somebody_flushed_are_missed(void **state)
 	assert_true(lab_reaches(l, A1, A2, PING, true));
 }
 
-/* Another version of cadre may have left tables of another shape. */
+/* Another version of cadre may have left nft tables with other sets and chains. */
 void tables_of_another_shape_are_made_anew(void **state)
 {
 	struct lab *l = *state;
@@ -154,7 +155,7 @@ void a_range_that_is_in_use_is_refused(void **state)
 	struct lab *l = *state;
 	struct fault f = { 0 };
 
-	l->plan.base = 0xac100000; /* 172.16.0.0/16 contains left and right */
+	l->plan.base = 0xac100000; /* 172.16.0.0/16 contains `left` and `right` */
 	assert_int_equal(l->net.network.apply(l->net.network.self, &l->plan, &f),
 			 FAULT_CONFLICT);
 	assert_non_null(strstr(f.text, "172.16.0.0/16 are behind interface"));

@@ -30,7 +30,7 @@ static void put32(struct frame *f, uint32_t n)
 }
 
 static const uint8_t everybody[6] = { 255, 255, 255, 255, 255, 255 };
-/* The bridge's address: 02 c d 00 and the tag. */
+/* The bridge's hardware address, which ends with the network's tag. */
 static const uint8_t bridge[6] = { 2, 'c', 'd', 0, 0xc0, 0xde };
 
 static struct frame ethernet(const uint8_t to[6], const uint8_t from[6], uint16_t type)
@@ -43,7 +43,7 @@ static struct frame ethernet(const uint8_t to[6], const uint8_t from[6], uint16_
 	return f;
 }
 
-/* Sets the checksum at `place`, over n bytes from `start`. */
+/* Stores at `place` the checksum of the n bytes from `start`. */
 static void set_sum(struct frame *f, size_t start, size_t n, size_t place)
 {
 	uint8_t *b = f->order.bytes;
@@ -89,7 +89,7 @@ static struct frame udp(const uint8_t mac[6], uint32_t from, uint32_t to,
 	return f;
 }
 
-/* Makes an ARP frame with the claim that `mac` has `ip`, sent to all or to one. */
+/* Makes an ARP frame, which claims that the hardware address `mac` has the address `ip`. */
 static struct frame arp(const uint8_t to[6], const uint8_t sender[6],
 			const uint8_t mac[6], uint32_t ip, uint32_t asks,
 			const char *word)
@@ -105,7 +105,7 @@ static struct frame arp(const uint8_t to[6], const uint8_t sender[6],
 	return f;
 }
 
-/* Sends the frame. Whether a frame with `word` arrives at `to`. */
+/* Sends the frame. Returns whether a frame with `word` arrives at `to`. */
 static bool arrives(struct lab *l, enum who from, enum who to, const struct frame *f,
 		    const char *word)
 {
@@ -123,12 +123,12 @@ void nobody_sends_with_the_address_of_another(void **state)
 	struct frame f;
 
 	lab_apply(l);
-	/* A frame with true addresses passes, so the frames below are blocked only for their
-	 * addresses. */
+	/* A frame with true addresses passes. Therefore only false addresses can be the reason
+	 * if the next frames are blocked. */
 	f = udp(a1->mac, a1->ip, a3, "true-one");
 	assert_true(arrives(l, A1, A3, &f, "true-one"));
-	/* d1 poses as a1, a teammate of a3: first with its own hardware address, then with
-	 * a1's. */
+	/* d1 poses as a1, a teammate of a3. The first frame has the hardware address of d1, and
+	 * the second frame has the hardware address of a1. */
 	f = udp(d1->mac, a1->ip, a3, "ip-spoof");
 	assert_false(arrives(l, D1, A3, &f, "ip-spoof"));
 	f = udp(a1->mac, a1->ip, a3, "all-of-it");
@@ -136,14 +136,14 @@ void nobody_sends_with_the_address_of_another(void **state)
 	/* a1 poses as a2, another teammate. */
 	f = udp(a1->mac, l->members[A2].ip, a3, "as-a2");
 	assert_false(arrives(l, A1, A3, &f, "as-a2"));
-	/* Only the hardware address is false. */
+	/* a1 uses a false hardware address and its own IP address. */
 	f = udp(b2->mac, a1->ip, a3, "mac-spoof");
 	assert_false(arrives(l, A1, A3, &f, "mac-spoof"));
-	/* a1 sends directly to a3's hardware address, past the machine. */
+	/* a1 sends directly to a3's hardware address, and not to the machine's. */
 	f = udp(a1->mac, a1->ip, a3, "direct");
 	memcpy(f.order.bytes, l->members[A3].mac, 6);
 	assert_false(arrives(l, A1, A3, &f, "direct"));
-	/* a1 poses as the gateway, as a machine without an address, and as loopback. */
+	/* a1 sends from the gateway's address, from 0.0.0.0, and from 127.0.0.1. */
 	f = udp(a1->mac, l->plan.base + 1, a3, "as-gateway");
 	assert_false(arrives(l, A1, A3, &f, "as-gateway"));
 	f = udp(a1->mac, 0, a3, "as-nobody");
@@ -152,8 +152,8 @@ void nobody_sends_with_the_address_of_another(void **state)
 	assert_false(arrives(l, A1, A3, &f, "as-loopback"));
 }
 
-/* Makes an ICMP error: the packet that `to` sent to `far` from port 4000 did not arrive. The
- * frame ends with `word`. */
+/* Makes an ICMP error, which reports that a packet from port 4000 of `to` did not arrive at
+ * `far`. The frame ends with `word`. */
 static struct frame icmp_error(const struct net_member *from, uint32_t to, uint32_t far,
 			       const char *word)
 {
@@ -161,7 +161,7 @@ static struct frame icmp_error(const struct net_member *from, uint32_t to, uint3
 	size_t start, n;
 
 	put_udp(&f, from->ip, to, "");
-	f.order.n -= 8; /* replaces the UDP header by ICMP */
+	f.order.n -= 8; /* replaces the UDP header with ICMP */
 	start = f.order.n;
 	put(&f, (uint8_t[]){ 3, 3, 0, 0, 0, 0, 0, 0 }, 8);
 	put_udp(&f, to, far, word);
@@ -206,7 +206,7 @@ void nothing_but_ipv4_and_arp_leaves_a_vm(void **state)
 	f = ethernet(everybody, a1->mac, 0x88b5);
 	put(&f, "whatever it is", 14);
 	assert_false(arrives(l, A1, A3, &f, "whatever it is"));
-	/* A VLAN tag hides the type of the frame. */
+	/* The frame's type is VLAN, and the VLAN tag contains the type IPv4. */
 	f = ethernet(bridge, a1->mac, 0x8100);
 	put16(&f, 7);
 	put16(&f, 0x0800);
@@ -238,12 +238,13 @@ void arp_tells_nobody_a_lie(void **state)
 	f = arp(bridge, d1->mac, d1->mac, l->plan.base + 1000, gateway, "i-am-1000");
 	assert_false(arrives(l, D1, A3, &f, "i-am-1000"));
 	assert_string_equal(neighbor("10.99.3.232"), "");
-	/* If a VM claims to be the gateway, its frames reach no other VM. */
+	/* ARP frames from a VM that claims to be the gateway reach no other VM. */
 	f = arp(everybody, d1->mac, d1->mac, gateway, 0, "i-am-gw");
 	assert_false(arrives(l, D1, A1, &f, "i-am-gw"));
 	f = arp(a1->mac, d1->mac, d1->mac, gateway, 0, "to-a1-only");
 	assert_false(arrives(l, D1, A1, &f, "to-a1-only"));
-	/* The frame has d1's hardware address, but its ARP data claims a1's. */
+	/* The frame comes from d1's hardware address, but the ARP data contains a1's hardware
+	 * address. */
 	f = arp(bridge, d1->mac, a1->mac, d1->ip, gateway, "other-mac");
 	assert_false(arrives(l, D1, A1, &f, "other-mac"));
 	assert_non_null(strstr(neighbor("10.99.0.9"), "02:00:00:00:00:08 PERMANENT"));

@@ -1,4 +1,4 @@
-/* stories - the tests of the network of VMs, by file. */
+/* stories - the tests of the network of VMs, listed by file. */
 #ifndef TESTS_NET_STORIES_H
 #define TESTS_NET_STORIES_H
 

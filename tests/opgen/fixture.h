@@ -1,8 +1,8 @@
 /*
  * fixture - the tables of tests/opgen/everything.op, compiled into a test.
  *
- * The linker finds these tables before the library's. So readers of tables can be tested on
- * every shape that the grammar allows.
+ * The linker finds these tables before the tables of the library. Therefore a test can run the
+ * code that reads tables on everything that the grammar allows.
  */
 #ifndef TESTS_OPGEN_FIXTURE_H
 #define TESTS_OPGEN_FIXTURE_H

@@ -25,7 +25,7 @@ def follow(i):
             elif i % 2 == 0:
                 headers["Last-Event-ID"] = os.environ.get("FIRST", "0")
             answer = urllib.request.urlopen(urllib.request.Request(url + "/events" + query, headers=headers), timeout=PATIENCE)
-            answer.fp.raw._sock.settimeout(2)  # so that the loop checks often whether the test is over
+            answer.fp.raw._sock.settimeout(2)  # so that the loop often checks whether the test has ended
             back += 1
             while not is_over(seen):
                 try:
@@ -42,7 +42,7 @@ def follow(i):
                 elif line.startswith(b":") or not line.strip():
                     open("%s.%d.on" % (out, i), "a").close()
         except urllib.error.HTTPError as e:
-            # Another process may now use the port of the killed host. That process does not
+            # Another process may now use the port of the killed host. Such a process does not
             # know the token.
             if e.code not in (401, 503):
                 seen.append("status-%d" % e.code)

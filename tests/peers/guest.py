@@ -55,7 +55,7 @@ def control(message):
     if kind == "ListDir":
         return {"type": "Error", "code": "NotFound", "message": "no such directory"}
     if kind == "PollDaemonResults":
-        with lock:  # at most once: results that were given are removed
+        with lock:  # each result is given at most once, and then removed
             given = results[: message.get("limit", 20)]
             del results[: len(given)]
         return {"type": "DaemonResults", "results": given, "pending_tasks": 0}
@@ -69,7 +69,7 @@ def relay(message):
     if kind == "TeamMessage":
         envelope = {"message_id": message.get("message_id", ""), "from": message.get("from") or message["to"],
                     "to": "self", "content": message["content"], "message_type": message.get("message_type", "text")}
-        # Prints `to`, which holds the sender by the older rule.
+        # Prints `to`, which holds the sender in the older dialect.
         print(message["to"], envelope["from"], envelope["message_type"], envelope["content"], flush=True)
         if envelope["message_type"] == "task_assignment":
             threading.Thread(target=work, args=(envelope,), daemon=True).start()

@@ -1,6 +1,6 @@
-# holder - locks one byte of state.lock and then stops: holder.py STATE BYTE. Byte 3 stands for
-# a process that is stopped in its transaction, byte 0 for a process that is stopped while it
-# opens the state.
+# holder - locks one byte of state.lock and then stops itself. The arguments are STATE and BYTE.
+# With byte 3 the program acts like a process that is stopped in its transaction. With byte 0
+# the program acts like a process that is stopped while it opens the state.
 import fcntl, os, signal, struct, sys
 
 lock = os.open(sys.argv[1] + "/state.lock", os.O_RDWR)

@@ -59,7 +59,7 @@ expect(ask(control, type="NoSuchType"), "Error", code="InvalidRequest")
 big = expect(ask(control, type="Exec", command="head -c 4000000 /dev/zero | tr '\\0' '\\1'"), "ExecResult")
 assert "more" not in big and "cut here" in big["stdout"]
 
-# A push has the sender in `to`. The daemon runs the assigned command.
+# In a push, `to` names the sender. The daemon runs the assigned command.
 task = json.dumps({"task_id": "t1", "command": "echo done; exit 2"})
 for _ in range(2):  # twice, as an older host retries
     expect(ask(relay, type="TeamMessage", to="lead", content=task, message_type="task_assignment",
@@ -72,7 +72,7 @@ while not found:
     found = expect(ask(control, type="PollDaemonResults", limit=20), "DaemonResults")["results"]
 assert len(found) == 1 and found[0]["stdout"] == "done\n" and found[0]["exit_code"] == 2, found
 assert found[0]["source_message_id"] == "m1" and found[0]["task_id"] == "t1"
-# The result that was given is removed, and the assignment ran once.
+# The guest has removed the result after the poll, and the assignment ran only once.
 expect(ask(control, type="PollDaemonResults", limit=20), "DaemonResults", results=[], pending_tasks=0)
 for bad in ("Conflict", "Exhausted", "RateLimited", "Unavailable"):
     assert bad not in OLD_CODES

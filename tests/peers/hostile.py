@@ -77,8 +77,8 @@ REFUSED = [
     ({"type": "VaultWrite", "path": "x.md", "content": "x", "mode": "burn"}, "InvalidRequest"),
     ({"type": "VaultSearch", "query": "x", "path": "teams/blue"}, "PermissionDenied"),
     ({"type": "VaultSearch", "query": "(("}, "InvalidRequest"),
-    # A caller at an agent's door cannot name another agent, nor do more than that agent may do
-    # there.
+    # A caller with a guessed token of an agent's door is refused, for every operation and every
+    # named agent.
     (dict(call("message.send", content="x"), door="bob." + "0" * 64), "PermissionDenied"),
     (dict(call("message.send", content="x"), door="lead." + "0" * 64), "PermissionDenied"),
     (dict(call("message.receive"), door="eve." + "0" * 64), "PermissionDenied"),
@@ -87,7 +87,8 @@ REFUSED = [
     (dict(call("message.send", content="x", **{"from": "lead"}), door="bob." + "0" * 64), "PermissionDenied"),
     (dict(call("message.send", content="x", agent="lead"), door="bob." + "0" * 64), "PermissionDenied"),
 ]
-# A refusal has a code, and says where the message belongs and what to do instead.
+# The text that the refusal of a message must contain. The text names the direction and the port
+# of this message.
 SAYS = {"PollDaemonResults": "host to guest, on port 5000"}
 ALLOWED = [
     ({"type": "TeamMessage", "to": "bob", "content": "truly ann's"}, "TeamMessageDelivered"),
@@ -136,7 +137,8 @@ def lie(conn):
     token = ask(conn, call("agent.door", name="bob"), "d0")["result"]["token"]
     if ask(conn, dict(call("message.send", content="x"), door=token), "d1")["type"] != "Error":
         print("a token for another door was good", file=report)
-    # A message through ann's own door is from ann to ann, whatever its arguments say.
+    # A message through ann's door is always from ann to ann, even if the arguments name other
+    # agents.
     token = ask(conn, call("agent.door", name="ann"), "d2")["result"]["token"]
     answer = ask(conn, dict(call("message.send", to=["bob"], content="at the door"), door=token), "d3")
     if [d["to"] for d in answer["result"]["deliveries"]] != ["ann"]:
@@ -144,14 +146,15 @@ def lie(conn):
     answer = ask(conn, dict(call("message.receive", agent="bob", lease_seconds=0), door=token), "d4")
     if [m["content"] for m in answer["result"]["messages"]][-1:] != ["at the door"]:
         print("what was received at a door is another's:", answer, file=report)
-    # An answer to no question, an id of the host and a second Hello do no harm.
+    # The host survives answers without a question, an id of the host's own calls, and a second
+    # Hello.
     for lost in ({"type": "Ok", "id": 999999}, {"type": "CallResult", "id": "r0", "result": {}},
                  {"type": "Hello", "version": "0", "role": "host", "boot_id": "x", "agent": "bob"},
                  {"type": "Heartbeat", "running": ["not", "mine"], "waiting": -5, "results": 10 ** 15}):
         say(conn, lost)
     if ask(conn, call("message.peek"), "still")["type"] != "CallResult":
         print("not served after nonsense", file=report)
-    # The guest makes many calls and reads no answer: the host must not keep all answers.
+    # The host must not keep all answers for a guest that makes many calls and reads no answer.
     try:
         conn.settimeout(3)
         for i in range(20000):

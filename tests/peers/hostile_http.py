@@ -133,7 +133,8 @@ serves("beside drops")
 let_go(silent + loris + trickle + deaf)
 serves("at last")
 
-# A token may have 4 files and 10 requests under way at once. Other callers are not disturbed.
+# With one token, 4 requests for files and 10 requests in all may run at once. Other callers are
+# not disturbed.
 BODY = b"Content-Length: 1000000\r\n\r\nx"
 END = b"Connection: close\r\n\r\n"
 MESSAGE = b"POST /message HTTP/1.1\r\n" + AUTH + BODY
@@ -142,7 +143,7 @@ LARGE = b"GET /files/large HTTP/1.1\r\n"
 
 def refused(request, what):
     s = dial()
-    s.sendall(request)  # not the end of the request: the guest closes the connection
+    s.sendall(request)  # without the request's end, so only the guest can end the connection
     got = hear(s)
     s.close()
     if statuses(got) != [429] or b'"code":"exhausted"' not in got or b"Retry-After: 1" not in got:

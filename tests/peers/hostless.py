@@ -55,8 +55,8 @@ class Agent:
     def tool(self, name, **arguments):
         return self.start("tools/call", {"name": name, "arguments": arguments})
 
-    # Starts a call that waits. After does() the call is answered soon, and the answer holds
-    # `text`.
+    # Starts a call that waits, and then runs does(). The call must be answered soon, and the
+    # answer must contain `text`.
     def woken(self, what, text, does, name, **arguments):
         number = self.tool(name, wait_seconds=WAIT_S, **arguments)
         self.ask("ping", {})  # by now the call waits, without an answer
@@ -77,7 +77,8 @@ for i in range(3):
                 "inbox", action="receive")
     agent.woken("a claim", "work %d." % i, lambda: cadre("task", "create", "work %d." % i),
                 "task", action="claim")
-# bob's task is free again when bob releases it. cid's task is free only when its lease ends.
+# bob releases his task, which makes the task free. cid's task becomes free only when the lease
+# ends.
 cadre("task", "create", "held.")
 held = json.loads(cadre("claim", "--as", "bob", "--json"))["task"]["id"]
 agent.woken("a claim of what is given back", "held.", lambda: cadre("release", held, "--as", "bob"),

@@ -34,7 +34,7 @@ def greet():
     return conn, hear(conn)
 
 
-# A client that has proven its identity stays connected, however many strangers connect.
+# A client that has proven its identity stays connected, even if many strangers connect.
 first, hello = greet()
 if hello.get("type") != "Hello":
     print("the first host is answered", hello)

@@ -51,7 +51,7 @@ def target(rng):
     ])
 
 
-# --- smuggling: a request's end is given twice in different ways, or not at all -----------------
+# --- smuggling: requests with two different ends, or without an end -----------------
 
 BLANKS = [b" ", b"\t", b"\x0b", b"\x0c", b"\r", b"\x00", b"\xa0", b"\x85"]
 
@@ -375,7 +375,7 @@ async def slow():
     print("%-10s %6d in %.1f s" % ("slow", N, time.monotonic() - began), flush=True)
 
 
-# --- good clients, meanwhile -----------------------------------------------------------------------------
+# --- good clients at the same time -----------------------------------------------------------------------------
 
 class Served:
     n = slowest = 0

@@ -32,7 +32,7 @@ for line in server.stdout:
 before = kib(server.pid)
 os.set_blocking(server.stdin.fileno(), False)
 left, number, moved = b"", 3, time.time()
-# The server has stopped reading when it takes no byte for a while.
+# A server that takes no byte for three seconds has stopped reading.
 while time.time() - moved < 3:
     left = left or b"".join(request(number + i, "tools/call", page) for i in range(50))
     number += 50

@@ -51,8 +51,8 @@ def tables(sqlgen, files):
 def translate(kind, sql):
     sql = re.sub(r"--[^\n]*", "", sql)
     if kind == "table":
-        # Only SQLite checks rows and their references. For the second engine only the names
-        # count.
+        # Removes what only SQLite uses to check rows and references. For the second engine only
+        # the names and types of columns matter.
         sql = re.sub(r"\bREFERENCES\s+\w+\s*\(\w+\)", "", sql)
         sql = re.sub(r"\)\s*STRICT(\s*,\s*WITHOUT ROWID)?\s*$", ")", sql.strip())
         sql = re.sub(r"\)\s*WITHOUT ROWID(\s*,\s*STRICT)?\s*$", ")", sql)

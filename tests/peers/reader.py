@@ -1,6 +1,6 @@
-# reader - reads a state as a person with `sqlite3` does, until standard input ends: reader.py
-# STATE. The program opens the state anew for each read, and never waits. At the end the program
-# prints the number of reads, and each kind of failure with its count.
+# reader - reads a state as a person with `sqlite3` does, until standard input ends. The
+# argument is STATE. The program opens the state anew for each read, and never waits for a lock.
+# At the end the program prints the number of reads, and each kind of failure with its count.
 import collections, select, sqlite3, sys
 
 uri = "file:%s/state.db?mode=ro" % sys.argv[1]

@@ -12,7 +12,8 @@ SCALE = int(os.environ.get("TEST_SCALE", "1"))
 conn = socket.socket(socket.AF_UNIX)
 conn.connect(sys.argv[1])
 end = time.monotonic() + 60 * SCALE
-# The serial line may have lost the first bytes. The answer to the last call arrives last.
+# The serial line may lose the first bytes. Therefore the test sends marks with new nonces until
+# the guest answers with the newest nonce.
 for n in range(1000):
     nonce = b"%016d" % n
     conn.sendall(b"\xff\xff\xff\xff?" + nonce)
@@ -70,8 +71,8 @@ else:
     expect(ask(type="SetHostname", hostname="named-again"), "Ok")
 assert ask(type="Exec", command="cat /etc/resolv.conf")["stdout"] == "nameserver 9.9.9.9\n"
 expect(ask(type="Exec", command="hostname"), "ExecResult", stdout="named-again\n")
-# A call without `dns` sets the name servers of the dialect. An empty list changes no name
-# server.
+# A call without `dns` sets the default name servers of the older dialect. An empty list `dns`
+# leaves the name servers unchanged.
 for dns, servers in (({}, ["1.1.1.1", "8.8.8.8"]), ({"dns": ["9.9.9.8"]}, ["9.9.9.8"]),
                      ({"dns": []}, ["9.9.9.8"])):
     ask(type="ConfigureNetwork", ip_address="10.1.2.3", gateway="10.1.0.1", **dns)

@@ -43,7 +43,7 @@ def full():
     return open("/dev/full", "w")
 
 
-# --- one try of each kind: returns whether the call ended before its answer was seen -----
+# --- one try of each kind, which returns whether the call ended before its answer was read ---
 
 
 def command_killed(w, kind, i):
@@ -53,7 +53,7 @@ def command_killed(w, kind, i):
     time.sleep(.02)
     id = w.b.start(*w.send(kind))
     soon(.008)
-    # A process that works without a host and is killed at once leaves its lease behind.
+    # Without a host no SIGKILL is sent, since a killed process cannot give its lease back.
     p.send_signal(DICE.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
                               if w.host else [signal.SIGTERM, signal.SIGINT]))
     w.look(p.stdout.read().decode())

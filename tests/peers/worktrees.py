@@ -96,7 +96,7 @@ def play(tree, id, by_script):
     session = Session(tree, by_script)
     say = lambda what: print(json.dumps(what), flush=True)
     # A shell with a single command replaces itself by the command. A second command (`exit`)
-    # prevents that.
+    # prevents the replacement of the shell.
     run = lambda line, text: subprocess.run(["sh", "-c", line + ("" if by_script else "; exit")], cwd=tree, input=text,
                                             capture_output=True, text=True).stdout
     say(session.told)
@@ -191,8 +191,8 @@ elif sys.argv[1] == "clients":
     register = lambda c, name: c.do("tool", "agents", {"action": "register", "name": name})
     first = Client(tree, pat)
     check("whenever" in register(first, pat).get("you", ""), "the first one is not kept")
-    # The second session is told that another session runs here. The mail of the first session's
-    # agent stays with the first session.
+    # The second session gets the message that another session runs here. Mail for the agent of
+    # the first session is shown only in the first session.
     second = Client(tree, quin)
     check("`%s`" % pat in second.told and "Another session here (process %d)" % first.p.pid in second.told, second.told)
     send(pat, "for the first alone")
@@ -200,12 +200,12 @@ elif sys.argv[1] == "clients":
     check("Another session here (process %d) is %s already" % (first.p.pid, pat) in told and "alone" not in told, told)
     check(shown(second) == "", "the second one is shown mail")
     check("for the first alone" in shown(first), "the first one is shown nothing")
-    # The second session may register an agent of its own. If that is refused, the session stays
-    # the first session's agent.
+    # The second session may register an agent of its own. If this registration is refused, the
+    # second session continues as the agent of the first session.
     check(register(second, "ann").get("code") == "conflict", "it is another one's agent")
     check(second.do("tool", "agents", {"action": "start"}).get("name") == pat, "it is nobody")
-    # While the second session registers, each of its other calls runs as the first agent or as
-    # its own new agent.
+    # While the second session registers an agent, its other calls run as the first session's
+    # agent or as the new agent.
     said, made, seen = second.do("all", ["agents", {"action": "register", "name": quin}],
                                  ["task", {"action": "create", "title": "Beside"}], ["task", {"action": "list"}])
     check("task" in made and seen["counts"], made, seen)
@@ -221,7 +221,7 @@ elif sys.argv[1] == "clients":
         check("for %s alone" % name in told and told.count("alone") == 1, name, "is shown:", told)
     told = second.do("again")
     check("You are agent `%s`" % quin in told and "Another" not in told, told)
-    # cadre forgets a session when its client has ended.
+    # cadre forgets a session after the client of the session has ended.
     check(second.do("run", "whoami", "--json").count('"by":"session"') == 1, "it is not its session")
     second.end()
     first.end()
@@ -251,7 +251,8 @@ elif sys.argv[1] == "killed":
             check(told.get("code") == "conflict", n, told)
         back.end()
         subprocess.run([os.environ["CADRE"], "whoami", "--forget"], cwd=tree, capture_output=True)
-        # A forgotten agent is not given back: the same words are a new call.
+        # A session that repeats the registration of a forgotten agent makes a new call, and
+        # does not get this agent back.
         again = Session(tree)
         told = again.tool("agents", **same)
         check(told.get("code") == "conflict", n, told)

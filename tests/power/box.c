@@ -48,7 +48,8 @@ int box_begin(void)
 static int mount_it(struct box *b)
 {
 	b->mounted = mount(b->device, b->place, b->kind, 0, NULL) == 0;
-	/* The top folder is the state's folder, which only its owner may enter. */
+	/* The root folder of the file system becomes the state's folder, which only its owner
+	 * may enter. */
 	return b->mounted && chmod(b->place, 0700) == 0 ? 0 : -1;
 }
 
@@ -103,7 +104,8 @@ static int make_disk(struct box *b, const char *folder)
 	return rc || access(program, X_OK) || run(argv, "/dev/null") ? -1 : 0;
 }
 
-/* Tries a power failure, and mounts the file system again. -1 if a failure is not possible. */
+/* Tries a power failure, and mounts the file system again. Returns -1 if a failure is not
+ * possible. */
 static int try_failure(struct box *b)
 {
 	return box_fail(b) || umount_it(b) || mount_it(b) ? -1 : 0;
@@ -169,7 +171,7 @@ void box_boot(struct box *b, int (*live)(void *arg), void *arg)
 	write_boot_id(b->boot);
 	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL,
 			     NULL, NULL);
-	if (pid) { /* in the parent: b may be in shared memory */
+	if (pid) { /* only the parent sets b->init, since `b` may be in shared memory */
 		b->init = pid > 0 ? pid : 0;
 		return;
 	}

@@ -10,8 +10,8 @@ enum { TREE_FILES = 300 };
 int tree_write(const char *path, int version);
 
 struct tree_look {
-	unsigned holds; /* bit 0: all of version 0; bit 1: all of version 1 */
-	int there, empty, strange; /* numbers of files; strange: of neither version */
+	unsigned holds; /* bit 0: all files have version 0; bit 1: all files have version 1 */
+	int there, empty, strange; /* file counts; strange: files of neither version */
 };
 
 /* Reads all files of the tree except the guest's folder. */

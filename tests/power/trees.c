@@ -96,7 +96,7 @@ static int keep_version(struct tree *t, struct scene *s, int version)
 	return answer ? 0 : -1;
 }
 
-/* Writes version 1 directly to the disk and syncs, as a person may do. */
+/* Writes version 1 directly to the workspace's files and syncs, as a person may do. */
 static int make_versions(struct tree *t, struct scene *s)
 {
 	if (!await_ready(s, t) || find_places(t, s) || keep_version(t, s, 0) ||
@@ -147,7 +147,7 @@ static void restore(struct trees *all, struct tree *t, struct scene *s, int vers
 	json_decref(answer);
 }
 
-/* Makes a fork. If there are enough forks, destroys the new fork again. */
+/* Makes a fork. If FORKS_MOST forks exist already, destroys the new fork again. */
 static void fork_it(struct trees *all, struct tree *t, struct scene *s, int version)
 {
 	char name[4] = { 'v', (char)('0' + version) }, path[4096];
@@ -181,7 +181,7 @@ static void snapshot(struct trees *all, struct tree *t, struct scene *s,
 	args = json_pack("{ssssss}", "workspace", t->name, "name", name, "team", "crash");
 	answer = ask(s, "workspace.snapshot", args, false);
 	all->taken += answer != NULL;
-	if (!answer) { /* mostly since the snapshot exists already */
+	if (!answer) { /* usually because the snapshot exists already */
 		args = json_pack("{sssssssb}", "workspace", t->name, "snapshot", name,
 				 "team", "crash", "confirm", 1);
 		answer = ask(s, "workspace.snapshot_remove", args, false);
@@ -259,7 +259,7 @@ void trees_work(struct trees *t, struct scene *s, uint64_t seed)
 
 /* --- judging ------------------------------------------------------------------------- */
 
-/* Judges a tree that must hold one of the versions in `may`. */
+/* Checks that the tree holds one of the versions in `may`. Returns the number of findings. */
 static int judge_tree(struct trees *t, const char *what, const char *path, unsigned may)
 {
 	struct tree_look look;
@@ -274,8 +274,8 @@ static int judge_tree(struct trees *t, const char *what, const char *path, unsig
 	return 1;
 }
 
-/* There must be at least as many whole snapshot directories as rows. Other directories may
- * belong to snapshots that are being removed. */
+/* Checks that the tree has at least as many whole snapshot directories as there are rows of
+ * ready snapshots. Other directories may belong to snapshots that are being removed. */
 static int judge_snapshots(struct trees *t, const struct tree *one, int64_t rows)
 {
 	DIR *dir = opendir(one->kept);
@@ -302,7 +302,7 @@ static int judge_snapshots(struct trees *t, const struct tree *one, int64_t rows
 	return 1;
 }
 
-/* Judges each fork by the snapshot that its row names. */
+/* Checks that each fork holds the version of the snapshot that the fork's row names. */
 static int judge_forks(struct trees *t, sqlite3 *db, const char *home)
 {
 	sqlite3_stmt *st = NULL;

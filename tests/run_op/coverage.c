@@ -63,8 +63,8 @@ static void missing(struct excuses *e, const char *what)
 	e->missing++;
 }
 
-/* Every operation can fail with these codes. main() makes each operation fail with each code
- * but the last, which tests/e2e/limits.sh tests. */
+/* Whether every operation can fail with this code. main() makes each operation fail with each
+ * of these codes except FAULT_RATE_LIMITED, which tests/e2e/limits.sh tests. */
 static bool is_general(enum fault_code f)
 {
 	return f == FAULT_INVALID || f == FAULT_DENIED || f == FAULT_UNAVAILABLE ||

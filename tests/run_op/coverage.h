@@ -16,8 +16,9 @@ void coverage_init(struct coverage *c);
 void coverage_release(struct coverage *c);
 void coverage_fault(struct coverage *c, const struct op *op, enum fault_code code);
 
-/* Prints each operation, fault and event that has not occurred and that `path` does not excuse.
- * A line of `path` has a name and the reason. Returns the number of printed lines. */
+/* Prints each operation, fault and event that has not occurred, except those in the file
+ * `path`. A line of this file has a name and the reason for the exception. Returns the number
+ * of printed lines. */
 int coverage_report(const struct coverage *c, const char *path);
 
 #endif

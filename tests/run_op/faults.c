@@ -1,11 +1,11 @@
 /*
- * faults - repeats the last call on the state before it, and makes each step of the store and
- * each allocation fail in turn.
+ * faults - repeats the last call on the state before this call. In each repeat another step of
+ * the store or another allocation fails.
  *
- * A call that succeeds in spite of the failure must give the same answer and rows. A call that
- * fails must say that the state is not available, and may change no row but the caller's bucket
- * of calls. A call that is repeated with its key after an unknown outcome must give the ids
- * that the first call made.
+ * A call that succeeds in spite of the failure must give the answer and rows of the call
+ * without a failure. A call that fails must say that the state is not available, and may change
+ * no row but the caller's bucket of calls. A call that is repeated with its key after an
+ * unknown outcome must give the ids that the first call made.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 
 struct trial {
 	struct script *script;
-	struct store *store; /* a copy for this trial */
+	struct store *store; /* copy of the state for this trial */
 	struct asked asked;
-	uint64_t digest; /* of the state before the call */
-	uint64_t unspent; /* of the same state without the buckets of calls */
+	uint64_t digest; /* checksum of the state before the call */
+	uint64_t unspent; /* checksum of this state without the table `rate` */
 	struct world world; /* clock and settings before the call */
 };
 
@@ -46,7 +46,8 @@ static bool says_unavailable(const struct fault *f)
 	       f->code == FAULT_INTERNAL;
 }
 
-/* Whether a call succeeded in spite of a failure, with the answer and rows of the script. */
+/* Whether a call succeeded in spite of a failure, with the answer and rows of the script's own
+ * call. */
 static bool gets_around(const struct trial *t, const struct answer *a)
 {
 	const struct script *s = t->script;
@@ -55,7 +56,8 @@ static bool gets_around(const struct trial *t, const struct answer *a)
 	       world_digest(t->store) == world_digest(s->world.store);
 }
 
-/* Makes the call while step `n` fails with `result`. False if the call has fewer steps. */
+/* Makes the call while step `n` fails with `result`. Returns false if the call has fewer than n
+ * steps. */
 static bool try_step(struct trial *t, long n, int result)
 {
 	struct world w = t->world;
@@ -96,8 +98,8 @@ static void try_steps(struct trial *t, bool thorough)
 		if (t->script->way != FAULTS_ALL_WAYS && t->script->way != i)
 			continue;
 		copy_state(t);
-		/* The loop ends with the first run that has fewer than n steps, since it
-		 * changed the state. */
+		/* The first run with fewer than n steps has no failure, changes the state, and
+		 * ends the loop. */
 		for (long n = 1; try_step(t, n, results[i]); n++)
 			if (!thorough && t->script->wrong > 20)
 				return;
@@ -120,7 +122,7 @@ static bool same_ids(json_t *a, json_t *b)
 	return true;
 }
 
-/* The repeat counts as a call, so the caller may be over the limit of calls. */
+/* A repeated call counts as another call, so the caller may exceed the limit of calls. */
 static bool calls_too_often(const struct answer *a)
 {
 	return a->rc < 0 && a->fault.code == FAULT_RATE_LIMITED && !*a->fault.where;
@@ -135,7 +137,8 @@ static bool ends_itself(const struct asked *q)
 	       strcmp(team, q->identity.team) == 0;
 }
 
-/* Repeats the call as if the answer was lost after COMMIT. The same key must give the same ids. */
+/* Repeats the call as if the answer was lost after COMMIT. The repeat has the same key, and
+ * must give the same ids. */
 static void try_repeat(struct trial *t)
 {
 	struct world w = t->world;
@@ -255,7 +258,7 @@ static void try_memory(struct trial *t, bool thorough)
 		goto out;
 	}
 	before = digest_in(dir);
-	/* Unless `thorough`, the steps between the tried allocations grow. */
+	/* Unless `thorough`, the number of skipped allocations grows with each try. */
 	while ((died = die_at(t, dir, n)) == 0) {
 		if (!before || digest_in(dir) != before) {
 			script_wrong(t->script,
@@ -273,7 +276,7 @@ out:
 	remove_files(dir);
 }
 
-/* --- all of them ------------------------------------------------------------------------ */
+/* --- all failures ----------------------------------------------------------------------- */
 
 void faults_run(struct script *s, bool thorough, bool last)
 {

@@ -110,7 +110,7 @@ static json_t *row_of(struct script *s, const char *address)
 	return json_integer(world_number(s->world.store, sql));
 }
 
-/* Makes a long text of "x*300". */
+/* Makes a text of 300 times x from "x*300". */
 static json_t *repeated(struct script *s, const char *text, const char *star)
 {
 	size_t unit = (size_t)(star - text), n = strtoul(star + 1, NULL, 10);
@@ -140,7 +140,7 @@ static json_t *fill_text(struct script *s, const char *text)
 	return json_string(text);
 }
 
-/* Returns the count of a list like ["x","*300"], or 0 for any other list. */
+/* Returns the number 300 of a list like ["x","*300"], or 0 for any other list. */
 static size_t times(json_t *list)
 {
 	const char *last = json_string_value(json_array_get(list, 1));

@@ -170,15 +170,16 @@ static void learn_tokens(struct script *s)
 	const char *team = json_string_value(json_object_get(reply, "team"));
 	size_t i;
 
-	/* team.create answers with the team as `name`, member.add and agent.register as `team`. */
+	/* In answers of team.create the team is the member `name`. In answers of member.add and
+	 * agent.register the team is the member `team`. */
 	json_array_foreach(json_object_get(reply, "members"), i, m)
 		learn_token(s, team ? team : name, m);
 	if (strcmp(s->asked.op->name, "agent.register") == 0)
 		learn_token(s, team, reply);
 }
 
-/* Whether the operation may emit the event. Any operation may emit events of passing time: the
- * first call after the time writes them. */
+/* Whether the operation may emit the event. Any operation may emit events that depend only on
+ * time, since the first call after this time writes the events. */
 static bool emits(const struct op *op, int kind)
 {
 	static const int by_time[] = { EVENT_TEAM_STATE, EVENT_MESSAGE_REQUEUED,
@@ -220,7 +221,7 @@ static bool is_declared(const struct op *op, const struct fault *f)
 		return true;
 	if (strcmp(f->where, "/idempotency_key") == 0 || strcmp(f->where, "") == 0 ||
 	    strcmp(f->where, "/from") == 0 || strcmp(f->where, "/team") == 0)
-		return true; /* any keyed call and any caller may cause these */
+		return true; /* any call with a key, and any caller, may cause these faults */
 	for (const enum fault_code *c = op->faults; *c; c++)
 		if (*c == f->code)
 			return true;
@@ -279,7 +280,7 @@ static void end_call(struct script *s)
 	s->checked = true;
 }
 
-/* Ends the last call before the next call, and tries the last call with failures. */
+/* Ends the last call before the next call, and repeats the last call with failures. */
 static void next_call(struct script *s)
 {
 	end_call(s);
@@ -456,7 +457,8 @@ static void do_waits(struct script *s, const char *rest)
 		script_wrong(s, "it waits for %s", names[s->answer.wait_on]);
 }
 
-/* Tries the call with failures. The last call of a transcript is always tried with failures. */
+/* Repeats the last call with failures. The last call of a transcript is repeated with failures
+ * even without a line `fails`. */
 static void do_fails(struct script *s, const char *rest)
 {
 	(void)rest;

@@ -1,4 +1,4 @@
-/* Chooses the next call, makes the call, and passes its answer to the model. */
+/* Chooses the next call, makes it, and passes the answer to the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * act - the calls of the simulation: for each, random arguments and the check of its answer.
+ * act - the calls of the simulation. For each kind of call, one function chooses random
+ * arguments, and another checks the answer.
  */
 #ifndef TESTS_SIM_ACT_H
 #define TESTS_SIM_ACT_H
@@ -16,7 +17,8 @@ void act_int(struct act *a, const char *key, int64_t value);
 void act_task(struct act *a); /* adds a->number as the task */
 void act_key(struct sim *s, struct act *a);
 
-/* Fails the simulation if the call was refused; `why` says why the call had to succeed. */
+/* Fails the simulation if the call was refused. `why` is the reason why the state had to accept
+ * the call. */
 void act_must_go(struct sim *s, struct act *a, const char *why);
 
 void choose_ack(struct sim *s, struct act *a);

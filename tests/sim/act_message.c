@@ -1,4 +1,4 @@
-/* Acts on messages, and acts that only read. */
+/* Calls about messages, and calls that only read. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +67,8 @@ void end_reply(struct sim *s, struct act *a)
 	told_sent(s, act_team(a), out->seq, out->deliveries, out->n_deliveries);
 }
 
-/* Names the receives before this call in `seen`. A receive of the same batch has no answer yet,
- * but is named too. */
+/* Lists earlier receives of the agent in the argument `seen`. A receive of the same batch has
+ * no answer yet, but is listed too. */
 static void name_seen(struct agent *me, struct act *a)
 {
 	json_t *names = json_array();
@@ -172,7 +172,7 @@ void end_again(struct sim *s, struct act *a)
 {
 	if (!a->again)
 		return;
-	/* The key belongs to the row of a team. By now another team may have its name. */
+	/* The key belongs to a team's row. By now another team may have that team's name. */
 	if (a->is_operator && a->call.fault.code == FAULT_CONFLICT)
 		return;
 	act_must_go(s, a, "its key is known");

@@ -1,4 +1,4 @@
-/* Acts on tasks, acts of daemons, and acts of passing time. */
+/* Calls about tasks, calls of daemons, and steps of the clock. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 /* --- tasks ---------------------------------------------------------------------------- */
 
-/* Chooses a task, mostly one that the agent holds. */
+/* Chooses a task, mostly a task that the agent holds. */
 void choose_own(struct sim *s, struct act *a)
 {
 	struct agent *me = act_caller(s, a);
@@ -26,8 +26,8 @@ static void forget_own(struct agent *me, int64_t number)
 			me->mine[i--] = me->mine[--me->n_mine];
 }
 
-/* Ends an act that only the owner of a task may do. Returns the task, or NULL if the act was
- * refused. */
+/* Checks the answer to a call that is allowed only to the task's owner. Returns the task, or
+ * NULL if the call was refused. */
 static struct task_note *end_own(struct sim *s, struct act *a)
 {
 	struct task_note *n = task_of(s, act_team(a), a->number);
@@ -98,7 +98,7 @@ void end_claim(struct sim *s, struct act *a)
 
 void end_start(struct sim *s, struct act *a)
 {
-	end_own(s, a); /* the task may have been started before */
+	end_own(s, a); /* an earlier call may have started the task */
 }
 
 void end_heartbeat(struct sim *s, struct act *a)

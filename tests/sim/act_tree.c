@@ -1,7 +1,7 @@
 /*
- * Acts on teams below a team: the acts make teams, end teams, change budgets and spend. The
- * model has a branch for each team, and predicts for every call whether it succeeds. After each
- * COMMIT the budget rows must match the branches.
+ * Calls about teams below a team: the calls make teams, end teams, change budgets and report
+ * spending. The model has a branch for each team, and predicts for every call whether the state
+ * accepts the call. After each COMMIT the budget rows must match the branches.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static int64_t left(const struct sim *s, int of, enum branch_kind kind)
 	return b->most[kind] - b->used[kind] - reserved(s, of, kind);
 }
 
-/* Whether one of the team's budgets is used up, so that no team can be made below the team. */
+/* Whether one of the team's budgets is used up, so that no team can be made below it. */
 static bool is_over(const struct sim *s, int of)
 {
 	return left(s, of, BRANCH_TOKENS) <= 0 ||
@@ -53,7 +53,7 @@ static void must_be(struct sim *s, struct act *a, bool goes)
 	s->branches_touched = true;
 }
 
-/* A random team of the tree, most often a team that has not ended. */
+/* Returns a random team of the tree, most often a team that has not ended. */
 static int some_branch(struct sim *s)
 {
 	int at = (int)random_below(s, BRANCHES);
@@ -71,7 +71,7 @@ static void as_operator(struct act *a)
 	a->is_operator = true;
 }
 
-/* --- making ------------------------------------------------------------------------- */
+/* --- making teams ------------------------------------------------------------------- */
 
 void choose_found(struct sim *s, struct act *a)
 {
@@ -112,7 +112,8 @@ void end_found(struct sim *s, struct act *a)
 
 /* --- spending ----------------------------------------------------------------------- */
 
-/* Counts spending in a team. The part over the team's limit counts in the team above. */
+/* Counts `n` as spent by a team. The part of `n` over the team's limit counts in the team
+ * above. */
 static void count(struct sim *s, int of, enum branch_kind kind, int64_t n)
 {
 	struct branch *b = &s->branches[of];
@@ -154,7 +155,7 @@ void end_spend(struct sim *s, struct act *a)
 			 a->other, out->tokens, out->cost);
 }
 
-/* --- changing ----------------------------------------------------------------------- */
+/* --- changing budgets --------------------------------------------------------------- */
 
 void choose_allow(struct sim *s, struct act *a)
 {
@@ -171,7 +172,7 @@ void end_allow(struct sim *s, struct act *a)
 	struct branch *b = &s->branches[a->other];
 	int64_t own = b->used[BRANCH_TOKENS] + reserved(s, a->other, BRANCH_TOKENS);
 	int64_t more = in->max_tokens - b->most[BRANCH_TOKENS];
-	/* A smaller limit gives budget back, even to an upper team that has overspent. */
+	/* A smaller limit gives budget back to the team above, even if that team has overspent. */
 	bool above = a->other == 0 || more <= 0 ||
 		     left(s, b->parent, BRANCH_TOKENS) >= more;
 
@@ -182,7 +183,7 @@ void end_allow(struct sim *s, struct act *a)
 		b->most[BRANCH_TOKENS] = in->max_tokens;
 }
 
-/* --- ending ------------------------------------------------------------------------- */
+/* --- ending teams ------------------------------------------------------------------- */
 
 /* Ends a team and all teams below it, the lowest teams first. */
 static void fall(struct sim *s, int of)

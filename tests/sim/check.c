@@ -1,4 +1,4 @@
-/* Compares the committed rows, read over a separate connection, with the model. */
+/* Reads the committed rows over a separate connection, and compares them with the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ void check_open(struct sim *s)
 	snprintf(path, sizeof(path), "%s/state.db", s->dir);
 	if (sqlite3_open_v2(path, &s->reader, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		violated(s, "cannot open %s", path);
-	/* One query counts both kinds: in the sum a leased copy counts 100,000 and a queued
-	 * copy 1. */
+	/* One query counts the leased copies and the queued copies. A leased copy adds 100,000
+	 * to the sum, and a queued copy adds 1. */
 	s->counters = prepare(
 		s,
 		"SELECT queued, leased, assignments, "
@@ -37,7 +37,8 @@ void check_open(struct sim *s)
 		s,
 		"SELECT k.state, k.epoch, k.lease_until, a.name FROM task k "
 		"LEFT JOIN agent a ON a.id = k.owner WHERE k.team = ? AND k.number = ?");
-	/* The limit of workspaces has no row in `spending`: it is in the team's row. */
+	/* `spending` has no row for the limit of workspaces. That limit is a column of the
+	 * team. */
 	s->branch =
 		prepare(s, "SELECT t.max_vms, k.most, k.used, k.reserved, c.most, c.used "
 			   "FROM team t JOIN spending k ON k.team = t.id AND k.kind = 1 "
@@ -82,7 +83,8 @@ static void check_counters(struct sim *s, const struct agent *a)
 	sqlite3_reset(st);
 }
 
-/* Checks that the row's owner, epoch and state agree with the answers that its owner got. */
+/* Checks that the owner, epoch and state in a task's row agree with the answers that the task's
+ * owner got. */
 static void check_task(struct sim *s, int team, int64_t number)
 {
 	struct task_note *n = &s->teams[team].tasks[number - 1];
@@ -136,8 +138,7 @@ static void check_copy(struct sim *s, uint64_t key)
 	sqlite3_reset(st);
 }
 
-/* Checks that the rows of a team in the tree agree with the limits, spending and reservations
- * that answers told. */
+/* Checks that a team's rows have the limits, spending and reservations that the model has. */
 static void check_branch(struct sim *s, int i)
 {
 	const struct branch *b = &s->branches[i];
@@ -169,7 +170,7 @@ static void check_branch(struct sim *s, int i)
 	sqlite3_reset(st);
 }
 
-/* Checks that each reported spending counts once, in a team that has not ended. */
+/* Checks that the living teams together count each reported token exactly once. */
 static void check_tree(struct sim *s)
 {
 	int64_t tokens = 0;
@@ -281,7 +282,7 @@ void check_all(struct sim *s)
 		while (agent < AGENTS && s->agents[agent].row != row)
 			agent++;
 		if (agent == AGENTS)
-			continue; /* the copy is the operator's */
+			continue; /* the copy is for an operator */
 		n++;
 		c = copy_of(s, sqlite3_column_int64(st, 0), agent, false);
 		if (!c || c->attempt > sqlite3_column_int(st, 3) ||

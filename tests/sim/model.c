@@ -135,7 +135,7 @@ static void check_attempt(struct sim *s, int agent, const struct envelope *e,
 	struct copy *c = copy_of(s, e->seq, agent, false);
 
 	if (strcmp(e->message_type, "task_update") == 0)
-		return; /* sent by the host: a daemon is stuck */
+		return; /* the host sent this message about a stuck daemon */
 	if (!c)
 		violated(s, "%s got message %lld, which nobody sent it",
 			 s->agents[agent].name, (long long)e->seq);
@@ -165,8 +165,8 @@ static void forget(struct agent *a, int64_t seq)
 			a->held[i--] = a->held[--a->n_held];
 }
 
-/* Checks that a repeated receive gave only messages of the first answer, with the same
- * attempts. */
+/* Checks that a repeated receive returned only messages of the first answer, and with the same
+ * numbers of attempts. */
 static void check_repeat(struct sim *s, const struct agent *a,
 			 const struct message_receive_out *out)
 {
@@ -183,7 +183,7 @@ static void check_repeat(struct sim *s, const struct agent *a,
 	}
 }
 
-/* Whether the answer repeats the answer to an earlier call of the same request. */
+/* Whether the answer repeats the answer to an earlier receive with the same request id. */
 static bool is_repeat(const struct agent *a, const struct message_receive_out *out)
 {
 	for (size_t k = 0; out->n_messages && k < a->n_answer; k++)
@@ -193,7 +193,8 @@ static bool is_repeat(const struct agent *a, const struct message_receive_out *o
 	return false;
 }
 
-/* Notes that the next receive of the session acknowledged the messages that the agent held. */
+/* Marks the messages that the agent held as acknowledged, because the session has made its next
+ * receive. */
 static void told_received_again(struct sim *s, int agent)
 {
 	struct agent *a = &s->agents[agent];

@@ -25,36 +25,37 @@ struct agent {
 	char name[16], team[16];
 	char token[65], old_token[65];
 	int64_t row;
-	int64_t fresh[2]; /* newest first delivery, urgent and normal */
+	int64_t fresh[2]; /* newest message delivered for the first time: urgent, normal */
 	struct held held[HELD];
 	size_t n_held;
 	char request[16]; /* id of the last receive */
-	char seen[4][16]; /* ids of the last receives, reported as arrived */
-	size_t n_seen; /* number of such receives so far */
-	struct held answer[HELD]; /* messages that the last receive got */
+	char seen[4][16]; /* ids of the last receives, for the argument `seen` */
+	size_t n_seen; /* number of ids written to `seen` so far */
+	struct held answer[HELD]; /* messages that the last receive returned */
 	size_t n_answer;
 	int64_t mine[8]; /* numbers of tasks that the agent claimed */
 	size_t n_mine;
 	bool touched;
 };
 
-/* A task as its owner knows it. */
+/* A task, as the answers to its owner describe it. */
 struct task_note {
-	int64_t epoch, lease_until; /* calls may have renewed the claim */
+	/* The epoch of the claim and the end of its lease, as in the last answer. */
+	int64_t epoch, lease_until;
 	int owner; /* agent, or -1 */
 	bool completed, blocked, touched;
 	bool unsure; /* a result may have ended the claim */
 };
 
 struct team_note {
-	struct task_note *tasks; /* index: number - 1 */
+	struct task_note *tasks; /* a task's index is its number - 1 */
 	size_t n_tasks;
 	int64_t created; /* the highest task number */
 };
 
 /* A recipient's copy of a message. */
 struct copy {
-	uint64_t key; /* (message << 8 | agent) + 1; 0: a free slot */
+	uint64_t key; /* (message << 8 | agent) + 1, or 0 if the slot is free */
 	uint8_t attempt;
 	bool done;
 };
@@ -63,22 +64,23 @@ struct copy {
 struct order {
 	char id[37];
 	int agent;
-	int64_t number; /* of the assignment's task, or 0 */
+	int64_t number; /* number of the assignment's task, or 0 */
 };
 
-/* A team in the tree. The first team is above all others, which are made and ended under fixed
- * names. */
+/* A team in the tree. The first team is above all others. The other teams are made and ended
+ * again and again under fixed names. */
 enum branch_kind { BRANCH_VMS, BRANCH_TOKENS, BRANCH_COST, BRANCH_KINDS };
 enum { BRANCHES = 24 };
 struct branch {
 	bool lives;
 	int parent, depth;
-	int64_t most[BRANCH_KINDS], used[BRANCH_KINDS]; /* includes ended teams below */
+	/* The limits, and the amounts used. `used` includes ended teams below the team. */
+	int64_t most[BRANCH_KINDS], used[BRANCH_KINDS];
 };
 
 struct act;
 
-/* A keyed call that succeeded, kept for repeats. */
+/* A keyed call that succeeded, stored so that a later act can repeat the call. */
 struct keyed {
 	const struct op *op;
 	json_t *args;
@@ -86,7 +88,7 @@ struct keyed {
 	int64_t made;
 };
 
-/* A board and its inboxes at one time: a line of text for each row. */
+/* A team's tasks and inboxes at one time, as text with a line for each row. */
 struct picture {
 	int team;
 	int64_t seq; /* the newest event at that time */
@@ -107,7 +109,7 @@ struct sim {
 	struct team_note teams[TEAMS];
 	struct branch branches[BRANCHES];
 	bool branches_touched;
-	int64_t spent[BRANCH_KINDS]; /* reported by all teams of the tree */
+	int64_t spent[BRANCH_KINDS]; /* spending reported by all teams of the tree */
 	struct copy *copies;
 	size_t n_copies, room;
 	struct keyed keyed[KEYED];
@@ -125,13 +127,13 @@ struct sim {
 	size_t n_tasks;
 	int64_t newest; /* the newest message in an answer */
 	struct picture pictures[PICTURES];
-	int64_t n_pictures; /* pictures taken; only the last are kept */
+	int64_t n_pictures; /* number of pictures taken; the last PICTURES are stored */
 	int64_t acked, refused, commits, retried, restarts;
-	int64_t counts[64]; /* successful calls, by act */
-	bool trouble; /* some steps of the store fail */
+	int64_t counts[64]; /* number of successful calls of each act */
+	bool trouble; /* a step of the store is set to fail */
 };
 
-/* Ends the simulation, and prints the seed and step. */
+/* Prints the seed, the step and the message, and ends the program. */
 _Noreturn void violated(const struct sim *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -158,7 +160,7 @@ void told_replaced(struct sim *s, int agent, const char *token);
 void told_dispatched(struct sim *s, int team, int agent, int64_t number, int64_t lease);
 void told_gap(struct sim *s, int64_t gap);
 
-/* Whether, by the answers so far, the agent's claim must be valid now. */
+/* Whether the answers so far promise that the agent's claim is valid now. */
 bool must_hold(struct sim *s, const struct task_note *t, int agent);
 
 /* --- act.c: calls at random -------------------------------------------------------------- */
@@ -167,17 +169,17 @@ struct act {
 	struct call call;
 	json_t *args;
 	int kind, agent, other;
-	int parent; /* branch above the new branch */
-	int64_t number; /* of a task */
-	char id[37]; /* of a message */
+	int parent; /* index of the team above the new team */
+	int64_t number; /* number of a task */
+	char id[37]; /* id of a message */
 	char token[65]; /* the caller's token */
-	bool again; /* a repeat of a keyed call */
-	bool is_operator; /* false and no agent: the host calls */
-	int64_t made; /* the row that the first call made */
+	bool again; /* the call repeats a keyed call */
+	bool is_operator; /* the operator calls; if false and agent < 0, the host calls */
+	int64_t made; /* the row that the first call with this key made */
 };
 
 void act_choose(struct sim *s, struct act *a);
-/* Prepares the call of an act; called again for each further try. */
+/* Prepares the call of an act. Each further try of the batch prepares the call again. */
 void act_begin(struct sim *s, struct act *a);
 /* Enters the acknowledged answer of an act into the model. A wrong answer ends the simulation. */
 void act_end(struct sim *s, struct act *a);
@@ -188,13 +190,13 @@ const char *act_name(int kind); /* NULL after the last kind */
 void check_open(struct sim *s);
 void check_close(struct sim *s);
 void check_touched(struct sim *s);
-void check_kept_counts(struct sim *s); /* compares counts with rows */
+void check_kept_counts(struct sim *s); /* compares the stored counts with the rows */
 void check_open_rows(struct sim *s); /* checks all open rows */
 void check_all(struct sim *s); /* checks all rows and the file */
 
 /* --- past.c: replays of the log ------------------------------------------------------------ */
 
 void past_take(struct sim *s); /* takes a picture of a team */
-void past_check(struct sim *s); /* compares pictures and replays */
+void past_check(struct sim *s); /* compares each picture with a replay */
 
 #endif

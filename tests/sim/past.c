@@ -1,4 +1,4 @@
-/* Keeps pictures of boards and inboxes, and compares the replayed log with the pictures. */
+/* Keeps pictures of tasks and inboxes, and compares each picture with a replay of the events. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,8 @@ void past_take(struct sim *s)
 		p->team);
 }
 
-/* Adds a page of the replay to `out`. Returns the offset of the next page, or 0. */
+/* Appends a page of the replay to `out`. Returns the offset of the next page, or 0 after the
+ * last page. */
 static int64_t replay(struct sim *s, const struct picture *p, int64_t offset,
 		      struct picture *out)
 {
@@ -76,7 +77,7 @@ static int64_t replay(struct sim *s, const struct picture *p, int64_t offset,
 	return next;
 }
 
-/* Fails the simulation at the first line that differs. */
+/* Fails the simulation if `was` and `is` differ, and prints the first line that differs. */
 static void compare(struct sim *s, const struct picture *p, const struct text *was,
 		    const struct text *is)
 {

@@ -14,8 +14,8 @@
 
 enum {
 	ANSWER_MS = 60000,
-	SHOWN_MAX = 10000, /* bytes of mcp.max_result_tokens, 4 per token */
-	WIDE_MAX = 200000, /* bytes of a larger limit */
+	SHOWN_MAX = 10000, /* usual limit of a result over MCP, at 4 bytes per token */
+	WIDE_MAX = 200000, /* a larger limit of a result over MCP, in bytes */
 };
 
 void said_release(struct said *s)
@@ -129,15 +129,15 @@ static json_t *mcp_ask(struct scene *s, const char *method, json_t *params)
 	return line;
 }
 
-/* Whether the next call has a larger max_result_tokens. Every eighth call has the usual limit.
+/* Whether the next call sets a larger max_result_tokens. Every eighth call has the usual limit.
  * With the usual limit in all calls, the test would read many thousands of small answers. */
 static bool is_wide(const struct scene *s)
 {
 	return s->number % 8 != 0;
 }
 
-/* Returns the text for the model as JSON. The text must be short enough for clients to show in
- * full. */
+/* Returns the result's text, parsed as JSON. The text must be so short that clients show all of
+ * it to the model. */
 static json_t *shown(const struct scene *s, const struct op *op, const json_t *result)
 {
 	const json_t *content = json_array_get(json_object_get(result, "content"), 0),
@@ -242,7 +242,7 @@ static void make_place(struct scene *s)
 	raw_hang_up(&operator);
 }
 
-/* Connects to the guest's door when the guest can run commands. */
+/* Waits until the guest can run commands, and connects to the guest's socket `door.sock`. */
 static void guest_open(struct scene *s)
 {
 	json_t *args = json_pack("{ssss}", "workspace", "big/lead", "command", "true");

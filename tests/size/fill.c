@@ -22,8 +22,8 @@ json_t *repeated(char c, size_t n)
 	return json;
 }
 
-/* Returns the client for all calls of a level. It is opened once, since opening the state takes
- * long. */
+/* Returns the client that makes all calls of this level. The client is opened only once,
+ * because opening a state takes long. */
 static struct client *client_of(struct scene *s, enum who level)
 {
 	struct client **c = level == WHO_HOST ? &s->as_host : &s->as_operator;
@@ -59,7 +59,7 @@ static void did(json_t *answer)
 	json_decref(answer);
 }
 
-/* Changes rows directly, to values that calls no longer make or would make slowly. */
+/* Changes rows by SQL, because calls no longer make such rows, or would make them too slowly. */
 static void sql(struct scene *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 static void sql(struct scene *s, const char *fmt, ...)
@@ -179,7 +179,7 @@ static json_int_t row_of(struct scene *s, const char *name)
 	return row;
 }
 
-/* Makes a turn whose output is in two parts and takes six times its size in JSON. */
+/* Makes a turn with two parts of output. In JSON each byte of the output takes six bytes. */
 static void fill_turns(struct scene *s)
 {
 	sql(s,

@@ -1,5 +1,5 @@
 /*
- * size - a state with more data than answers can hold, and the doors to the state.
+ * size - a state with more data than an answer can hold, and the doors to that state.
  */
 #ifndef TESTS_SIZE_SIZE_H
 #define TESTS_SIZE_SIZE_H
@@ -8,18 +8,18 @@
 #include "tests/lib/raw.h"
 
 enum {
-	AGENTS = 2000, /* members: their list is larger than a frame */
+	AGENTS = 2000, /* members of the team, too many for a list in one frame */
 	TASKS = 1600, /* tasks of the team's board */
 	NOTES = 6, /* notes of 256 KiB on each large task */
 	LARGE = 4, /* large tasks, one for each door */
-	MESSAGES = 4, /* messages to each door's agent: 256 KiB, and as much metadata */
+	MESSAGES = 4, /* messages to each door's agent, of CONTENT bytes each */
 	PRINTED = 800000, /* control characters that a command printed */
-	ENTRIES = 3500, /* entries of a directory, named by control characters */
+	ENTRIES = 3500, /* entries of a directory, with names of control characters */
 	FLAT = 800000, /* control characters of a note in the vault */
 	CONTENT = 262144, /* the longest text of a message */
 	RESERVATIONS = 1024, /* reservations with the longest reason */
 	TURN = 2097152, /* bytes printed by a turn */
-	OLD_METADATA = 5000000, /* metadata of a message older than the limit */
+	OLD_METADATA = 5000000, /* bytes of old metadata, above the present limit */
 };
 
 struct scene {
@@ -29,7 +29,7 @@ struct scene {
 	struct raw socket, guest;
 	struct client *direct, *as_operator, *as_host;
 	int to_mcp, from_mcp;
-	struct text heard; /* bytes from MCP after the last line */
+	struct text heard; /* bytes from MCP behind the last line that was read */
 	int number; /* number of the last request */
 	char workspace[64], message[64], old[64], assignment[64];
 };
@@ -59,10 +59,10 @@ void fill(struct scene *s);
 void fill_hosted(struct scene *s);
 
 /* Makes a call as the operator or the host, without a host process. A fault fails the test.
- * `args` is taken over. */
+ * Frees `args`. */
 json_t *do_directly(struct scene *s, enum who level, const char *op, json_t *args);
 
-/* Returns a string of `n` times the character. */
+/* Returns a JSON string that repeats the character `n` times. */
 json_t *repeated(char c, size_t n);
 
 #endif

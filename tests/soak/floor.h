@@ -1,8 +1,8 @@
 /*
- * floor - measures how long calls take, and how long fixed work of the machine takes.
+ * floor - measures how long calls take, and how long fixed work without cadre takes.
  *
- * Other programs run on the same machine. So the time for a fixed piece of work without cadre
- * is measured during the whole run, and call times are compared with this time.
+ * The fixed work is measured during the whole run, since other programs load the same machine.
+ * Call times are compared with the times of the fixed work.
  */
 #ifndef TESTS_SOAK_FLOOR_H
 #define TESTS_SOAK_FLOOR_H
@@ -10,9 +10,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { TIMES_SLOTS = 1600 }; /* slots of a histogram in steps of 2 %, from 10 us */
+/* Slots of a histogram. The first slot is for 10 us, and each next slot for 2 % more. */
+enum { TIMES_SLOTS = 1600 };
 
-/* A histogram, which several processes may share in memory. */
+/* A histogram of times. Several processes may share the histogram's memory. */
 struct times {
 	_Atomic uint32_t n[TIMES_SLOTS];
 };
@@ -23,8 +24,9 @@ long times_count(const struct times *t);
 /* Returns a quantile in ms; `q` is 0.5 for the median. */
 double times_quantile(const struct times *t, double q);
 
-/* The least work of a reading or writing call: a question to another process, which computes
- * for a moment, and for a write also syncs a file. */
+/* The kinds of fixed work: the least work of a reading call and of a writing call. Another
+ * process gets a byte, computes for a moment and sends the byte back. For a write, the other
+ * process also syncs a file. */
 enum floor_kind { FLOOR_READ, FLOOR_WRITE, FLOOR_KINDS };
 
 struct soak_floor {
@@ -33,10 +35,10 @@ struct soak_floor {
 	int file;
 };
 
-/* Starts the other process. -1 if this fails. */
+/* Starts the other process. Returns -1 if this fails. */
 int floor_open(struct soak_floor *f, const char *dir);
 void floor_close(struct soak_floor *f);
-/* Does a piece of work of each kind and adds its time. */
+/* Does a read and a write of the fixed work, and adds their times to `reads` and `writes`. */
 void floor_step(struct soak_floor *f, struct times *reads, struct times *writes);
 
 #endif

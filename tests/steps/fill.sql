@@ -1,10 +1,10 @@
--- The temporary table `size` has the numbers of rows (tasks, messages, events, notes, results,
--- turns) and of things (agents, teams, workspaces, reservations). enum('LIST.WORD') is the
--- number of a word.
+-- The temporary table `size` has two numbers: `rows` is the number of tasks, messages, events,
+-- notes, results and turns each, and `things` is the number of agents, teams, workspaces and
+-- reservations each. The function enum('LIST.WORD') returns the number of a word.
 --
--- Team 1, t, is large; its operator is agent 1, and its lead is agent 2. Agent 1001, a1, has a
--- fixed share of all rows of t, and a2 to a50 together have such a share too. Team 2, q, is
--- made after this file ran.
+-- Team 1, t, is large. The operator of t is agent 1, and the lead of t is agent 2. A fifth of
+-- the rows in the table `row` belong to agent 1001, a1, and the other rows to a2 to a50. Team
+-- 2, q, is made only after this file was run.
 
 CREATE TEMP TABLE row (n INTEGER PRIMARY KEY, x, y, z, who, other);
 INSERT INTO row (n, x, y, z)
@@ -14,7 +14,7 @@ UPDATE row SET who = CASE WHEN x % 5 = 0 THEN 1001 ELSE 1002 + y % 49 END,
 	other = CASE z % 5 WHEN 0 THEN 1001 WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 1002 + z % 49 END;
 CREATE TEMP TABLE thing AS SELECT n, x, y FROM row WHERE n <= (SELECT things FROM size);
 
--- Teams: half of them are below t, and a fifth have ended.
+-- Teams: half of the teams are below t, and a fifth have ended.
 INSERT INTO team (id, name, parent, depth, created_at, destroyed_at, state, inbox_capacity, max_vms)
 SELECT 10 + n, 's' || n, CASE WHEN x % 2 THEN 1 END, x % 2, past + n, CASE WHEN y % 5 = 0 THEN past + 2 * n END,
 	CASE WHEN y % 5 = 0 THEN enum('team_state.destroyed') ELSE enum('team_state.ready') END, 100, 1
@@ -30,7 +30,8 @@ INSERT INTO board (team, members) SELECT id, destroyed_at IS NULL FROM team WHER
 INSERT INTO budget (team, kind) SELECT t.id, b.kind FROM team t, budget b WHERE t.id > 10 AND b.team = 1;
 INSERT INTO former_name (name, team, at) SELECT 'f' || n, 1, n FROM thing;
 
--- Members of t: a tenth have left. A tenth each are stuck, offline or failed.
+-- Members of t: a tenth have left, a tenth are stuck, a tenth are offline, and a tenth have
+-- failed.
 INSERT INTO agent (id, team, name, role, created_at, active_at, status, gone)
 SELECT 1000 + n, 1, 'a' || n, CASE WHEN x % 3 = 0 THEN 'tester' ELSE 'coder' END, past, past,
 	CASE WHEN n < 60 THEN enum('agent_status.ready') WHEN y % 10 = 0 THEN enum('agent_status.stuck')
@@ -47,7 +48,8 @@ SELECT n, 1, 1000 + n, 1, 'src/' || n || '/**', 'src/' || n, 0, 172800000, far, 
 INSERT INTO pair_sent (sender, recipient, due_at, asked_at)
 SELECT 1000 + n, 1001 + n, now - 1000, now - 1000 FROM thing, size;
 
--- Workspaces of the members: a tenth each are destroyed, failed or stopped.
+-- Workspaces of the members: a tenth are destroyed, a tenth have failed, and a tenth are
+-- stopped.
 INSERT INTO workspace (id, team, agent, name, backend, path, state, was_up, created_at, changed_at, slot)
 SELECT n, 1, 1000 + n, 'w' || n, enum('backend_kind.folder'), '/w/' || n,
 	CASE WHEN n > 20 AND x % 10 = 0 THEN enum('workspace_state.destroyed')
@@ -58,7 +60,7 @@ UPDATE agent SET workspace = id - 1000 WHERE id BETWEEN 1001 AND 9999;
 INSERT INTO snapshot (id, workspace, name, state, created_at)
 SELECT n, n, 'first', enum('snapshot_state.ready'), past FROM thing, size;
 
--- Tasks: of ten, five are completed, one has failed, one is cancelled, and three are pending.
+-- Of ten tasks, five are completed, one has failed, one is cancelled, and three are pending.
 -- One of the pending tasks waits for the failed task.
 INSERT INTO task (id, team, number, slug, title, priority, state, open_deps, created_by, created_at,
 	updated_at, ended_at, ended_by, parts, awaited)
@@ -69,15 +71,15 @@ SELECT n, 1, n, 'x', 'Mend part ' || n || ' of the parser', 1 + x % 5, s, n % 10
 FROM (SELECT n, x, y, z, CASE n % 10 WHEN 4 THEN enum('task_state.failed') WHEN 5 THEN enum('task_state.cancelled')
 	WHEN 6 THEN enum('task_state.pending') WHEN 7 THEN enum('task_state.pending')
 	WHEN 8 THEN enum('task_state.pending') ELSE enum('task_state.completed') END AS s FROM row), size;
--- The ready tasks of the best priority are assigned to one agent.
+-- The ready tasks of priority 1 are assigned to agent 1002.
 UPDATE task SET assignee = 1002 WHERE state = enum('task_state.pending') AND open_deps = 0 AND priority = 1;
 INSERT INTO task_dep (task, dep) SELECT n, n - 2 FROM row WHERE n % 10 = 6;
 UPDATE task SET stuck = 1 WHERE id % 10 = 6;
 INSERT INTO task_tag (task, n, tag, team, priority, number)
 SELECT k.id, 0, CASE WHEN y % 5 = 0 THEN 'rare' ELSE 'common' END, 1, k.priority, k.number
 FROM task k JOIN row ON n = k.id WHERE z % 4 = 0;
--- Each second member holds one of the last tasks. A fifth of these are blocked, and two leases
--- have ended.
+-- Every second member holds one of the last tasks. A fifth of the held tasks are blocked, and
+-- the leases of two held tasks have ended.
 UPDATE task SET state = CASE id % 5 WHEN 0 THEN enum('task_state.blocked') WHEN 1 THEN enum('task_state.claimed')
 		ELSE enum('task_state.in_progress') END,
 	owner = 1000 + 2 * (id - (SELECT rows - things / 2 FROM size)), owner_generation = 1, lease_ms = 172800000,
@@ -88,7 +90,7 @@ WHERE id IN (SELECT rows - 19 FROM size UNION SELECT rows - 9 FROM size);
 INSERT INTO task_note (id, task, agent, at, text) SELECT n, 11, 1001, past, 'a note of the parser' FROM row, size;
 UPDATE task SET notes = (SELECT rows FROM size) WHERE id = 11;
 
--- Messages: two of five copies are still queued. Half of the copies are urgent.
+-- Of five copies of messages, two are still queued. Half of the copies are urgent.
 INSERT INTO message (id, team, sender, at, urgent, to_all, ack_required, type, content, thread)
 SELECT n, 1, other, past + n, 0, 0, n % 3 = 0, CASE n % 7 WHEN 0 THEN 'task_assignment' ELSE 'text' END,
 	'the parser is on its way', CASE WHEN n % 2 THEN 'long' WHEN n % 500 < 20 THEN 'short' || (n / 500) END
@@ -104,7 +106,7 @@ SELECT n, 1000 + n, enum('delivery_lane.normal'), enum('delivery_state.queued') 
 UPDATE agent_inbox SET queued = c.n FROM (SELECT agent, count(*) AS n FROM delivery
 	WHERE state = enum('delivery_state.queued') GROUP BY agent) c WHERE c.agent = agent_inbox.agent;
 
--- Commands: of ten, two are open, and the results of seven are not collected yet.
+-- Of ten commands, two are open, and seven have results that were not collected yet.
 INSERT INTO assignment (message, team, agent, sender, task, label, command, timeout_s, state, started_at)
 SELECT n, 1, who, other, CASE WHEN y % 2 THEN n END, 'work ' || n, 'true', 60,
 	CASE z % 10 WHEN 0 THEN enum('assignment_state.queued') WHEN 1 THEN enum('assignment_state.running')
@@ -133,7 +135,7 @@ SELECT 's' || n, '', '1', 'c', '', 0, 0, '[]', past, past FROM thing, size;
 INSERT INTO replay (key, caller, op, args, made, at)
 SELECT CAST(printf('%016d', n) AS BLOB), 1001, 1, 1, n, now FROM row, size;
 
--- Sets the counts that single changes of the rows would have kept.
+-- Sets the stored counts that calls would have kept up to date.
 UPDATE team SET next_task = (SELECT rows + 1 FROM size), max_vms = 100000 WHERE id = 1;
 UPDATE board SET (waiting, claimed, in_progress, blocked, completed, failed, cancelled) =
 	(SELECT count(*) FILTER (WHERE state = enum('task_state.pending') AND open_deps > 0),

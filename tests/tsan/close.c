@@ -1,11 +1,11 @@
 /*
  * close - lets ThreadSanitizer see the descriptors that libuv closes.
  *
- * libuv closes them with syscall(SYS_close), which TSan does not intercept. The kernel may then
- * give the same descriptor number to a file that another thread opens with openat(). To TSan
- * the thread's use of its own file looks like a race with libuv's earlier use of the number.
- * This file is linked only into the TSan build of the command. TSan then sees the closes, so no
- * report has to be suppressed.
+ * libuv closes descriptors with syscall(SYS_close), which TSan does not intercept. The kernel
+ * may then give the same descriptor number to a file that another thread opens with openat().
+ * To TSan, the use of that file looks like a race with libuv's earlier use of the same number.
+ * This file is linked only into the TSan build of the command. With this file TSan sees when
+ * libuv closes a descriptor, so no report of TSan has to be suppressed.
  */
 #include <dlfcn.h>
 #include <stdarg.h>

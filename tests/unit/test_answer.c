@@ -1,6 +1,6 @@
 /*
- * The answers of a guest that the host accepts, by type and number; and the type of answer to
- * each message.
+ * Tests which messages of a guest the host accepts as answers, and how many parts an answer may
+ * have. Also tests which type of message answers each message.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static void read_type(struct packet *p, const char *type)
 	assert_int_equal(packet_read(p, body, (size_t)n, &f), 0);
 }
 
-/* A value that cannot be represented makes the whole message unreadable, also in an unknown
- * field. The fault names the field. */
+/* A value that cannot be represented makes the whole message unreadable, even if the value is
+ * in an unknown field. The fault names the field. */
 static void numbers_and_texts_are_of_i_json(void **state)
 {
 	static const char *const cases[][2] = {
@@ -61,7 +61,7 @@ static bool is_question(const struct wire *w)
 	return w->ports && w->senders & SIDE_HOST;
 }
 
-/* Only a message of the right type is an answer; every other well-formed message is refused. */
+/* Only a message of the right type is an answer. Every other well-formed message is refused. */
 static void one_type_answers(void **state)
 {
 	(void)state;
@@ -86,9 +86,9 @@ static void one_type_answers(void **state)
 	}
 }
 
-/* The type behind the first arrow answers the host, and the type behind the second arrow
- * answers a guest. Without a second arrow the first type answers both; without an arrow the
- * answer is Ok. */
+/* In schema/wire.op, the type behind the first arrow of a message answers the host. The type
+ * behind the second arrow answers a guest. If there is only one arrow, the type behind this
+ * arrow answers both sides. If there is no arrow, the answer is Ok. */
 static void each_side_has_its_answer(void **state)
 {
 	int apart = 0;
@@ -106,7 +106,7 @@ static void each_side_has_its_answer(void **state)
 	assert_true(apart > 0);
 }
 
-/* A struct is filled from its own message only. */
+/* A struct is filled only from a message of the struct's own type. */
 static void a_message_fills_its_own_struct(void **state)
 {
 	struct wire_exec_result out = { 0 };
@@ -134,7 +134,7 @@ static void a_message_fills_its_own_struct(void **state)
 	arena_release(&a);
 }
 
-/* An answer has a limited number of parts, and a limited time for them. */
+/* An answer has a limited number of parts, and all parts must arrive within a limited time. */
 static void parts_have_an_end(void **state)
 {
 	struct answer_parts parts = { 0 };
@@ -156,7 +156,7 @@ static void parts_have_an_end(void **state)
 }
 
 /* A message is accepted from the senders and on the ports that its type names. A type that is
- * only an answer is accepted on no port. */
+ * only used as an answer names no port. */
 static void a_message_belongs_somewhere(void **state)
 {
 	static const enum side sides[] = { SIDE_HOST, SIDE_GUEST };

@@ -1,5 +1,6 @@
 /*
- * Group commit: a call that fails changes nothing for the other calls, however the store fails.
+ * Group commit: a call that fails changes nothing for the other calls, whichever step of the
+ * store fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +83,7 @@ static void ask_all(struct bench *b)
 			   : "{\"to\":[\"a\"],\"content\":\"x\"}");
 }
 
-/* The second role has the name of the first: the call fails after it wrote both roles. */
+/* The third call makes a team with two roles of one name, and fails after it wrote both roles. */
 static void ask_with_a_trace(struct bench *b)
 {
 	ask_all(b);
@@ -109,7 +110,7 @@ static void check_all(struct bench *b, enum fault_code third)
 	assert_int_equal(messages(b), 4);
 }
 
-/* The failed call left no team, and each message was delivered once. */
+/* Checks that the failed call left no team, and that each message was delivered once. */
 static void check_no_trace(struct bench *b)
 {
 	struct store *store = b->world.store;
@@ -126,8 +127,8 @@ static void one_that_fails_is_alone(void **state)
 	check_all(*state, FAULT_NOT_FOUND);
 }
 
-/* The rows that the third call wrote before it failed are undone. The rows of the other calls
- * stay. */
+/* If the third call fails after it wrote rows, these rows are removed, and the rows of the
+ * other calls stay. */
 static void a_trace_is_undone(void **state)
 {
 	struct bench *b = *state;
@@ -137,8 +138,8 @@ static void a_trace_is_undone(void **state)
 	check_no_trace(b);
 }
 
-/* Runs all calls again while the n-th step drops the transaction. Returns how many calls
- * succeeded. */
+/* Runs all calls, while the store's n-th step fails and so drops the transaction. Returns how
+ * many calls succeeded. */
 static int64_t run_with_failing_step(struct bench *b, long step)
 {
 	int64_t well = 0;
@@ -151,8 +152,8 @@ static int64_t run_with_failing_step(struct bench *b, long step)
 	return well;
 }
 
-/* At whichever step the transaction is dropped, the effect of each successful call is in the
- * state once, and no failed call has an effect. */
+/* Whichever step drops the transaction, each successful call has its effect once, and a failed
+ * call has no effect. */
 static void a_dropped_transaction_runs_again(void **state)
 {
 	void (*const asks[])(struct bench *) = { ask_all, ask_with_a_trace };
@@ -187,8 +188,8 @@ static void check_unknown(struct bench *b)
 	ask_all(b);
 }
 
-/* When COMMIT fails, no caller gets a success. A caller whose call had failed by itself gets
- * the same fault as the others: every call has to be made again. */
+/* When COMMIT fails, no caller gets a success. A call that had failed by itself gets the same
+ * fault as the other calls, which tells the caller to repeat the call. */
 static void a_failed_commit_is_nobodys_success(void **state)
 {
 	struct bench *b = *state;
@@ -198,7 +199,8 @@ static void a_failed_commit_is_nobodys_success(void **state)
 	ask_all(b);
 	run_all(b);
 	check_unknown(b);
-	/* The same holds when the calls run alone, since their transaction was dropped. */
+	/* No caller gets a success even if a step drops the transaction, so that each call runs
+	 * alone. */
 	release(b, 2);
 	ask(b, 2, op_message_send, "{\"to\":[\"a\"],\"content\":\"x\"}");
 	assert_int_equal(run_with_failing_step(b, 3), 0);
@@ -242,7 +244,8 @@ static size_t give_one(void *arg, struct call **calls, size_t room)
 	return 1;
 }
 
-/* The first batch runs `first` calls, and asks the source `asked` times. */
+/* Runs the calls from a source. The first batch must run `first` calls, and ask the source
+ * `asked` times. */
 static void run_source(struct bench *b, size_t first, size_t asked)
 {
 	struct rest rest = { b, 2, 0 };
@@ -251,7 +254,7 @@ static void run_source(struct bench *b, size_t first, size_t asked)
 	uint64_t from = uv_hrtime();
 	size_t ran = batch_run(b->world.store, calls, 2, &source);
 
-	/* If the machine paused meanwhile, the batch ended sooner. */
+	/* If the machine paused during the batch, the batch ended sooner. */
 	if (uv_hrtime() - from < BATCH_MS * 500000ull) {
 		assert_int_equal(ran, first);
 		assert_int_equal(rest.asked, asked);
@@ -260,7 +263,8 @@ static void run_source(struct bench *b, size_t first, size_t asked)
 		ran += batch_run(b->world.store, b->list + ran, CALLS - ran, NULL);
 }
 
-/* A call that arrives while a batch runs is answered with the batch, as if it had run alone. */
+/* A call that arrives while a batch runs joins the batch, and gets the same answer as if the
+ * call had run alone. */
 static void what_comes_later_runs_along(void **state)
 {
 	struct bench *b = *state;
@@ -270,7 +274,8 @@ static void what_comes_later_runs_along(void **state)
 	check_all(b, FAULT_NOT_FOUND);
 }
 
-/* A failed call with written rows ends the batch: only the calls taken before belong to it. */
+/* A call that fails after it wrote rows ends the batch. Calls that were not taken before run in
+ * the next batch. */
 static void what_comes_later_may_leave_a_trace(void **state)
 {
 	struct bench *b = *state;
@@ -280,7 +285,7 @@ static void what_comes_later_may_leave_a_trace(void **state)
 	check_no_trace(b);
 }
 
-/* --- the queue that a batch is taken from -------------------------------------------- */
+/* --- the queue of calls for a batch -------------------------------------------------- */
 
 static struct chain jobs_of(struct job *jobs, size_t n)
 {
@@ -304,8 +309,8 @@ static void push_late(void *arg)
 	queue_push(late->queue, &late->jobs);
 }
 
-/* Whether the rest of a push (two jobs) arrived while its taker waited. On a very busy machine
- * the wait, PROMISE_MS, may end before. */
+/* Whether the rest of a push (two jobs) arrived while the taker of the push waited. On a very
+ * busy machine the time to wait, PROMISE_MS, may end before the rest arrives. */
 static bool rest_is_waited_for(struct queue *q, struct job jobs[3])
 {
 	struct chain part = jobs_of(jobs, 1), taken = { 0 };
@@ -326,7 +331,7 @@ static bool rest_is_waited_for(struct queue *q, struct job jobs[3])
 	return came;
 }
 
-/* A taker waits for the other parts of its push, but not for a later push. */
+/* A taker waits for the other parts of a push, but not for a later push. */
 static void parts_are_taken_as_one(void **state)
 {
 	struct job jobs[4] = { 0 };
@@ -344,8 +349,8 @@ static void parts_are_taken_as_one(void **state)
 	queue_release(&q);
 }
 
-/* The rest of a push may be empty. If the rest never arrives, a transaction stays open only for
- * a moment. */
+/* The rest of a push may be empty. If the rest never arrives, the taker waits only for a
+ * moment, so a transaction does not stay open long. */
 static void a_part_may_be_all(void **state)
 {
 	struct job jobs[2] = { 0 };
@@ -364,7 +369,7 @@ static void a_part_may_be_all(void **state)
 	queue_push_part(&q, &part);
 	assert_true(queue_take(&q, &taken, 10));
 	taken = none;
-	assert_false(queue_take_more(&q, &taken, 10)); /* after PROMISE_MS */
+	assert_false(queue_take_more(&q, &taken, 10)); /* waits for PROMISE_MS */
 	assert_false(queue_take_more(&q, &taken, 10));
 	queue_release(&q);
 }

@@ -1,6 +1,6 @@
 /*
- * Agents whose runners answer all mail as fast as models do, for two hours of a simulated
- * clock: in pairs, rings and crowds. A person's message leads to a chain of turns that is
+ * Pairs, rings and crowds of agents answer all mail as fast as models do, for two hours of a
+ * simulated clock. A person's message starts a chain of turns, and the length of the chain is
  * limited. No agent begins more turns in an hour than the limit allows.
  */
 #include <setjmp.h>
@@ -21,11 +21,11 @@ enum {
 	TURN_MOST_S = 40,
 };
 
-/* The agents that an agent writes to at the end of each turn. */
+/* Which agents an agent writes to at the end of each turn. */
 enum habit { ANSWERS_NEXT, ANSWERS_ROLE, ANSWERS_ALL, ANSWERS_TWICE };
 
 struct player {
-	int64_t turn, ends_at; /* the running turn and its end; 0: no turn runs */
+	int64_t turn, ends_at; /* the running turn, or 0, and the time of its end */
 	int turns, turns_now; /* turns in all, and in the last hour */
 };
 
@@ -35,7 +35,7 @@ struct play {
 	size_t n;
 	enum habit habit;
 	uint64_t seed;
-	int64_t last; /* time at which a turn last began */
+	int64_t last; /* time at which the last turn began */
 };
 
 static const char *name_of(size_t player, char room[16])
@@ -53,7 +53,7 @@ static json_t *play_ask(struct play *p, const struct op *op, struct identity as,
 
 	world_ask(&p->world, p->world.store, &q, &a);
 	json_decref(args);
-	/* A model continues after one message of its turn was refused. */
+	/* A model continues its turn after a message was refused. */
 	if (a.fault.code && as.level == WHO_HOST)
 		fail_msg("%s: %s", op->name, a.fault.text);
 	reply = json_incref(a.reply);
@@ -159,7 +159,7 @@ static void play_begin_turns(struct play *p, size_t first_agent)
 	json_decref(next);
 }
 
-/* Plays two hours from a person's message on. Returns the number of turns. */
+/* Plays two hours that begin with a person's message. Returns the number of turns. */
 static int play_for_hours(struct play *p)
 {
 	const int64_t began = p->world.now;
@@ -175,8 +175,8 @@ static int play_for_hours(struct play *p)
 		play_end_turns(p);
 		play_begin_turns(p, first);
 		for (size_t i = 0; i < p->n && (s + STEP_S) % 3600 == 0; i++) {
-			/* The first agent also has a turn for the person's message, which does
-			 * not count. */
+			/* The turn for the person's message is not counted in the limit of the
+			 * first agent. */
 			if (per_hour)
 				assert_true(p->players[i].turns_now <= per_hour + 1);
 			p->players[i].turns_now = 0;
@@ -193,8 +193,8 @@ static void play_over(struct play *p)
 	world_close(&p->world);
 }
 
-/* In a pair or a ring each turn starts one other turn. There are as many turns as the limit for
- * chains, and one notice. */
+/* In a pair or a ring each turn starts one other turn. So the number of turns is the limit for
+ * chains, and one message of type `chain` reports the end. */
 static void rings_end_where_the_rule_says(void **state)
 {
 	struct play p;
@@ -212,8 +212,8 @@ static void rings_end_where_the_rule_says(void **state)
 	}
 }
 
-/* Each turn sends several messages. An agent has one turn at a time, which takes all its
- * messages. */
+/* Each turn sends several messages. An agent has only one turn at a time, and the turn takes
+ * all messages of the agent. */
 static void crowds_end_too(void **state)
 {
 	static const enum habit habits[] = { ANSWERS_ROLE, ANSWERS_ALL, ANSWERS_TWICE };
@@ -235,7 +235,7 @@ static void crowds_end_too(void **state)
 		}
 }
 
-/* Without a limit for chains there is a limit for an agent's turns in an hour. */
+/* Even if chains have no limit, an agent's turns in an hour have a limit. */
 static void an_hour_bounds_what_no_chain_ends(void **state)
 {
 	struct play p;

@@ -1,4 +1,4 @@
-/* A client with a host that answers, closes the connection, refuses or stays silent; and a
+/* Tests a client of a host that answers, closes the connection, refuses or stays silent, and a
  * client without a host. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ struct world {
 	int listener;
 	pthread_t thread;
 	enum mode mode;
-	_Atomic int n_calls, n_gone; /* calls received; connections that ended */
+	_Atomic int n_calls, n_gone; /* calls received, and connections ended */
 	char key[64], agent[64];
 };
 
@@ -90,7 +90,7 @@ static bool hear(struct world *w, int fd, const char *body, size_t size)
 	return w->mode != MODE_BREAK;
 }
 
-/* Serves a connection until it ends. */
+/* Serves a connection until the connection ends. */
 static void serve(struct world *w, int fd)
 {
 	struct frame_reader r = { 0 };
@@ -184,7 +184,7 @@ static void open_client(struct world *w, bool direct)
 	assert_int_equal(client_open(&w->client, &o, &f), 0);
 }
 
-/* The answer of an operation. If the operation failed, "" with `f` filled. */
+/* Returns the answer of an operation. If the operation fails, returns "" and fills `f`. */
 static char *ask(struct world *w, const char *op, const char *args, struct fault *f)
 {
 	struct text out = { 0 };
@@ -228,7 +228,7 @@ static void test_host_answers(void **state)
 	expect(w, "team.create", "{\"name\":\"red\"}", "{\"played\":true}");
 	assert_true(client_hosted(w->client));
 	assert_string_equal(w->agent, "coder");
-	assert_int_equal(strlen(w->key), 36); /* made by the client */
+	assert_int_equal(strlen(w->key), 36); /* the client made the key */
 	first = strdup(w->key);
 	expect(w, "team.create", "{\"name\":\"red\"}", "{\"played\":true}");
 	assert_string_not_equal(w->key, first);
@@ -313,7 +313,7 @@ static void step_until(struct world *w, const _Atomic int *seen)
 		step_for(w, 1);
 }
 
-/* A wait is cancelled by closing the connection that only this wait uses. */
+/* To cancel a wait, the client closes the connection, which only this wait uses. */
 static void test_wait_is_cancelled(void **state)
 {
 	struct world *w = *state;
@@ -336,7 +336,8 @@ static void test_wait_is_cancelled(void **state)
 	stop_host(w);
 }
 
-/* Two clients of one state: a commit by one client ends the other client's wait at once. */
+/* Two clients use one state without a host. A commit by one client ends the other client's wait
+ * at once. */
 static void test_direct_wait(void **state)
 {
 	struct world *w = *state;
@@ -359,11 +360,11 @@ static void test_direct_wait(void **state)
 	open_client(&other, true);
 	expect(&other, "task.create", "{\"title\":\"x\",\"team\":\"red\"}", "001");
 	client_close(other.client);
-	/* The wait ends long before its 300 s are over. */
+	/* The wait ends long before its limit of 300 s. */
 	for (until = clock_steady_ms() + patience_ms(60000);
 	     !heard.n && clock_steady_ms() < until;)
 		step_for(w, 10);
-	assert_int_equal(heard.n, 1); /* the other wait is for a later event */
+	assert_int_equal(heard.n, 1); /* the first wait, for a later event, goes on */
 }
 
 static void wait_for(struct world *w, const char *op, const char *json,
@@ -375,8 +376,8 @@ static void wait_for(struct world *w, const char *op, const char *json,
 	json_decref(args);
 }
 
-/* Without a host no process records the end of a lease. A client that waits for the message
- * still gets the message at that time. */
+/* Without a host no process records the end of a lease. A client that waits for the leased
+ * message still gets the message when the lease ends. */
 static void test_direct_wait_across_leases(void **state)
 {
 	struct world *w = *state;

@@ -1,4 +1,5 @@
-/* Results of a guest: the host tells the guest to forget stored results, and no others. */
+/* Results of a guest. The host tells the guest to forget a result only after the state has
+ * stored or refused the result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ enum { PATIENCE_MS = 10000 };
 
 struct collector {
 	struct bench bench;
-	int polls, acks; /* requests for results; results to forget */
+	int polls, acks; /* requests for results, and results to forget */
 	bool forgotten;
 };
 
@@ -53,7 +54,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Runs until the host has finished all requests that it makes by itself. */
+/* Runs until the host has finished all requests that the host makes by itself. */
 static void collect(struct collector *b, enum fault_code store_fault)
 {
 	int64_t until = clock_steady_ms() + patience_ms(PATIENCE_MS);
@@ -82,7 +83,7 @@ static void what_is_stored_is_forgotten(void **state)
 	assert_int_equal(b->acks, 1);
 }
 
-/* If a result cannot be stored, the guest sends it again. */
+/* If a result cannot be stored, the guest sends the result again. */
 static void what_is_not_stored_is_kept(void **state)
 {
 	struct collector *b = *state;
@@ -96,7 +97,7 @@ static void what_is_not_stored_is_kept(void **state)
 }
 
 /* A result that the state will never accept is forgotten too. Otherwise the guest would send
- * the result for ever. */
+ * the refused result again for ever. */
 static void what_nobody_takes_is_forgotten(void **state)
 {
 	struct collector *b = *state;

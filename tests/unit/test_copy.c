@@ -1,4 +1,5 @@
-/* Directories copied and removed: deep directories, sparse files, and files that are left out. */
+/* Tests how directories are copied and removed: deep directories, sparse files, and files that
+ * are left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +103,7 @@ static int depth_of(const char *top)
 	return n;
 }
 
-/* A directory much deeper than the longest path. */
+/* Copies and removes a directory that is much deeper than the longest path. */
 static void test_deep(void **state)
 {
 	(void)state;
@@ -154,7 +155,7 @@ static void test_except(void **state)
 }
 
 /* A limit on processor time ends an endless copy before the disk is full. Returns how many
- * folders were left out. */
+ * folders the copy left out. */
 static int copy_in_bounds(const char *where)
 {
 	const struct rlimit second = { 1, 1 };
@@ -171,7 +172,7 @@ static int copy_in_bounds(const char *where)
 	return WEXITSTATUS(status);
 }
 
-/* The destination, and the state that makes the copy, are below the copied folder. */
+/* The copied folder contains the destination of the copy, and also the folder of the state. */
 static void test_copy_into_itself(void **state)
 {
 	char inner[200], home[200];
@@ -206,7 +207,7 @@ static void test_states_below(void **state)
 	put(from, "tool/.cadre/secret", "all", 0600);
 	put(from, "tool/file", "x", 0600);
 	assert_int_equal(mkdir(below(from, "secret"), 0700), 0);
-	put(from, "secret/secret", "x", 0600); /* not a state */
+	put(from, "secret/secret", "x", 0600); /* this folder is not a state */
 	left_out = 0;
 	assert_int_equal(tree_copy_golden(from, to, root, &left_out, &fault), 0);
 	assert_int_equal(left_out, 1);
@@ -214,7 +215,7 @@ static void test_states_below(void **state)
 	assert_int_equal(access(below(to, "secret/secret"), F_OK), 0);
 	assert_int_not_equal(access(below(to, "tool/.cadre"), F_OK), 0);
 	assert_int_equal(tree_remove(to, &fault), 0);
-	/* A symbolic link may name the folder itself. */
+	/* A state's folder is refused even if the caller names a symbolic link to the folder. */
 	assert_int_equal(symlink(below(from, "tool/.cadre"), below(root, "link")), 0);
 	assert_int_not_equal(
 		tree_copy_golden(below(root, "link"), to, root, NULL, &fault), 0);
@@ -257,7 +258,8 @@ static void test_remove(void **state)
 	assert_int_equal(chmod(below(from, "a/b"), 0), 0);
 	assert_int_equal(tree_remove(from, &fault), 0);
 	assert_int_not_equal(access(from, F_OK), 0);
-	assert_int_equal(access(below(root, "kept"), F_OK), 0); /* no link is followed */
+	/* The removal follows no link. */
+	assert_int_equal(access(below(root, "kept"), F_OK), 0);
 	assert_int_equal(tree_remove(from, &fault), 0);
 }
 

@@ -100,7 +100,8 @@ static struct dialled dial(int port)
 	return d;
 }
 
-/* 127.0.0.2 to .4 refuse; link_dial() tries each of them, then the address that answers. */
+/* The addresses 127.0.0.2 and 127.0.0.3 refuse connections. link_dial() tries the addresses in
+ * order until one accepts. */
 static void test_next_address(void **state)
 {
 	static const char *const some[] = { "127.0.0.2", "127.0.0.3", "127.0.0.1", NULL };

@@ -1,4 +1,4 @@
-/* Chains of qcow2 layers: the layers behind a freeze, a fork, a snapshot and a sweep. */
+/* Chains of qcow2 layers: which layers a freeze, a fork, a snapshot and a sweep leave. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Writes to a layer as a guest would. */
+/* Writes to a layer, as a guest's writes do. */
 static void write_to(const char *layer)
 {
 	const char *words[] = {
@@ -103,7 +103,7 @@ static void a_disk_begins_with_its_image(void **state)
 	(void)state;
 	assert_null(disk_top(&d));
 	begin(&d, 1);
-	begin(&d, 1); /* no effect */
+	begin(&d, 1); /* a second call has no effect */
 	assert_true(ends_in(disk_top(&d), "/disks/a/0.qcow2"));
 	assert_true(ends_in(disk_image(&d), "/image"));
 	assert_true(ends_in(layer_below(&arena, disk_top(&d)), "/image/root.qcow2"));
@@ -111,7 +111,7 @@ static void a_disk_begins_with_its_image(void **state)
 	assert_int_equal(layer_size(arena_printf(&arena, "%s/image", root)), -1);
 }
 
-/* A disk without writes gets no layer of its own. */
+/* A freeze of a disk without writes makes no new layer. */
 static void a_freeze_makes_a_layer_when_there_is_something_in_it(void **state)
 {
 	struct disk d = disk("a");
@@ -139,7 +139,7 @@ static void forks_keep_the_layers_of_a_parent_that_is_gone(void **state)
 	write_to(disk_top(&a));
 	disk_abandon(&a);
 	disk_sweep(root);
-	assert_int_equal(layers(), 2); /* a's 0 and b's 0; a's 1 is removed */
+	assert_int_equal(layers(), 2); /* layer 0 of a, and layer 0 of b */
 	assert_true(ends_in(layer_below(&arena, disk_top(&b)), "/disks/a/0.qcow2"));
 	disk_abandon(&b);
 	disk_sweep(root);
@@ -160,17 +160,17 @@ static void a_snapshot_keeps_its_layer_until_it_is_forgotten(void **state)
 	assert_true(ends_in(kept, "/disks/a/0.qcow2"));
 	assert_null(disk_kept(&d, "t"));
 	write_to(disk_top(&d));
-	/* The snapshot is restored: later writes are lost. */
+	/* The snapshot is restored, so later writes are lost. */
 	assert_int_equal(disk_cover(&d, kept, &top, &fault), 0);
 	disk_sweep(root);
 	assert_string_equal(disk_top(&d), top);
 	assert_int_equal(layers(), 2);
 	disk_forget(&d, "s");
 	disk_sweep(root);
-	assert_int_equal(layers(), 2); /* the top is based on layer 0 */
+	assert_int_equal(layers(), 2); /* the top layer is based on layer 0 */
 }
 
-/* Layers of a killed host, half made or never used, do no harm. */
+/* Layers that a killed host left incomplete or unused do no harm. */
 static void leftovers_do_no_harm(void **state)
 {
 	struct disk d = disk("a");
@@ -180,8 +180,8 @@ static void leftovers_do_no_harm(void **state)
 	begin(&d, 0);
 	write_to(disk_top(&d));
 	assert_int_equal(disk_cover(&d, disk_top(&d), &top, &fault), 0);
-	/* QEMU never got the name of layer 1. It continues in layer 0, and gets the name of
-	 * layer 2. */
+	/* QEMU never got the name of layer 1. So QEMU still writes to layer 0, and now gets the
+	 * name of layer 2. */
 	assert_int_equal(disk_cover(&d, arena_printf(&arena, "%s/a/0.qcow2", d.folder),
 				    &top, &fault),
 			 0);

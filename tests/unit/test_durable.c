@@ -1,6 +1,6 @@
 /*
  * The order in which names and contents reach the disk. A file is synced before it gets its
- * name. The folder of the name is synced afterwards, before the call is answered.
+ * name. The folder of that name is synced afterwards, and before the call is answered.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	if (journal.steps)
-		journal_end(); /* reached only after a failed test */
+		journal_end(); /* runs only after a failed test */
 	temp_remove(journal.base);
 	return 0;
 }
@@ -57,7 +57,8 @@ static void a_folder_has_its_name(void **state)
 	assert_int_equal(dir_make_all(at("/b/c/d"), 0700), 0);
 	journal_check_names();
 	journal_end();
-	/* The process that made the folder may have been killed before it synced the name. */
+	/* The process that made the folder may have been killed before the process synced the
+	 * folder's name. */
 	journal_begin();
 	assert_int_equal(dir_make(at("/a"), 0700), 0);
 	assert_true(journal_synced(journal.base, 0, journal.n));
@@ -105,7 +106,7 @@ static void make_state(struct store **s)
 	assert_int_equal(store_open(s, at("/state"), STORE_CREATE, NULL, &f), 0);
 }
 
-/* The file's content is synced, and after that its name. */
+/* The content of a backup is synced before the backup's name is synced. */
 static void a_backup_is_whole(void **state)
 {
 	struct fault f = { 0 };
@@ -119,7 +120,8 @@ static void a_backup_is_whole(void **state)
 	journal_begin();
 	assert_int_equal(store_backup(s, at("/copy.db"), &f), 0);
 	moved = journal_move(temp, "/copy.db");
-	/* The step before syncs the file: SQLite alone would not sync all its text. */
+	/* The step before the rename syncs the file, because SQLite alone would not sync all of
+	 * its content. */
 	assert_true(journal_synced(at(temp), moved - 1, moved));
 	journal_check_names();
 	journal_end();
@@ -141,8 +143,8 @@ static void stage(char out[PATH_MAX])
 	assert_int_equal(restore_stage(at("/state"), file, out, PATH_MAX, &f), 0);
 }
 
-/* All files that a restore needs are on the disk before their folder gets its final name. The
- * former files are set aside before the new files take their place. */
+/* All files that a restore needs are on the disk before the folder of these files gets its
+ * final name. The former files are set aside before the new files take their place. */
 static void a_restore_keeps_the_order(void **state)
 {
 	static const char *const parts[] = { "/state.db", "/secret", "/aside", "" };
@@ -169,7 +171,8 @@ static void a_restore_keeps_the_order(void **state)
 	now = journal_move("/state/restore.ready/state.db", "/state/state.db");
 	assert_true(journal_synced(aside, former, now));
 	assert_true(journal_synced(at("/state"), former, now));
-	/* The staging folder is removed after the new files have been moved out of it. */
+	/* The files are moved out of the staging folder, and the folder that now has the files
+	 * is synced. Only then is the staging folder removed. */
 	assert_true(journal_synced(at("/state"), now,
 				   journal_removal("/state/restore.ready")));
 	journal_check_names();
@@ -191,7 +194,7 @@ static void what_is_known_is_noted(void **state)
 	assert_int_equal(trust_add(dir, at("/known"), KNOWN_MADE, &f), 0);
 	moved = journal_move("/user/cadre/known.new", "/user/cadre/known");
 	assert_true(journal_synced(at("/user/cadre/known.new"), 0, moved));
-	/* The id is in its place before the file `known` names it. */
+	/* The file `id` has its final name before the file `known` names the id. */
 	snprintf(written, sizeof(written), "/known/id.%d", (int)getpid());
 	assert_true(journal_move(written, "/known/id") < moved);
 	assert_true(journal_synced(at(written), 0, journal_move(written, "/known/id")));
@@ -213,7 +216,7 @@ static void a_spool_is_set_aside(void **state)
 	place.workspace = "two";
 	journal_begin();
 	assert_int_equal(spool_open(&s, &place, 1, &f), 0);
-	/* The move is synced before a new spool is made in the same place. */
+	/* The move of the old spool is synced before a new spool is made at the same path. */
 	moved = journal_move("/spool.db", "/spool.db.one");
 	assert_true(journal_has(SYNC, journal.base, moved + 1, moved + 2));
 	journal_end();
@@ -257,7 +260,8 @@ static void a_snapshot_keeps_the_order(void **state)
 	journal_end();
 	journal_begin();
 	assert_int_equal(m->restore(&spec, "s", &f), 0);
-	/* The former directory is moved away only when the copy is complete and has its name. */
+	/* The former directory is moved away only after the copy is complete and the copy's
+	 * name is synced. */
 	away = journal_move("/workspaces/w", "/snapshots/w/.old");
 	assert_true(journal_has(SYNC, at("/snapshots/w"), 0, away));
 	assert_true(journal_move("/snapshots/w/.new", "/workspaces/w") > away);

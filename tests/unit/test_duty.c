@@ -1,6 +1,6 @@
 /*
- * The daemon of a guest and its spool, step by step. The daemon does only what the spool
- * records, whichever step of the spool fails.
+ * The daemon of a guest, and the daemon's spool. Whichever step of the spool fails, the daemon
+ * does only the acts that the spool records.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static int set_up(void **state)
 	snprintf(b->out, sizeof(b->out), "%s/out", b->dir);
 	b->options.state = b->dir;
 	g->options = &b->options;
-	g->spool_settled = true; /* a host has sent its Hello; no command begins before */
+	g->spool_settled = true; /* no command begins before a host's Hello */
 	g->dir = g->state = b->dir;
 	g->root = open(b->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	uv_loop_init(&g->loop);
@@ -75,7 +75,7 @@ static void close_handle(uv_handle_t *handle, void *unused)
 		uv_close(handle, NULL);
 }
 
-/* Simulates the guest's death: its commands end, and the spool stays. */
+/* Simulates the death of the guest. The guest's commands end, but its spool stays. */
 static void kill_all(struct guest *g)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
@@ -143,7 +143,7 @@ static bool anything_runs(const struct guest *g)
 	return false;
 }
 
-/* Runs until no command is left: a command that was started has ended by then. */
+/* Runs the loop until every command that was started has ended. */
 static void run_on(struct bench *b)
 {
 	int64_t until = clock_steady_ms() + patience_ms(10000);
@@ -155,8 +155,8 @@ static void run_on(struct bench *b)
 	assert_false(anything_runs(&b->guest));
 }
 
-/* Gives one more assignment while the spool's n-th step fails; returns whether the
- * assignment still waits. */
+/* Adds an assignment, and makes the spool's n-th step fail. Returns whether an assignment still
+ * waits. */
 static bool fail_step(struct bench *b, long step)
 {
 	char id[24];
@@ -169,8 +169,8 @@ static bool fail_step(struct bench *b, long step)
 	return counts(b).waiting > 0;
 }
 
-/* Whichever step fails, a command that is waiting in the spool has not run, and every
- * assignment ends. */
+/* If a step fails and the spool says that a command waits, the command has not run. In the end
+ * every assignment has a result. */
 static void a_command_runs_when_the_spool_says_so(void **state)
 {
 	struct bench *b = *state;
@@ -182,18 +182,19 @@ static void a_command_runs_when_the_spool_says_so(void **state)
 			waited++;
 			run_on(b);
 			assert_int_equal(times_run(b), ran);
-			guest_assignment_work(&b->guest); /* as its timer does */
+			/* In a real guest a timer makes this call. */
+			guest_assignment_work(&b->guest);
 		}
 		run_on(b);
 		assert_int_equal(counts(b).results, step);
 	}
-	/* At least two steps made a command wait: the search for it, and the record of its
-	 * start. */
+	/* At least two steps make a command wait if they fail: the search for the command, and
+	 * the record of its start. */
 	assert_true(waited >= 2);
 	assert_true(times_run(b) > STEPS_MOST / 2);
 }
 
-/* Another connection locks the spool until the command has run, at most for a moment. */
+/* Another connection, which locks the spool until the command has run, but only for a moment. */
 struct lock {
 	struct bench *bench;
 	sqlite3 *db;
@@ -210,7 +211,7 @@ static void hold_for_a_moment(void *arg)
 	sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
 }
 
-/* While the spool cannot be written the command waits, and runs afterwards. */
+/* A command waits while the spool cannot be written, and runs afterwards. */
 static void a_command_waits_for_the_spool(void **state)
 {
 	struct bench *b = *state;
@@ -232,8 +233,8 @@ static void a_command_waits_for_the_spool(void **state)
 	assert_int_equal(times_run(b), 1);
 }
 
-/* A command that the spool records as begun never begins again. After a death the next guest
- * reports the command as interrupted. */
+/* A command that the spool records as begun never begins again. If the guest dies, the next
+ * guest reports the command as interrupted. */
 static void a_death_runs_nothing_twice(void **state)
 {
 	struct bench *b = *state;
@@ -256,7 +257,7 @@ static void a_death_runs_nothing_twice(void **state)
 	arena_release(&a);
 }
 
-/* A killed command prints no reason itself: the result contains the reason. */
+/* A killed command prints no reason, so the daemon writes the reason to the result. */
 static void a_killed_command_has_a_reason(void **state)
 {
 	struct bench *b = *state;

@@ -102,7 +102,8 @@ static void forms_answers(void **state)
 		"\"note\":\"n\",\"weight\":7}}",
 		"{\"seen\":\"lamp\",\"first\":\"foot\",\"note\":\"n\","
 		"\"by\":\"who looks at lamp\",\"weight\":7,\"sure\":true}");
-	/* A missing part becomes null, or its member is left out. */
+	/* A part that the operation's answer lacks becomes null, or the member for that part is
+	 * left out. */
 	answers("look", "{\"what\":\"{what}\"}", "{}",
 		"{\"seen\":null,\"first\":null,\"by\":\"who looks at {what}\","
 		"\"weight\":null,\"sure\":true}");

@@ -1,5 +1,5 @@
-/* Which state is found from a folder, which state is refused, and what a project's file may
- * configure. */
+/* Which state is found from a folder, which state is refused, and which settings a project's
+ * file may have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,8 @@
 #include "core/home/home.h"
 #include "tests/lib/user.h"
 
-/* The folder that is found from `dir`, relative to root; or the fault's name. */
+/* Returns the path of the state that is found from `dir`, relative to `root`, or the fault's
+ * name. */
 static const char *found(const char *dir, enum home_use use)
 {
 	static struct home h;
@@ -33,7 +34,8 @@ static const char *found(const char *dir, enum home_use use)
 	return h.dir + strlen(root);
 }
 
-/* Does the same as `cadre init` in `dir`. Returns the folder, or the fault's name. */
+/* Makes a state in `dir`, as `cadre init` does. Returns the state's path relative to `root`, or
+ * the fault's name. */
 static const char *made(const char *dir)
 {
 	static struct home h;
@@ -79,8 +81,7 @@ static void test_worktrees_share(void **state)
 	assert_string_equal(found("tree/sub", HOME_WRITE), "/repo/.cadre");
 }
 
-/* A `.git` file names a repository that does not know the file's folder: the file came with an
- * archive. */
+/* A `.git` file from an archive names a repository that does not know the file's folder. */
 static void test_stray_worktree(void **state)
 {
 	(void)state;
@@ -100,7 +101,7 @@ static void test_init_goes_to_the_root(void **state)
 	assert_string_equal(made("plain"), "/plain/.cadre");
 }
 
-/* A state is accepted at the place where it was made, also after its folder moved. */
+/* A state is accepted in the folder where it was made, even after that folder was moved. */
 static void test_known(void **state)
 {
 	(void)state;
@@ -112,10 +113,12 @@ static void test_known(void **state)
 	assert_string_equal(found("p", HOME_LOOK), "/p/.cadre");
 	assert_string_equal(found("copy", HOME_LOOK), "denied");
 	assert_string_equal(made("copy"), "denied");
-	/* Another folder in its place is refused, even if it were to get the same inode number. */
+	/* Another folder at the same path is refused, even if that folder got the same inode
+	 * number. */
 	shell("mv p/.cadre old && cp -a old p/.cadre");
 	assert_string_equal(found("p", HOME_LOOK), "denied");
-	/* Another folder that contains the files of the first folder. */
+	/* A new folder is refused even if all files of the first folder were moved into the new
+	 * folder. */
 	shell("rm -r p/.cadre && mkdir -m 700 p/.cadre && mv old/* p/.cadre");
 	assert_string_equal(found("p", HOME_LOOK), "denied");
 	shell("mv p/.cadre/* old && rmdir p/.cadre && mv old p/.cadre");
@@ -139,7 +142,8 @@ static void test_unreadable_known(void **state)
 	shell("[ ! -e apart.git/.cadre ]");
 }
 
-/* States that are made at once are all noted, beside many notes of old states that are gone. */
+/* States that several processes make at once are all recorded in `known`, which also has many
+ * records of removed states. */
 static void test_many(void **state)
 {
 	char dir[40], line[400];
@@ -174,10 +178,10 @@ static void test_many(void **state)
 		n += !strncmp(line, "made ", 5);
 	fclose(file);
 	assert_int_equal(n, 12);
-	/* The file is refused if other users may write it. */
+	/* The file `known` is refused if other users may write it. */
 	assert_int_equal(chmod(".local/state/cadre/known", 0622), 0);
 	assert_string_equal(found("p1", HOME_LOOK), "denied");
-	/* The refused file keeps its contents: cadre does not replace it by a new file. */
+	/* The refused file keeps its contents, since cadre does not replace a refused file. */
 	assert_int_equal(chdir(root), 0);
 	shell("mkdir late && cp .local/state/cadre/known before");
 	assert_string_equal(made("late"), "denied");
@@ -190,7 +194,7 @@ static void test_many(void **state)
 	shell("cmp -s before dir/known");
 }
 
-/* A folder that cannot be listed is not treated as checked. */
+/* A folder that cannot be listed fails the check of its parts. */
 static void test_unlistable(void **state)
 {
 	struct fault f = { 0 };
@@ -223,7 +227,8 @@ static void test_names(void **state)
 	assert_string_equal(found("c\nd", HOME_LOOK), "/c\nd/.cadre");
 }
 
-/* A state that came from elsewhere does not hide the user's state, and its mode is not changed. */
+/* A foreign state is refused and keeps its mode. The foreign state does not hide the user's
+ * state in a folder above. */
 static void test_unknown(void **state)
 {
 	struct stat st;
@@ -247,7 +252,7 @@ static void test_unknown(void **state)
 	assert_string_equal(made("p"), "denied");
 }
 
-/* A part of a state may not be a symbolic link, however the user named the state. */
+/* No part of a state may be a symbolic link, even if the user named the state by its path. */
 static void test_links_inside(void **state)
 {
 	static const char *const parts[] = { "state.db",   "secret", "vault",   "log",
@@ -262,8 +267,8 @@ static void test_links_inside(void **state)
 		shell("[ ! -e s/%s ] || mv s/%s kept; ln -s /tmp s/%s", parts[i],
 		      parts[i], parts[i]);
 		f = (struct fault){ 0 };
-		/* Without state.db the folder is not a state. A call that makes a state checks
-		 * the folder. */
+		/* Without state.db the folder is no state. With HOME_MAKE the folder is checked
+		 * even if it is no state. */
 		assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), FAULT_DENIED);
 		shell("rm s/%s; [ ! -e kept ] || mv kept s/%s", parts[i], parts[i]);
 	}
@@ -271,7 +276,7 @@ static void test_links_inside(void **state)
 	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 }
 
-/* A folder that the user named by mistake is not changed. */
+/* If the user names a folder by mistake, the folder is not changed. */
 static void test_named_by_mistake(void **state)
 {
 	struct home h;
@@ -308,10 +313,11 @@ static void look_at_sums(const char *path, const char *after)
 	sum_after(path, "echo 1 >.cadre/state.db && git add -f .cadre", after, false);
 	sum_after(path, "git update-index --chmod=+x .cadre/state.db", after, false);
 	sum_after(path, "echo 2 >.cadre/x && git add -f .cadre/x", after, false);
-	/* The split index is not written again: an entry without a name replaces the shared
-	 * entry. */
+	/* After this `git add` no command rewrites a split index. In a split index an entry
+	 * without a name replaces the entry of the shared index. */
 	sum_after(path, "echo 3 >.cadre/state.db && git add -f .cadre", "true", false);
-	/* Changes in other folders do not count, whichever index file records them. */
+	/* Changes in other folders do not change the sum, whichever index file records these
+	 * changes. */
 	sum_after(path, "echo 4 >.cadre/state.db; echo 3 >a/b && git add a/b", "true",
 		  true);
 	sum_after(path, "echo 4 >.c/3 && git add .c/3 && git rm -fq --cached .c/4",
@@ -327,9 +333,9 @@ static void look_at_sums(const char *path, const char *after)
 		  "true", true);
 }
 
-/* For one form of git's index. `config` is an option of `git init`, and `after` is a command
- * that rewrites the index. The repository has a file in `.cadre` and many other files, some of
- * which are sorted before this file. */
+/* Checks one form of git's index. `config` is an option of `git init`, and `after` is a command
+ * that rewrites the index. The repository has a file in `.cadre`, and many other files. Some of
+ * the other files come before `.cadre` in git's order. */
 static void look_at(const char *config, const char *after)
 {
 	char path[200];
@@ -358,7 +364,8 @@ static void test_tracked(void **state)
 	look_at("", "git update-index --split-index");
 	look_at("--object-format=sha256", "true");
 	look_at("--object-format=sha256", "git update-index --index-version 4");
-	/* The same for `.cadre` as a symbolic link, and for a `.cadre` below a folder. */
+	/* git may also track `.cadre` as a symbolic link, or a `.cadre` in a folder of the
+	 * repository. */
 	shell("cd r && git rm -rfq --cached .cadre && rm -r .cadre && ln -s a .cadre && "
 	      "git add .cadre");
 	snprintf(path, sizeof(path), "%s/r/.cadre", root);
@@ -376,9 +383,9 @@ static void test_tracked(void **state)
 	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
 }
 
-/* A state that the user has made is accepted until git tracks it, since a clone would contain
- * the same state. The state stays refused when git no longer tracks it, since git may have
- * changed its files. */
+/* A state that the user has made is accepted until git tracks the state. A state that git
+ * tracks is refused, because every clone contains the same state. The state stays refused when
+ * git no longer tracks it, because git may have changed the state's files. */
 static void test_tracked_state(void **state)
 {
 	(void)state;
@@ -396,13 +403,14 @@ static void test_tracked_state(void **state)
 	assert_string_equal(found("s", HOME_LOOK), "/s/.cadre");
 	shell("truncate -s 50 s/.git/index");
 	assert_string_equal(found("s", HOME_LOOK), "denied");
-	/* An index that could not be read has shown no tracked file. */
+	/* A state that is refused because of an unreadable index is accepted again after the
+	 * index was removed. */
 	shell("rm s/.git/index");
 	assert_string_equal(found("s", HOME_LOOK), "/s/.cadre");
 }
 
-/* Records /r/.cadre as trusted, as if the state had not been recorded before. `id` receives the
- * state's id. */
+/* Records the state /r/.cadre as trusted, as if no record of the state existed. `id` receives
+ * the state's id. */
 static void trust_anew(char id[STATE_ID + 1])
 {
 	struct fault f = { 0 };
@@ -442,8 +450,9 @@ static enum found_why judged(const char *state)
 	return trust_judge(path);
 }
 
-/* git can write files that are not in its index. Outside of repositories the user may edit the
- * settings, and the note of them is updated. */
+/* Inside a repository an edited cadre.toml is not accepted, since git can write files that are
+ * not in its index. Outside of repositories the user may edit cadre.toml, and the record of the
+ * settings is updated. */
 static void test_edited(void **state)
 {
 	(void)state;
@@ -463,15 +472,15 @@ static void test_edited(void **state)
 	assert_int_equal(judged("e/.cadre"), FOUND_CHANGED);
 }
 
-/* An outer repository also checks out its tracked files inside the tree of an inner repository. */
+/* A checkout of an outer repository also writes files inside the tree of an inner repository. */
 static void test_outer_repository(void **state)
 {
 	(void)state;
 	shell("git init -q o && mkdir o/in && git init -q o/in");
 	assert_string_equal(made("o/in"), "/o/in/.cadre");
 	assert_int_equal(judged("o/in/.cadre"), FOUND_COUNTS);
-	/* This entry is written as a checkout would: `git add` adds no file inside the inner
-	 * repository. */
+	/* This command writes the entry as a checkout would, since `git add` adds no file
+	 * inside the inner repository. */
 	shell("cd o && git update-index --add --cacheinfo "
 	      "100644,$(git hash-object -w --stdin </dev/null),in/.cadre/x");
 	assert_int_equal(judged("o/in/.cadre"), FOUND_TRACKED);
@@ -497,8 +506,8 @@ static bool is_ours(const char *state)
 
 #define KNOWN ".local/state/cadre/known"
 
-/* Another process notes that git tracks the state `path`, and has to wait for the lock.
- * Meanwhile the user says that the state is trusted. */
+/* Another process wants to record that git tracks the state `path`, but has to wait for the
+ * lock. While that process waits, the user marks the state as trusted. */
 static void taint_late(int dir, const char *path)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -507,7 +516,7 @@ static void taint_late(int dir, const char *path)
 	int fd, status;
 	pid_t pid;
 
-	shell("ln " KNOWN ".lock held"); /* the search below skips this name */
+	shell("ln " KNOWN ".lock held"); /* the grep below does not find this name */
 	snprintf(lock, sizeof(lock), "%s/held", root);
 	fd = open(lock, O_RDWR | O_CLOEXEC);
 	assert_int_equal(fcntl(fd, F_OFD_SETLK, &all), 0);
@@ -526,8 +535,8 @@ static void taint_late(int dir, const char *path)
 	assert_int_equal(status, 0);
 }
 
-/* A state that git tracks is noted as tracked; a failure to note it is reported. A trusted
- * state stays trusted. */
+/* A state that git tracks is recorded as tracked. If the record fails, the failure is reported.
+ * A trusted state stays trusted. */
 static void test_taint(void **state)
 {
 	char path[200];
@@ -540,7 +549,7 @@ static void test_taint(void **state)
 	shell("cd r && git add -f .cadre/state.db");
 	snprintf(path, sizeof(path), "%s/r/.cadre", root);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* A note that cannot be written is reported, and tried again later. */
+	/* A record that cannot be written is reported, and is written by a later call. */
 	shell("mkdir " KNOWN ".new");
 	assert_int_equal(trust_judge(path), FOUND_UNNOTED);
 	assert_int_equal(trust_look(dir, path), KNOWN_MADE);
@@ -556,8 +565,9 @@ static void test_taint(void **state)
 	close(dir);
 }
 
-/* A state keeps its id when another environment notes it, so the first environment still knows
- * it. An id that git tracks is replaced: every clone contains it, and would be accepted there. */
+/* A state keeps its id when another environment records the state, so the first environment
+ * still accepts the state. If git tracks the id, the id is replaced, since every clone contains
+ * the old id and would be accepted there. */
 static void test_tracked_id(void **state)
 {
 	char first[STATE_ID + 1], next[STATE_ID + 1];
@@ -568,14 +578,14 @@ static void test_tracked_id(void **state)
 	shell("rm -f r/.cadre/.gitignore");
 	trust_anew(first);
 	trust_anew(next);
-	if (is_ours("r/.cadre")) /* false if the file system stores no times of birth */
+	if (is_ours("r/.cadre")) /* false if the file system stores no birth times */
 		assert_string_equal(next, first);
 	shell("cd r && git add -f .cadre/id");
 	trust_anew(next);
 	assert_string_not_equal(next, first);
 }
 
-/* A project's file may set options of the caller, for the project's own state. */
+/* A project's file may set options of the caller, but only for the project's own state. */
 static void test_project_config(void **state)
 {
 	struct home h;
@@ -591,11 +601,12 @@ static void test_project_config(void **state)
 	shell("echo 'team.default = \"red\"' >p/cadre.toml; "
 	      "printf '[gc]\nkeep_days = 3\n[team]\ndefault = \"blue\"\n' "
 	      ">p/.cadre/cadre.toml");
-	trust_again("p/.cadre"); /* in a repository git may have written it */
+	trust_again("p/.cadre"); /* git may have written this cadre.toml */
 	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");
 	assert_int_equal(h.settings.config.gc_keep_days, 3);
-	/* The state of another project uses its own file, and not the file of this project. */
+	/* The state of another project uses that project's file, and not the file of this
+	 * project. */
 	assert_int_equal(home_find(&h, "../../q/.cadre", HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "users");
 	/* The file of a repository inside the project does not apply to the project. */

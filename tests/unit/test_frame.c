@@ -1,4 +1,4 @@
-/* The codec of the guest wire: frames, messages, base64, limits of size. */
+/* The codec between hosts and guests: frames, messages, base64, and limits of size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,8 @@
 
 /* --- frames --------------------------------------------------------------------- */
 
-/* Feeds `data` in steps of `step` bytes. Returns the frames that were read, joined. */
+/* Feeds `data` to a reader in steps of `step` bytes. Returns the bodies of all frames that were
+ * read, each in brackets. */
 static char *feed(const char *data, size_t len, size_t step, struct fault *f)
 {
 	struct frame_reader r = { 0 };
@@ -70,7 +71,7 @@ static void test_sizes(void **state)
 		int rc = frame_read(&r, (const char *)cases[i].head, 4, &used, &f);
 
 		assert_int_equal(rc, cases[i].good ? 0 : FAULT_INVALID);
-		assert_true(r.room <= 4096); /* not the size that the frame claims */
+		assert_true(r.room <= 4096); /* the frame claims a larger size */
 		f = (struct fault){ 0 };
 		if (!cases[i].good)
 			assert_int_equal(frame_read(&r, "x", 1, &used, &f),
@@ -103,7 +104,7 @@ static void test_write(void **state)
 	assert_int_equal(frame_read(&r, out.data + 7, out.len - 7, &used, &f), 1);
 	assert_int_equal(r.size, FRAME_MAX);
 	assert_int_equal(frame_read(&r, out.data, 7, &used, &f), 1);
-	assert_true(r.room <= 64 << 10); /* a large buffer is freed */
+	assert_true(r.room <= 64 << 10); /* the large buffer was freed */
 	frame_release(&r);
 	text_release(&out);
 	free(big);
@@ -114,7 +115,7 @@ static uint32_t next(uint32_t *seed)
 	return (*seed = *seed * 1664525 + 1013904223) >> 8;
 }
 
-/* Any bytes lead to a fault, or to a wait for more bytes. */
+/* Random bytes lead to a fault, or to a wait for more bytes. */
 static void test_noise(void **state)
 {
 	uint32_t seed = 7;
@@ -300,7 +301,8 @@ static void test_fit(void **state)
 	}
 }
 
-/* The bytes of a file reach the struct in the same form as parsed bytes. */
+/* A file's content that is lifted out of a message before parsing reaches the struct in the
+ * same form as parsed content. */
 static void test_lift(void **state)
 {
 	static const struct {

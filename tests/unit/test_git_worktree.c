@@ -1,4 +1,5 @@
-/* The limit on git's time for a worktree. tests/e2e/agent-worktree.sh tests the rest. */
+/* The limit on the time that git may take to make a worktree. tests/e2e/agent-worktree.sh tests
+ * all else about worktrees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,8 +59,8 @@ static int make(int64_t ms, struct fault *f)
 				 &arena, &said, f);
 }
 
-/* A worktree that took too long is made again, once no process of the first try writes any
- * more. */
+/* If git took too long, the worktree is made again after the processes of the first try have
+ * stopped writing. */
 static void git_has_an_end(void **state)
 {
 	struct fault f;

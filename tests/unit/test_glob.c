@@ -1,4 +1,5 @@
-/* test_glob - globs of paths, compared with a second matcher on all paths of a small alphabet. */
+/* test_glob - globs of paths, compared with a second matcher on all short paths of a small
+ * alphabet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,7 +12,7 @@
 #include "tests/lib/dice.h"
 #include "tests/lib/place.h"
 
-static size_t steps; /* steps of all comparisons */
+static size_t steps; /* number of steps in all comparisons */
 
 static void test_matches(void **state)
 {
@@ -116,7 +117,7 @@ static void add_paths(char *path, size_t n)
 	}
 }
 
-/* A tidy glob of at most GLOB_MOST characters. */
+/* Makes a random tidy glob of at most GLOB_MOST characters. */
 static void make_glob(struct dice *dice, char *out)
 {
 	static const char signs[] = "aab**?//";
@@ -153,8 +154,8 @@ static void test_globs_against_all_paths(void **state)
 				fail_msg("'%s' and the path %s", a, paths[k]);
 			both |= in_a && below_matches(b, paths[k]);
 		}
-		/* Two such globs that overlap share a path of at most PATH_MOST characters:
-		 * `aaaa*` and `*bbbb`. */
+		/* If two such globs overlap, both match a path of at most PATH_MOST characters.
+		 * The globs `aaaa*` and `*bbbb` need a path of that length. */
 		if (glob_meets(a, b, &steps) != both || glob_meets(b, a, &steps) != both)
 			fail_msg("'%s' and '%s': %d", a, b, both);
 		met += both;
@@ -183,7 +184,8 @@ static void test_longest(void **state)
 	b[254] = 'a';
 	assert_true(glob_meets(a, b, &steps));
 	assert_true(glob_meets(b, b, &steps));
-	/* The pair that takes the most steps, and a typical pair of a project. */
+	/* Counts the steps of the pair that takes the most steps, and of a typical pair in a
+	 * project. */
 	for (int i = 0; i < 127; i++) {
 		memcpy(a + 2 * i, "*a", 2);
 		memcpy(b + 2 * i, i < 126 ? "*b" : "*c", 3);
@@ -201,7 +203,7 @@ static void test_longest(void **state)
 static void test_tidy(void **state)
 {
 	static const struct {
-		const char *given, *tidy; /* NULL: there is no such path */
+		const char *given, *tidy; /* NULL: `given` is refused */
 	} all[] = {
 		{ "a/b", "a/b" },         { "./a//b/", "a/b" },
 		{ "a/../b", "b" },        { "a/..", "" },

@@ -1,7 +1,7 @@
 /*
- * Frames, byte for byte. Each line of tests/wire/golden.txt is a message. The text behind the
- * tab is the message as it is written again; `=` stands for the same text. A change in that
- * file changes what older programs receive.
+ * Messages that are read and written again, byte for byte. Each line of tests/wire/golden.txt
+ * has a message, a tab, and the text of the same message when it is written again. `=` stands
+ * for the same text. A change in golden.txt changes the messages that older programs receive.
  */
 #include <setjmp.h>
 #include <stdarg.h>

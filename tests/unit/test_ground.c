@@ -1,4 +1,4 @@
-/* A store detects that other files have been put at its path. */
+/* A store detects that other files were put in the place of its files. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static void assert_refused(struct place *p)
 	assert_non_null(strstr(f.hint, "cadre restore"));
 }
 
-/* --- a WAL of another file ----------------------------------------------------- */
+/* --- the WAL of another file --------------------------------------------------- */
 
 static void test_own_wal(void **state)
 {
@@ -40,7 +40,7 @@ static void test_own_wal(void **state)
 	store_close(s);
 	assert_int_equal(stat(p->wal, &st), 0);
 	assert_true(st.st_size > 0);
-	store_close(other); /* the last store to close empties the log */
+	store_close(other); /* the store that closes last empties the WAL */
 	assert_int_equal(stat(p->wal, &st), 0);
 	assert_int_equal(st.st_size, 0);
 }
@@ -61,7 +61,7 @@ static void test_wal_beside_a_backup(void **state)
 	copy_over(p->wal, wal);
 	copy_over(backup, p->path);
 	assert_refused(p);
-	assert_refused(p); /* the files are unchanged */
+	assert_refused(p); /* the first refusal changed no file */
 	assert_same(p->path, backup);
 	assert_same(p->wal, wal);
 	copy_over(p->kept, p->path);
@@ -75,7 +75,7 @@ static void test_wal_beside_a_backup(void **state)
 	store_close(s);
 }
 
-/* An older copy of the same file: older than the state that the WAL continues. */
+/* An older copy of the file, from before the WAL's generation began, lies beside the WAL. */
 static void test_wal_beside_an_older_copy(void **state)
 {
 	struct place *p = *state;
@@ -91,8 +91,8 @@ static void test_wal_beside_an_older_copy(void **state)
 	assert_refused(p);
 }
 
-/* The copy was made at rest, before the last restart of the log. The writer of that time kept
- * the file open, so no mark was written. */
+/* The copy was made while no store had the file open. Afterwards the WAL was restarted several
+ * times. */
 static void test_wal_beside_a_copy_of_before(void **state)
 {
 	struct place *p = *state;
@@ -112,7 +112,7 @@ static void test_wal_beside_a_copy_of_before(void **state)
 	copy_over(p->wal, wal);
 	copy_over(p->path, now);
 	store_close(s);
-	copy_over(wal, p->wal); /* the state after a crash */
+	copy_over(wal, p->wal); /* as after a crash, the WAL still has its frames */
 	copy_over(p->kept, p->path);
 	assert_refused(p);
 	assert_same(p->path, p->kept);
@@ -123,7 +123,7 @@ static void test_wal_beside_a_copy_of_before(void **state)
 	store_close(s);
 }
 
-/* The log continues every content that the file has had since the log began. */
+/* The WAL continues every content that the file had since the WAL's generation began. */
 static void test_wal_copied_in_part(void **state)
 {
 	struct place *p = *state;
@@ -134,11 +134,11 @@ static void test_wal_copied_in_part(void **state)
 	add_many(s, &p->fault, 2);
 	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	for (int i = 0; i < 3; i++) {
-		/* Enough rows that the file grows, and page 1 is written again. */
+		/* These rows make the file longer, so page 1 is written again. */
 		add_many(i & 1 ? beside : s, &p->fault, 100);
 		snprintf(now[i], sizeof(now[i]), "%s/now-%d", p->dir, i);
 		copy_over(p->path, now[i]);
-		/* A reader stops the log from restarting. */
+		/* While a reader is open, the WAL cannot be restarted. */
 		store_rollback(reader);
 		assert_int_equal(store_begin(reader, false, &p->fault), 0);
 		assert_int_equal(count(reader), 102 + 100 * i);
@@ -157,7 +157,7 @@ static void test_wal_copied_in_part(void **state)
 	}
 }
 
-/* Several stores write in turn, and open and close the file; the log restarts often. */
+/* Two stores write alternately, and open and close the file. The WAL is restarted often. */
 static void test_many_generations(void **state)
 {
 	struct place *p = *state;
@@ -182,7 +182,7 @@ static void test_many_generations(void **state)
 	store_close(a);
 }
 
-/* Earlier versions of cadre noted nothing in the lock file. */
+/* Earlier versions of cadre wrote nothing to state.lock. */
 static void test_nothing_noted(void **state)
 {
 	struct place *p = *state;
@@ -214,7 +214,7 @@ static void test_wal_without_its_file(void **state)
 
 /* --- a restore ---------------------------------------------------------------------- */
 
-/* A restore is refused if the staged state still has writes in its log. */
+/* A restore is refused if the WAL of the staged state is not empty. */
 static void test_staged_log(void **state)
 {
 	struct place *p = *state;

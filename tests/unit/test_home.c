@@ -150,8 +150,9 @@ static void test_config(void **state)
 	unsetenv("CADRE_INBOX_CAPACITY");
 }
 
-/* The path of a folder is relative to the settings file, to the working directory, or to the
- * home directory. */
+/* The path of a folder in a settings file is relative to that file. The path in an environment
+ * variable is relative to the working directory, or to the home directory if the path begins
+ * with `~`. */
 static void test_config_folders(void **state)
 {
 	struct home h;
@@ -177,7 +178,8 @@ static void test_config_folders(void **state)
 	unsetenv("CADRE_VAULT_ROOT");
 }
 
-/* Commands do not use a settings file of another user, or a pipe. */
+/* A pipe in the place of the settings file is refused. A settings file of another user is
+ * ignored. */
 static void test_foreign_config(void **state)
 {
 	struct home h;
@@ -197,7 +199,7 @@ static void test_foreign_config(void **state)
 	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 }
 
-/* The fault of every kind of mistake names the place and the right form. */
+/* For every kind of mistake, the fault names the place, and the hint names the right form. */
 static const struct {
 	const char *text, *fault, *hint;
 } mistakes[] = {
@@ -253,7 +255,7 @@ static void test_bad_config(void **state)
 	setenv("CADRE_INBOX_CAPACITY", "many", 1);
 	assert_int_equal(with_config("", &h, &f), FAULT_INVALID);
 	assert_string_equal(f.text, "CADRE_INBOX_CAPACITY must be a whole number");
-	setenv("CADRE_INBOX_CAPACITY", "", 1); /* counts as unset */
+	setenv("CADRE_INBOX_CAPACITY", "", 1); /* an empty value counts as unset */
 	assert_int_equal(with_config("", &h, &f), 0);
 	unsetenv("CADRE_INBOX_CAPACITY");
 }
@@ -283,7 +285,8 @@ static void test_lock(void **state)
 	assert_true(wait(&status) > 0);
 	assert_int_equal(status, 0);
 	close(fd);
-	assert_int_equal(home_holder(&h), 0); /* the pid stays in the file */
+	/* The lock is free, although the file still has the pid. */
+	assert_int_equal(home_holder(&h), 0);
 }
 
 static void say_socket(int fd, const char *path)
@@ -299,8 +302,8 @@ static void say_socket(int fd, const char *path)
 	assert_true(pwrite(fd, line, strlen(line), 0) > 0);
 }
 
-/* The lock file contains the path of the host's socket. The path is used while the lock is
- * held. */
+/* The lock file contains the path of the host's socket. This path is used only while a host
+ * holds the lock. */
 static void test_follow(void **state)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };

@@ -1,5 +1,5 @@
 /*
- * The HTTP server with clients that use HTTP well, badly, slowly, or not at all. The service of
+ * The HTTP server with clients whose HTTP is correct, wrong, slow or missing. The service of
  * this test answers at once, late, in a stream or never.
  */
 #include <setjmp.h>
@@ -21,7 +21,7 @@ enum { STREAM = 1 << 20, BODY_MOST = 1000, BODIES = 20000 };
 struct world {
 	uv_loop_t loop;
 	struct http_server *server;
-	struct http *held; /* a request for /never */
+	struct http *held; /* a request for /never, which has no answer yet */
 	int gone;
 	size_t streamed;
 };
@@ -163,7 +163,8 @@ static void send_all(struct world *w, int fd, const char *data, size_t len, size
 	}
 }
 
-/* Returns all answers until the server closes the connection. */
+/* Reads answers until the server closes the connection. The answers are appended to `out`,
+ * which is returned. */
 static struct text hear(struct world *w, int fd, struct text out)
 {
 	bool open = true;
@@ -339,7 +340,8 @@ static void test_nul_in_a_head(void **state)
 	text_release(&got);
 }
 
-/* A head of about `len` bytes. It has a long target, value or name, or many headers. */
+/* Returns a request head of about `len` bytes. `where` chooses a long target, many headers, a
+ * long value or a long name. */
 static struct text large_head(int where, size_t len)
 {
 	struct text s = { 0 };
@@ -433,7 +435,7 @@ static void test_stream_waits_for_its_reader(void **state)
 	int fd = dial(w);
 
 	assert_int_equal(send(fd, said, sizeof(said) - 1, 0), sizeof(said) - 1);
-	while (w->gone == 0) { /* without a reader the server gives up */
+	while (w->gone == 0) { /* ends when the server drops the client */
 		uv_run(&w->loop, UV_RUN_NOWAIT);
 		assert_true(w->streamed < STREAM);
 		poll(NULL, 0, 1);
@@ -449,7 +451,7 @@ static void expect_end(struct world *w, const char *said, const char *want)
 	int fd = dial(w);
 
 	send_all(w, fd, said, strlen(said), 4096, &out);
-	out = hear(w, fd, out); /* ends when the server closes the connection */
+	out = hear(w, fd, out); /* returns when the server closes the connection */
 	assert_string_equal(statuses(out.data), want);
 	text_release(&out);
 }
@@ -462,11 +464,12 @@ static void test_slow_ones_are_ended(void **state)
 	expect_end(w, "GET / HTTP/1.1\r\n" HOST "X: ", "408 ");
 	expect_end(w, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 9\r\n\r\nab",
 		   "408 ");
-	expect_end(w, "GET / HTTP/1.1\r\n" HOST "\r\n", "200 "); /* idle afterwards */
-	assert_int_equal(w->gone, 1); /* the request with half a body */
+	/* After the answer the connection is idle. */
+	expect_end(w, "GET / HTTP/1.1\r\n" HOST "\r\n", "200 ");
+	assert_int_equal(w->gone, 1); /* counts the request with half a body */
 }
 
-/* A client that sends a byte now and then gets no more time. */
+/* A client that sends one byte at a time gets no more time than another client. */
 static void test_drops_do_not_keep_a_head_open(void **state)
 {
 	struct world *w = *state;
@@ -513,8 +516,9 @@ static void test_late_answer(void **state)
 	text_release(&out);
 }
 
-/* The service watches a peer while it prepares an answer. It learns at once that the peer has
- * gone, and keeps requests that the peer sends meanwhile. */
+/* The service watches a peer while the service prepares an answer. So the service learns at
+ * once that the peer has closed the connection. Requests that the peer sends before the answer
+ * are kept. */
 static void test_watched_peer(void **state)
 {
 	static const char said[] = "GET /never HTTP/1.1\r\n" HOST "\r\n",
@@ -588,8 +592,8 @@ static void test_busy_ones_keep_their_place(void **state)
 		close(busy[i]);
 }
 
-/* Several bodies fill the room. An upload that holds back its end is refused, to make room for
- * a complete one. */
+/* Several bodies use up the memory for bodies. An upload whose end does not arrive is refused,
+ * to make room for a complete upload. */
 static void test_slow_bodies_make_room(void **state)
 {
 	static const char head[] = "POST /large HTTP/1.1\r\n" HOST

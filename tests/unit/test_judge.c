@@ -1,6 +1,6 @@
 /*
- * The bench's verdict on its rounds. The verdict compares ratios, or says that the machine was
- * too busy.
+ * The judge's verdict on the rounds of a bench. The verdict compares ratios, or says that the
+ * machine was too busy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static struct finding find(const double (*rounds)[2], size_t n, enum want want,
 
 static void the_ratio_is_the_median_of_the_rounds(void **state)
 {
-	/* The quotient of the two medians would be 6 / 10. */
+	/* The quotient of the medians of the two columns would be 6 / 10. */
 	static const double rounds[][2] = {
 		{ 10, 10 }, { 6, 12 }, { 1, 9 }, { 4.5, 9 }, { 8, 10 }
 	};
@@ -35,7 +35,8 @@ static void the_ratio_is_the_median_of_the_rounds(void **state)
 	assert_float_equal(f.spread, 12.0 / 9, 1e-9);
 }
 
-/* In the middle of the run value and base both get slower, so the verdict is the same. */
+/* When a machine slows down during the run, value and base get slower together, so the verdict
+ * is the same. */
 static void a_machine_that_slows_down_changes_no_ratio(void **state)
 {
 	static const double quiet[][2] = { { 800, 1000 }, { 810, 1010 }, { 790, 990 } };
@@ -58,7 +59,7 @@ static void the_limit_belongs_to_what_is_wanted(void **state)
 	assert_int_equal(find(rounds, 2, AT_LEAST, 1.31).verdict, VERDICT_SHORT);
 }
 
-/* A busy machine proves neither "ok" nor "short", whichever the ratio would give. */
+/* If the machine was busy, the verdict is neither "ok" nor "short", whatever the ratio is. */
 static void a_base_that_wavers_is_noisy(void **state)
 {
 	static const double still[][2] = { { 90, 100 }, { 90, 150 }, { 90, 110 } };
@@ -72,7 +73,7 @@ static void a_base_that_wavers_is_noisy(void **state)
 
 static void what_is_over_the_base_is_judged_by_itself(void **state)
 {
-	/* The difference of the two medians would be 24. */
+	/* The difference of the medians of the two columns would be 24. */
 	static const double rounds[][2] = { { 105, 100 }, { 140, 110 }, { 124, 90 } };
 	struct finding f = find(rounds, 3, AT_MOST_OVER, 30);
 
@@ -82,7 +83,8 @@ static void what_is_over_the_base_is_judged_by_itself(void **state)
 	assert_int_equal(find(rounds, 3, AT_MOST_OVER, 29).verdict, VERDICT_SHORT);
 }
 
-/* A base with one thread may keep its speed beside other processes. */
+/* A base with one thread may keep its speed while other processes run. So the share of the
+ * other processes is judged, too. */
 static void a_machine_that_others_had_is_noisy(void **state)
 {
 	struct judge j = { .n = 1, .value = { 3 }, .base = { 2 } };
@@ -122,7 +124,8 @@ static void only_a_quiet_verdict_stays(void **state)
 	assert_false(judge_stays(VERDICT_NONE));
 }
 
-/* Our own value may differ very much from round to round: only the base shows a busy machine. */
+/* The value may differ very much from round to round, because only the base shows whether the
+ * machine was busy. */
 static void ours_may_waver(void **state)
 {
 	static const double rounds[][2] = { { 10, 100 }, { 90, 100 }, { 50, 100 } };

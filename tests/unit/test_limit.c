@@ -1,5 +1,5 @@
-/* Buckets of calls: each operation spends the cost that its schema names, and threads share a
- * bucket. */
+/* Buckets of calls. Each operation spends from the bucket that its schema names, and threads
+ * share a bucket. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ enum { NOW = 1000000000 };
 
 /* --- each operation ------------------------------------------------------------------ */
 
-static int runs; /* number of calls of a handler */
+static int runs; /* number of runs of refuse_to_run() */
 
 static int refuse_to_run(struct call *call, const void *in, void *out)
 {
@@ -39,7 +39,8 @@ static void ask(struct world *w, const char *op, const char *args)
 	answer_release(&a);
 }
 
-/* Calls an operation as the team's lead. The operation's handler is replaced by one that fails. */
+/* Calls an operation as the team's lead. The operation's handler is replaced by
+ * refuse_to_run(), which fails. */
 static enum fault_code call_empty(struct world *w, const struct op *op, bool as)
 {
 	struct op hollow = *op;
@@ -79,14 +80,14 @@ static void open_team(struct world *w)
 	w->settings.config.limits_enabled = true;
 }
 
-/* Fills all buckets: no call has been spent. */
+/* Fills all buckets, as if no call had been made. */
 static void refill(struct world *w)
 {
 	world_number(w->store, "DELETE FROM rate RETURNING 0");
 }
 
 /* A call that fails spends from the bucket of its category, and from no other bucket. A second
- * call spends the same again. */
+ * call spends the same amount again. */
 static void each_spends_its_category(void **state)
 {
 	struct world w;
@@ -122,7 +123,8 @@ static void each_spends_its_category(void **state)
 	world_close(&w);
 }
 
-/* With an empty bucket a call is refused before its handler runs, unless the operator calls. */
+/* A call whose bucket is empty is refused before the call's handler runs, unless the operator
+ * calls. */
 static void each_is_refused_when_it_is_spent(void **state)
 {
 	struct world w;
@@ -222,8 +224,8 @@ static void threads_share_a_bucket(void **state)
 	rates_free(r);
 }
 
-/* A changed bucket is given out once as a row to write, and again after a failure. The bucket
- * stays when the table grows. */
+/* rates_owed() gives out a changed bucket once, as a row to write, and once more after a failed
+ * write. The bucket stays in the table when the table grows. */
 static void rows_are_owed(void **state)
 {
 	const struct rate_size size = { 10, 60 };
@@ -253,8 +255,8 @@ static void rows_are_owed(void **state)
 	out[0].full_at = 0;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 1000 + 2000000);
-	/* If the row has a later time than the table, the row is used: another process has
-	 * spent. */
+	/* If the row has a later time than the table, the row's time is used, since another
+	 * process has spent from the bucket. */
 	out[0].full_at = 5000000;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 5000000);
@@ -267,8 +269,8 @@ static void rows_are_owed(void **state)
 		assert_int_equal(k->take(k, &size, 9000000, &b), 0);
 		assert_int_equal(b.full_at, 11000000);
 	}
-	/* Full buckets were dropped to make space for the new buckets. Only the rows still have
-	 * them. */
+	/* The table has dropped full buckets to make space for new buckets. The dropped buckets
+	 * are now only in the rows. */
 	out[0].full_at = 0;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 0);

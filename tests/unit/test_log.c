@@ -35,8 +35,9 @@ static void *write_lines(void *arg)
 	return NULL;
 }
 
-/* Reads one file of the log. Each line is whole, and is the next line of its writer. `next` has
- * the writer's next number, -1 before its first line. Returns the file's size. */
+/* Reads one file of the log, and checks that each line is whole and is its writer's next line.
+ * `next` has the number of each writer's next line, or -1 before the writer's first line.
+ * Returns the file's size. */
 static off_t read_log(const char *path, int next[WRITERS])
 {
 	char line[FILL + 200];
@@ -61,8 +62,8 @@ static off_t read_log(const char *path, int next[WRITERS])
 	return st.st_size;
 }
 
-/* Many threads fill the log several times over. Five files of at most 8 MiB stay, with the
- * newest lines. No line is lost or cut at the end of a file. */
+/* Many threads write lines that fill the log several times over. Five files of at most 8 MiB
+ * each stay, with the newest lines. No line is lost, and no line is cut at the end of a file. */
 static void test_log_rotates(void **state)
 {
 	int next[WRITERS] = { -1, -1, -1, -1 };
@@ -95,7 +96,8 @@ static void test_log_rotates(void **state)
 	temp_remove(root);
 }
 
-/* The line that the log writes for `what` and a text, without its time and level. */
+/* Returns the line that the log writes for `what` and `text`, without the line's time and
+ * level. */
 static const char *written(const char *root, struct log *log, const char *what,
 			   const char *text, char line[5000])
 {
@@ -146,7 +148,7 @@ static void test_log_quotes(void **state)
 	temp_remove(root);
 }
 
-/* Also a very long line contains the number of lines that were left out before it. */
+/* Even a very long line contains the number of lines that were left out before it. */
 static void test_log_left_out(void **state)
 {
 	struct log_pause pause = { .until = 1, .n = 7 };
@@ -171,8 +173,8 @@ static void test_log_left_out(void **state)
 	temp_remove(root);
 }
 
-/* Lines below the log's level are left out, and the level may change meanwhile. The written
- * lines are counted. */
+/* Lines below the log's level are left out, and the level may be changed while the log is open.
+ * The log counts the written lines. */
 static void test_log_levels(void **state)
 {
 	struct log_pause pause = { 0 };

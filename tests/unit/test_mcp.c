@@ -1,4 +1,5 @@
-/* test_mcp - the MCP door without a transport, and the tokens that it costs a model. */
+/* test_mcp - the MCP door without a transport, and the tokens that the list of tools costs a
+ * model. */
 #include "mcp/mcp.h"
 
 #include <ftw.h>
@@ -23,7 +24,7 @@
 
 enum { TOOLS_MAX = 15, TOKENS_MAX = 3000, SAID_MAX = 64 };
 
-/* A peer and the messages that it got, in order. */
+/* A peer, and the messages that the peer received, in order. */
 struct peer {
 	struct home home;
 	struct mcp *mcp;
@@ -88,7 +89,7 @@ static void say(struct peer *p, const char *message)
 	mcp_handle(p->mcp, message, strlen(message), NULL);
 }
 
-/* Returns the answer to `message`; there must be exactly one. */
+/* Sends `message` and returns its answer. There must be exactly one answer. */
 static json_t *ask(struct peer *p, const char *message)
 {
 	size_t n = p->n_said;
@@ -131,11 +132,11 @@ static void costs_a_model_little(void **state)
 	printf("%zu tools, %zu tokens (%zu bytes)\n", n, (bytes + 3) / 4, bytes);
 	assert_in_range(n, 1, TOOLS_MAX);
 	assert_in_range((bytes + 3) / 4, 1, TOKENS_MAX);
-	assert_false(access(p->home.dir, F_OK)); /* the folder exists, */
-	assert_int_equal(mcp_fd(p->mcp), -1); /* but the state was not opened */
+	assert_false(access(p->home.dir, F_OK)); /* the state's folder exists */
+	assert_int_equal(mcp_fd(p->mcp), -1); /* no state was opened */
 }
 
-/* Each argument is described once among all tools, since a model reads the whole list. */
+/* The list of tools describes each argument only once, since a model reads the whole list. */
 static void describes_an_argument_once(void **state)
 {
 	struct peer *p = *state;
@@ -188,7 +189,7 @@ static void tells_eras_apart(void **state)
 			 RPC_NO_METHOD);
 }
 
-/* The JSON in the text of a tool's result. */
+/* Returns the JSON in the text of a tool's result. */
 static json_t *text_of(json_t *result)
 {
 	json_t *content = json_array_get(json_object_get(result, "content"), 0);
@@ -255,7 +256,7 @@ static void drops_waits_only(void **state)
 	assert_int_equal(p->n_said, 2);
 	assert_false(mcp_idle(p->mcp));
 	say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-	       "\"params\":{\"requestId\":\"2\"}}"); /* a text, not the number */
+	       "\"params\":{\"requestId\":\"2\"}}"); /* a text, so it is not the id 2 */
 	assert_false(mcp_idle(p->mcp));
 	say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
 	       "\"params\":{\"requestId\":2}}");

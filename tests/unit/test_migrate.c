@@ -1,6 +1,7 @@
-/* Files of other versions: migrated with a backup, migrated by one process alone, or refused.
+/* A database file of another version is migrated or refused. Only one process migrates the
+ * file, after a backup.
  *
- * The program uses migrations of its own instead of the generated ones. */
+ * This program uses its own table of migrations instead of the generated table. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -111,7 +112,8 @@ static void make_v1(struct place *p, const char *rows)
 	run_sql(p->db, rows);
 }
 
-/* Reads a file's bytes, to check later that they have not changed. The caller frees them. */
+/* Reads all bytes of a file, so that a test can compare them with the bytes later. The caller
+ * frees the result. */
 static char *bytes(const char *path, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
@@ -167,7 +169,8 @@ static void test_all_or_nothing(void **state)
 {
 	struct place *p = *state;
 
-	make_v1(p, "INSERT INTO a VALUES (1), (1)"); /* not unique */
+	/* The migration fails, because its unique index refuses two equal rows. */
+	make_v1(p, "INSERT INTO a VALUES (1), (1)");
 	assert_int_equal(try_open(p, 0), FAULT_INTERNAL);
 	assert_int_equal(number(p->db, "PRAGMA user_version"), 1);
 	assert_int_equal(number(p->db, "SELECT count(*) FROM a"), 2);
@@ -215,8 +218,8 @@ static void test_strangers(void **state)
 	assert_untouched(p, FAULT_IO, "not a database");
 }
 
-/* Schema objects that no migration made are refused with their names, in a file of any version.
- * No such trigger has run. */
+/* A file of any version is refused if it has schema objects that no migration made. The refusal
+ * names the foreign objects. No trigger among the foreign objects has run. */
 static const struct {
 	const char *sql, *said;
 } oddities[] = {
@@ -267,7 +270,7 @@ static struct store *open_v2(struct place *p)
 	return s;
 }
 
-/* Whether an open store can write. Returns 0, or the fault. */
+/* Returns 0 if an open store can write, or the code of the fault. */
 static int try_write(struct place *p, struct store *s)
 {
 	p->fault = (struct fault){ 0 };
@@ -276,7 +279,8 @@ static int try_write(struct place *p, struct store *s)
 	return store_commit(s, &p->fault);
 }
 
-/* The same objects appear while a store is open: every write is refused until they are removed. */
+/* If foreign objects appear while a store is open, every write is refused until the objects are
+ * removed. */
 static void test_oddities_beside(void **state)
 {
 	struct place *p = *state;
@@ -303,7 +307,8 @@ static void test_oddities_beside(void **state)
 	store_close(s);
 }
 
-/* The refusal names the processes that have the file open. */
+/* A process that needs the file alone is refused while other processes have the file open. The
+ * refusal names these processes. */
 static void test_holders(void **state)
 {
 	struct place *p = *state;
@@ -358,7 +363,8 @@ static void test_turn_is_exclusive(void **state)
 	int go[2], begun[2], status;
 	char c;
 
-	/* Forks before SQLite is used, since SQLite must not be used across a fork. */
+	/* The child is forked before SQLite is used, since SQLite must not be used across a
+	 * fork. */
 	assert_int_equal(pipe(go) | pipe(begun), 0);
 	if (fork() == 0)
 		_exit(write_beside(p, go[0], begun[1]));

@@ -1,4 +1,5 @@
-/* test_mirror - the files are equal to the rows, and no file is written without a change. */
+/* test_mirror - the mirror's files are equal to the rows, and no file is written without a
+ * change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -167,7 +168,8 @@ static void test_another_incarnation(void **state)
 	add_agent(w, 5, 2, "kim");
 	settle(w);
 	spit(at(w, "teams/demo/tasks/my-own.md"), "a note of mine\n");
-	/* A restored state that does not have task 2, bob and team 2. */
+	/* Makes the state like a restored state, in which task 2, the agent bob and team 2 do
+	 * not exist. */
 	run(w, "UPDATE state SET incarnation = 'beef'");
 	run(w, "DELETE FROM task_dep");
 	run(w, "DELETE FROM task WHERE id = 2");
@@ -214,7 +216,7 @@ static int is_private(const char *path, const struct stat *st, int kind, struct 
 	return 0;
 }
 
-/* The files are private under any umask of the command. */
+/* The mirror's files are private, whatever umask the command has. */
 static void test_is_its_owners_alone(void **state)
 {
 	mode_t before = umask(0);
@@ -230,7 +232,7 @@ static void test_is_its_owners_alone(void **state)
 	mirrored_close(w);
 }
 
-/* Keys are read only in the frontmatter, because people write the body. */
+/* Keys are read only from a page's frontmatter, because people write the body. */
 static void test_reads_keys_of_a_page(void **state)
 {
 	static const char page[] = "---\nrow: 7\nteam: \"one\"\n---\n\nteam: \"two\"\n"
@@ -250,7 +252,7 @@ static void test_reads_keys_of_a_page(void **state)
 	assert_int_equal(page_number(crlf, n, "row: "), 7);
 	assert_true(page_says(crlf, n, "row: 7"));
 	assert_int_equal(page_number(crlf, n, "sent: "), 0);
-	/* Only the beginning of the page was read. */
+	/* The key is found even if only the beginning of the page was read. */
 	assert_int_equal(page_number(page, 12, "row: "), 7);
 }
 

@@ -41,7 +41,7 @@ static void test_keeps_what_a_person_wrote(void **state)
 	equal(w);
 	holds(w, "teams/demo/tasks/001-slug.conflict.md", "mine\n");
 	holds(w, "teams/demo/tasks/001-slug.conflict-2.md", "mine again\n");
-	/* A whole pass writes the page again too, and keeps the person's text. */
+	/* A pass over the whole state writes the page again, too, and keeps the person's text. */
 	spit(at(w, file), "mine at last\n");
 	close_mirror(w);
 	unlink(at(w, ".cadre-cursor"));
@@ -58,7 +58,8 @@ static void test_keeps_what_a_person_wrote(void **state)
 	mirrored_close(w);
 }
 
-/* Only a host reads a card that a person saved. Until a host has read the card, its file stays. */
+/* Only a host reads a card that a person saved. Until a host has read the card, the card's file
+ * stays. */
 static void test_leaves_cards_to_a_host(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -90,7 +91,7 @@ static void test_waits_for_a_writer(void **state)
 	(void)state;
 	small_team(w);
 	settle(w);
-	/* An editor opened the file before the exchange, and writes after the exchange. */
+	/* An editor opens the file before the mirror replaces the file, and writes afterwards. */
 	fd = open(at(w, "teams/demo/tasks/001-slug.md"), O_WRONLY | O_APPEND);
 	assert_true(fd >= 0);
 	touch_first(w, 1);
@@ -105,8 +106,8 @@ static void test_waits_for_a_writer(void **state)
 	mirrored_close(w);
 }
 
-/* The mirror may reuse a replaced file for a later content. It does not reuse a file that has
- * another name, that a program reads, or that other users may read. */
+/* The mirror may write a later content into a replaced file. The mirror does not reuse a
+ * replaced file that has another name, that a program reads, or that other users may read. */
 static void test_writes_nobodys_file_over(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -175,8 +176,9 @@ static void test_follows_no_symlink(void **state)
 	mirrored_close(w);
 }
 
-/* Another team gets the name before the mirror reads the events. The check restores files in
- * the former team's folder, and the folder does not become the new team's. */
+/* A new team gets a former team's name before the mirror reads the events. The mirror's check
+ * restores files in the folder of the former team, and that folder is not used for the new
+ * team. */
 static void test_brings_back_for_its_own_team(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -204,7 +206,8 @@ static void test_brings_back_for_its_own_team(void **state)
 	mirrored_close(w);
 }
 
-/* A person saves a card, and saves it again before the first text is judged: both texts stay. */
+/* A person saves a card, and saves the card again before the first text is judged. Both texts
+ * are kept. */
 static void test_keeps_a_refused_card_that_was_saved_over(void **state)
 {
 	struct mirrored *w = mirrored_open();

@@ -1,4 +1,5 @@
-/* test_mirror_mail - the log of messages: whole again, no words lost, none that was redacted. */
+/* test_mirror_mail - the mirror's pages of messages. A damaged page is completed, no text of a
+ * person is lost, and no redacted text is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@ enum { REDACTED = 128 };
 
 static const char today[] = "teams/demo/messages/1970-01-01.md";
 
-/* Adds message `id` from ada to bob. */
+/* Adds the message `id`, sent by ada to bob. */
 static void say(struct mirrored *w, int id, int64_t at_ms, const char *content)
 {
 	runf(w,
@@ -56,7 +57,7 @@ static void lacks(struct mirrored *w, const char *path, const char *needle)
 	free(text);
 }
 
-/* Message `id` is redacted, and shown so. */
+/* Redacts the message `id`, and lets the mirror show the redacted message. */
 static void redact(struct mirrored *w, int id)
 {
 	runf(w, "UPDATE message SET content = '[redacted by ada]' WHERE id = %d", id);
@@ -64,7 +65,7 @@ static void redact(struct mirrored *w, int id)
 	settle(w);
 }
 
-/* The files of the vault that hold the text: their paths, in order. */
+/* Returns the paths of the vault's files that contain `text`, in order. */
 static const char *who_has(struct mirrored *w, const char *text)
 {
 	static char found[4096];
@@ -135,7 +136,7 @@ static void test_shows_messages(void **state)
 	mirrored_close(w);
 }
 
-/* What a person writes in it is kept beside it. */
+/* A text that a person writes into a page is kept in a file beside the page. */
 static void test_keeps_words(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -161,7 +162,7 @@ static void test_keeps_words(void **state)
 	mirrored_close(w);
 }
 
-/* A page keeps what the state has cleaned away. */
+/* A page keeps messages that were deleted from the state. */
 static void test_keeps_cleaned_messages(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -183,8 +184,8 @@ static void test_keeps_cleaned_messages(void **state)
 	mirrored_close(w);
 }
 
-/* A day of many messages has several pages; the full ones stay as they are, and one that is
- * removed comes back. */
+/* A day with many messages has several pages. The full pages are not written again. A page that
+ * a person removed is written again. */
 static void test_has_pages(void **state)
 {
 	static const char second[] = "teams/demo/messages/1970-01-01-2.md";
@@ -232,8 +233,8 @@ static const char *page_path(int number)
 	return path;
 }
 
-/* A person removes or empties more pages than a turn of the mirror writes. Each page comes back
- * with all of its messages. */
+/* A person removes or empties more pages than the mirror writes in one step. Each page is
+ * written again with all of its messages. */
 static void test_brings_whole_pages_back(void **state)
 {
 	enum { MESSAGES = 3600, LEAST = 35, MOST = 60 };
@@ -268,7 +269,7 @@ static void test_brings_whole_pages_back(void **state)
 	mirrored_close(w);
 }
 
-/* A person removes two pages that follow one another. Each message is in one page again. */
+/* A person removes two neighbouring pages. Afterwards each message is in exactly one page. */
 static void test_brings_neighbours_back(void **state)
 {
 	enum { MESSAGES = 400, MOST = 9 };
@@ -308,7 +309,7 @@ static void test_brings_neighbours_back(void **state)
 	mirrored_close(w);
 }
 
-/* The text of a redacted message is in no file: not in a page, what a person made of that, nor in
+/* No file contains the text of a redacted message: no page, no conflict file, and no file in
  * the stage. */
 static void test_forgets_redacted_texts(void **state)
 {
@@ -350,7 +351,8 @@ static void test_forgets_redacted_texts(void **state)
 	mirrored_close(w);
 }
 
-/* A program that writes a page meanwhile is waited for: what it leaves has no redacted text. */
+/* The mirror waits for a program that is writing a page. The file that this program leaves has
+ * no redacted text. */
 static void test_redacts_what_is_being_written(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -376,7 +378,7 @@ static void test_redacts_what_is_being_written(void **state)
 	mirrored_close(w);
 }
 
-/* A message's text is not taken for a heading. */
+/* A line in the text of a message is not taken for the heading of a message. */
 static void test_is_not_misled(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -394,7 +396,8 @@ static void test_is_not_misled(void **state)
 	mirrored_close(w);
 }
 
-/* Wherever it was cut off, it is whole again, and nothing stands twice. */
+/* Wherever a page was cut off, the mirror completes the page, and no message is in the page
+ * twice. */
 static void test_is_whole_after_a_crash(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -435,7 +438,8 @@ static void test_comes_back(void **state)
 	assert_int_equal(unlink(at(w, today)), 0);
 	settle(w);
 	is_log(w, whole);
-	/* A new message that arrives before the next check also completes the log. */
+	/* If a new message arrives before the next check, the mirror completes the removed page
+	 * at once. */
 	assert_int_equal(unlink(at(w, today)), 0);
 	say(w, 301, 6000, "more");
 	settle(w);
@@ -443,7 +447,7 @@ static void test_comes_back(void **state)
 	holds(w, today, "<!-- 300 -->");
 	holds(w, today, "<!-- 301 -->");
 	equal(w);
-	/* The log is cut while no process watches. */
+	/* The page is cut off while no process watches the mirror. */
 	close_mirror(w);
 	assert_int_equal(truncate(at(w, today), 0), 0);
 	open_mirror(w);
@@ -454,7 +458,7 @@ static void test_comes_back(void **state)
 	mirrored_close(w);
 }
 
-/* After a restore new messages get numbers that were used before. */
+/* After a restore of the state, new messages get numbers that lost messages had before. */
 static void test_another_incarnation(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -475,7 +479,8 @@ static void test_another_incarnation(void **state)
 	mirrored_close(w);
 }
 
-/* The last messages of a team are in its archive. The next team of that name begins a new log. */
+/* The last messages of a team are in the team's archive folder. The next team of the same name
+ * begins with new pages. */
 static void test_ends_with_its_team(void **state)
 {
 	struct mirrored *w = logged_open();

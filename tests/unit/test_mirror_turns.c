@@ -1,5 +1,5 @@
-/* test_mirror_turns - turns of the processes that mirror: their times, and the amount of work
- * in one turn. */
+/* test_mirror_turns - the processes that write the mirror. Only one process writes at a time,
+ * and one step does a limited amount of work. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void test_one_at_a_time(void **state)
 	mirrored_close(w);
 }
 
-/* A board that is written, compared and replaced in many slices. */
+/* The files of a large board are written, compared and replaced in many slices. */
 static void test_large_board(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -86,7 +86,7 @@ static void test_large_board(void **state)
 	mirrored_close(w);
 }
 
-/* Each short turn makes some progress in a large first pass. */
+/* In a large first pass each short call of mirror_catch_up() makes some progress. */
 static void test_short_turns(void **state)
 {
 	struct mirrored *w = mirrored_open();

@@ -15,7 +15,7 @@
 #include "tests/lib/mirrored.h"
 #include "tests/lib/place.h"
 
-/* Opens and watches the mirror as the thread of a host does. */
+/* Opens and watches the mirror, as a thread of a host does. */
 static void watch(struct mirrored *w)
 {
 	open_mirror(w);
@@ -46,7 +46,7 @@ static void test_each_file_comes_back(void **state)
 	take_away(w, "teams/demo/TEAM.md");
 	take_away(w, "teams/demo/cards/ada.json");
 	assert_int_equal(inode(w, "teams/demo/tasks/002-slug.md"), other);
-	/* A renamed file counts as removed. The file under the new name stays for a time. */
+	/* A renamed file counts as removed. The file with the new name stays for a time. */
 	assert_int_equal(rename(at(w, "teams/demo/tasks/001-slug.md"),
 				at(w, "teams/demo/tasks/mine.md")),
 			 0);
@@ -64,7 +64,8 @@ static void test_folders_come_back(void **state)
 	(void)state;
 	small_team(w);
 	watch(w);
-	/* Two rounds: a folder that was made again is watched again. */
+	/* Each folder is removed twice, since a folder that was made again must be watched
+	 * again. */
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(folder_remove(at(w, folders[i % 3])), 0);
 		settle(w);
@@ -76,7 +77,8 @@ static void test_folders_come_back(void **state)
 	mirrored_close(w);
 }
 
-/* The mirror ends with a failure. Its host will open it again. */
+/* Steps the mirror until a step fails, and then closes the mirror. A host would now open the
+ * mirror again. */
 static void step_to_failure(struct mirrored *w)
 {
 	struct fault f = { 0 };
@@ -108,7 +110,8 @@ static void test_the_vault_comes_back(void **state)
 	mirrored_close(w);
 }
 
-/* Events from a time without a host are shown. A file that a person wrote is not changed. */
+/* When a host begins to watch, the mirror shows the events from the time without a host. A file
+ * that a person wrote is not changed. */
 static void test_looks_at_all_once(void **state)
 {
 	const char *file = "teams/demo/tasks/001-slug.md",

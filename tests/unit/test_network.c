@@ -1,5 +1,5 @@
-/* test_network - rows about the network between VMs: addresses, and policies of which the
- * strictest holds. */
+/* test_network - the rows about the network of the VMs: addresses, and network policies. Of
+ * several policies the strictest applies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static int64_t sql(struct asker *a, const char *text)
 	return world_number(a->world.store, text);
 }
 
-/* Returns the answer's text, valid until the next call. */
+/* Makes a call, and returns the text of the answer. The text is valid until the next call. */
 static const char *ask(struct asker *a, const struct op *op, const char *args)
 {
 	static char text[16384];
@@ -120,8 +120,8 @@ static void expect(struct asker *a, const struct op *op, const char *args,
 
 static int take(struct asker *a, int64_t workspace, struct fault *f);
 
-/* Team alpha has the VMs a and b and the process c. Team beta below it has the VMs of its lead
- * and of d. */
+/* Makes two teams. Team alpha has VMs for a and b, and a process for c. Team beta, which is
+ * below alpha, has VMs for its lead and for d. */
 static int set_up(void **state)
 {
 	struct asker *a = calloc(1, sizeof(*a));
@@ -191,7 +191,7 @@ static void a_vm_has_what_its_team_allows(void **state)
 	    "\"allow_inter_vm\":true,\"all_ports\":false,"
 	    "\"allowed_ports\":[22,80,443],\"forwards\":[]");
 	net(*state, "\"b\"", "\"address\":\"10.99.0.3\"");
-	/* A port has to be allowed by both teams. */
+	/* A port is open only if both teams allow the port. */
 	net(*state, "\"beta/d\",\"team\":\"beta\"", "\"allowed_ports\":[80]");
 	sql(*state, "UPDATE team SET allow_internet = 0 WHERE id = 1 RETURNING id");
 	net(*state, "\"beta/d\",\"team\":\"beta\"", "\"allow_internet\":false");
@@ -211,7 +211,7 @@ static void a_workspace_restricts_and_never_widens(void **state)
 	    "\"allow_inter_vm\":false");
 	net(a, "\"a\",\"allowed_ports\":[22,8080]",
 	    "denied at /allowed_ports: team alpha does not allow port 8080");
-	net(a, "\"a\"", "\"allowed_ports\":[22]"); /* unchanged */
+	net(a, "\"a\"", "\"allowed_ports\":[22]"); /* the refused call changed nothing */
 	net(a, "\"a\",\"allowed_ports\":[]", "\"allowed_ports\":[22,80,443]");
 	net(a, "\"a\",\"allow_internet\":true,\"allow_inter_vm\":true",
 	    "\"allow_internet\":true,\"allow_inter_vm\":true");
@@ -285,7 +285,7 @@ static void an_address_is_free_again_when_its_process_is_gone(void **state)
 	sql(a, "UPDATE workspace SET slot = NULL WHERE id = 3 RETURNING id");
 	assert_int_equal(take(a, 3, &f), 0);
 	assert_int_equal(sql(a, "SELECT slot FROM workspace WHERE id = 3"), 3);
-	assert_int_equal(take(a, 3, &f), 0); /* has an address already */
+	assert_int_equal(take(a, 3, &f), 0); /* workspace 3 already has an address */
 }
 
 static void a_range_that_is_full_says_so(void **state)
@@ -309,8 +309,9 @@ static void a_range_that_is_full_says_so(void **state)
 	assert_non_null(strstr(f.text, "all 13 addresses of 10.0.0.0/28 are in use"));
 }
 
-/* Adds the rows of another host that shares the state, in team alpha: a workspace in slot 2
- * with port 8080, and a snapshot of this workspace that is being made. */
+/* Adds another host of the same state. This host has a workspace of team alpha in slot 2, with
+ * port 8080, and an unfinished snapshot of this workspace. Also adds an unfinished snapshot of
+ * workspace 1, which is on our host. */
 static void another_host(struct asker *a)
 {
 	sql(a, "INSERT INTO host (id, name, created_at, alive_at, network_fault) "
@@ -352,7 +353,7 @@ static void rows_of_another_host_are_left_alone(void **state)
 	expect(a, op_clock_tick, "{\"gap_ms\":0,\"gap_since\":0}", "");
 	assert_int_equal(sql(a, "SELECT alive_at FROM host WHERE id = 2"), 1);
 	assert_int_equal(sql(a, "SELECT alive_at FROM host WHERE id = 1"), a->world.now);
-	/* Each host has slots and ports of its own. */
+	/* Slots and ports of different hosts do not conflict. */
 	a->as.level = WHO_OPERATOR;
 	net(a, "\"a\",\"forwards\":[{\"port\":8080,\"to\":80}]", "\"port\":8080");
 	net(a, "\"b\",\"forwards\":[{\"port\":8080,\"to\":80}]",

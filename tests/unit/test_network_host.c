@@ -79,7 +79,7 @@ static void sql(struct scene *s, const char *text)
 	sqlite3_close(db);
 }
 
-/* Returns the answer. The caller drops a reference. */
+/* Makes a call, and returns the answer. The caller frees the answer with json_decref(). */
 static json_t *ask(struct scene *s, const char *op, const char *args)
 {
 	json_t *answer = raw_ask(&s->raw,
@@ -130,7 +130,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Adds stopped VMs: they never start, but keep their addresses. */
+/* Adds VMs that are stopped. These VMs never start, but keep their addresses. */
 static void add_vms(struct scene *s)
 {
 	sql(s, "INSERT INTO workspace (team, name, backend, path, state, slot, "
@@ -235,14 +235,15 @@ static void it_is_made_again_after_a_kill_and_gone_after_a_stop(void **state)
 	bring_up(s);
 	applied = s->fake->applied;
 	stop(s, SIGKILL);
-	assert_int_equal(s->fake->plan.n_members, 3); /* unchanged */
+	assert_int_equal(s->fake->plan.n_members, 3); /* the network stays */
 	assert_int_equal(s->fake->removed, 0);
 	s->fake->plan.n_members = 0;
 	start(s);
 	assert_true(within_patience(s, three_are_in));
 	assert_int_equal(s->fake->applied, applied + 1);
 	stop(s, SIGTERM);
-	assert_int_equal(s->fake->removed, 1); /* no VM runs */
+	/* The host has removed the network, since no VM runs. */
+	assert_int_equal(s->fake->removed, 1);
 	start(s);
 	assert_true(within_patience(s, three_are_in));
 }

@@ -1,5 +1,5 @@
-/* Unfinished changes of a vault's files. Each state that a crash can leave is completed, and no
- * text that a person typed meanwhile is lost. */
+/* Unfinished changes of a vault's files. Wherever a crash interrupts a change, the change is
+ * completed later. No text that a person typed meanwhile is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static const char *at(struct bed *b, const char *path)
 	return arena_printf(&b->arena, "%s/%s", b->root, path);
 }
 
-/* Writes a file as an editor does that saves into a new file and renames it. */
+/* Writes a file as many editors do: writes the text to a new file, and renames this file. */
 static void type(struct bed *b, const char *path, const char *text)
 {
 	const char *fresh = at(b, "typed.tmp");
@@ -138,7 +138,7 @@ static void test_staged_is_not_there(void **state)
 	assert_int_equal(n_staged(b), 1);
 	assert_int_equal(b->notes->walk(b->notes->self, "", NULL, count, &n, &b->fault),
 			 1);
-	assert_int_equal(n, 2); /* the two folders; the stage is hidden */
+	assert_int_equal(n, 2); /* the folders a and a/b; the stage is hidden */
 	b->notes->drop(b->notes->self, m.from, &b->fault);
 	assert_int_equal(n_staged(b), 0);
 	assert_string_equal(shown(b, "a/b/note.md"), "(none)");
@@ -156,14 +156,15 @@ static void test_made_once(void **state)
 	assert_string_equal(shown(b, "note.md"), "new");
 	second = staged(b, "note.md", "newer");
 	make(b, &second);
-	/* A late writer that makes the first text again changes nothing. */
+	/* A late writer that makes the first change again changes no file. */
 	make(b, &first);
 	assert_string_equal(shown(b, "note.md"), "newer");
 	assert_string_equal(shown(b, "note.conflict.md"), "(none)");
 	assert_int_equal(n_staged(b), 0);
 }
 
-/* The process is killed between the exchange and the removal of the former file. */
+/* The process is killed after the new file was exchanged with the former file, and before the
+ * former file was removed. */
 static void test_killed_behind_the_exchange(void **state)
 {
 	struct bed *b = *state;
@@ -193,7 +194,7 @@ static void test_a_person_was_quicker(void **state)
 	assert_string_equal(shown(b, "note.md"), "new");
 	assert_string_equal(shown(b, "note.conflict.md"), "typed");
 
-	/* The same for a note that did not exist before. */
+	/* A person's text is also kept if the note did not exist when the change was decided. */
 	m = staged(b, "fresh.md", "new");
 	type(b, "fresh.md", "typed");
 	make(b, &m);
@@ -204,7 +205,7 @@ static void test_a_person_was_quicker(void **state)
 	make(b, &m);
 	assert_string_equal(shown(b, "fresh.conflict-2.md"), "typed again");
 
-	/* The same for a note that was removed meanwhile. */
+	/* The change is also made if a person removed the note after the decision. */
 	m = staged(b, "note.md", "newest");
 	unlink(at(b, "note.md"));
 	make(b, &m);
@@ -212,7 +213,7 @@ static void test_a_person_was_quicker(void **state)
 	assert_int_equal(n_staged(b), 0);
 }
 
-/* A program that writes in place has opened the file and has not written yet. */
+/* A program that writes into the existing file has opened the note, but has not written yet. */
 static void test_an_editor_is_writing(void **state)
 {
 	struct bed *b = *state;
@@ -246,11 +247,11 @@ static void test_moved_and_deleted(void **state)
 	m = moved(b, "note.md", "new/place.md");
 	make(b, &m);
 	type(b, "note.md", "another");
-	make(b, &m); /* a repeat: the new file stays */
+	make(b, &m); /* a repeated move leaves the new file */
 	assert_string_equal(shown(b, "note.md"), "another");
 	assert_string_equal(shown(b, "new/place.md"), "text");
 
-	/* A person made the target meanwhile. */
+	/* A person made a file at the target of the move meanwhile. */
 	m = moved(b, "note.md", "taken.md");
 	type(b, "taken.md", "typed");
 	make(b, &m);
@@ -318,7 +319,7 @@ static void *write_once(void *arg)
 }
 
 /* A new writer queues behind a writer that already waits, even if the note is free. So a writer
- * that locks the note again at once overtakes nobody. */
+ * that locks the note again at once does not overtake the writer that waits. */
 static void test_a_writer_overtakes_nobody(void **state)
 {
 	struct bed *b = *state;
@@ -343,8 +344,8 @@ static void test_a_writer_overtakes_nobody(void **state)
 	close(other);
 }
 
-/* A process is stopped while it writes a note. A writer that waits is told the name of the
- * stopped process. */
+/* A process is stopped while it holds the lock of a note. The fault of a writer that waits for
+ * this lock names the stopped process. */
 static void test_a_stopped_writer_is_named(void **state)
 {
 	struct bed *b = *state;

@@ -314,9 +314,9 @@ static void quotes(void **state)
 		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
 		  "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
 		{ "x\xff", "\"x\xef\xbf\xbd\"" },
-		{ "\xc3", "\"\xef\xbf\xbd\"" }, /* cut short */
+		{ "\xc3", "\"\xef\xbf\xbd\"" }, /* an incomplete character */
 		{ "\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
-		{ "\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"" }, /* overlong */
+		{ "\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"" }, /* an overlong form */
 		{ "\xed\xa0\x80", /* a surrogate */
 		  "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
 		{ "\xf4\x90\x80\x80", /* beyond U+10FFFF */
@@ -346,7 +346,8 @@ static void grows(void **state)
 	text_release(&t);
 }
 
-/* A secret is hidden wherever its text is cut into pieces, and no other text is lost. */
+/* A secret is hidden even if the secret is split between pieces of output, and no other
+ * text is lost. */
 static void hides(void **state)
 {
 	static const char said[] = "abab abac abacus aba",
@@ -384,8 +385,8 @@ static uint64_t hash_of(const char *json, const char *except)
 	return h;
 }
 
-/* Fields with the same name and the same kind are copied. Fields that are absent in the source,
- * and all other fields, keep their values. */
+/* Fields with the same name and the same kind are copied. All other fields of the target, and
+ * fields without a value in the source, keep their values. */
 static void copies(void **state)
 {
 	struct part parts[] = { { .name = "keel", .size = 3 } };

@@ -1,4 +1,4 @@
-/* test_op_doors - the doors' view of the tables: schemas, commands, routes. */
+/* test_op_doors - how doors use the tables of operations: schemas, commands, routes. */
 #include "tests/opgen/fixture.h"
 
 #include <setjmp.h>
@@ -61,7 +61,8 @@ static void bundles(void **state)
 	checks_json(json_incref(json_object_get(props, "limit")),
 		    "{\"type\":\"integer\",\"default\":3,"
 		    "\"description\":\"At most this many.\"}");
-	/* a description that only repeats the name is left out here; the reference contains it */
+	/* a description that only repeats the name is left out of the schema, but not of the
+	 * reference */
 	checks_json(json_incref(json_object_get(props, "number")),
 		    "{\"type\":\"integer\",\"default\":1}");
 	assert_string_equal(field_find(op_thing_take->in, "number")->doc, "How many.");
@@ -252,7 +253,8 @@ static void refers(void **state)
 	assert_non_null(strstr(t.data, "From host on port 5000; answered by "
 				       "`ExecResult`."));
 	text_release(&t);
-	/* Without a door that serves them, routes and rates are not in the reference. */
+	/* The reference has routes only with REFERENCE_ROUTES, and rates only with
+	 * REFERENCE_RATES. */
 	assert_null(strstr(again.data, "; rate `"));
 	reference_write(REFERENCE_RATES, &t);
 	assert_null(strstr(t.data, "- HTTP: `"));
@@ -261,8 +263,8 @@ static void refers(void **state)
 	text_release(&again);
 }
 
-/* A hint has a text for each door in braces. Braces without such a text are printed as they
- * are. */
+/* In a hint, braces contain the texts for the different doors. Braces with any other content
+ * are printed unchanged. */
 static void speaks_of_doors(void **state)
 {
 	static const struct {

@@ -225,7 +225,8 @@ static const struct {
 	{ FACE " tool t\n fault {\"a\": \"{r}\"}\n", "f: no part 'r'" },
 	{ FACE " http GET /a/{y}\n in x text?  # X.\n",
 	  "names {y}, which is no field without a default" },
-	/* A word that takes a field's name must name an existing field of the operation. */
+	/* A schema's word that is followed by the name of a field must name an existing field
+	 * of the operation. */
 	{ READ " misses x\n", "`misses` names 'x', which is no field of the answer" },
 	{ READ " runs x\n", "`runs` names 'x', which is no field of the arguments" },
 	{ READ " prints x\n", "`prints` names 'x', which is no field of the answer" },

@@ -30,7 +30,7 @@ static void burn(void)
 	_exit(0);
 }
 
-/* Uses time in a child process, or in a grandchild whose parent does not wait for it. */
+/* Uses processor time in a child process, or in a grandchild whose parent does not wait for it. */
 static void spend(bool orphaned)
 {
 	pid_t pid = fork();

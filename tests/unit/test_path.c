@@ -48,7 +48,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The path relative to the root of the workspace, or the fault's name. */
+/* Returns the path relative to the root of the workspace, or the fault's name. */
 static const char *clean(struct bench *b, const char *path)
 {
 	struct fault f = { 0 };
@@ -85,7 +85,7 @@ static void an_absolute_path_is_of_the_workspace(void **state)
 
 	assert_string_equal(in_dir(b, "/a"), "a");
 	assert_string_equal(in_dir(b, ""), ".");
-	/* A folder whose name only begins with the same letters is another folder. */
+	/* A folder whose path only begins with the workspace's path is outside the workspace. */
 	assert_string_equal(in_dir(b, "er/a"), "denied");
 	assert_string_equal(in_dir(b, "/../a"), "denied");
 	assert_string_equal(clean(b, "/etc/passwd"), "denied");

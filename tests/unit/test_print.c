@@ -1,4 +1,4 @@
-/* Output for people: the width of a text, characters that must not reach a terminal, times. */
+/* Output for people: the width of a text, characters that must not reach a terminal, and times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,12 +18,12 @@ static void test_width(void **state)
 	assert_int_equal(cli_width("日本語"), 6);
 	assert_int_equal(cli_width("e\xcc\x81"), 1); /* a mark takes no column */
 	assert_int_equal(cli_width("\xf0\x9f\x98\x80"), 2);
-	assert_int_equal(cli_width("\xff\xe6"), 2); /* not UTF-8, and incomplete */
+	assert_int_equal(cli_width("\xff\xe6"), 2); /* invalid and incomplete UTF-8 */
 	assert_int_equal(cli_width("☕⭐✅"), 6);
 	assert_int_equal(cli_width("⚠"), 1);
 	assert_int_equal(cli_width("⚠️"), 2); /* shown as a picture */
-	assert_int_equal(cli_width("👨‍👩‍👧"), 2); /* three signs, joined */
-	assert_int_equal(cli_width("👍🏽"), 2); /* with a skin tone */
+	assert_int_equal(cli_width("👨‍👩‍👧"), 2); /* three joined pictures */
+	assert_int_equal(cli_width("👍🏽"), 2); /* a picture with a skin tone */
 	assert_int_equal(cli_width("🇩🇪🇫🇷"), 4);
 	assert_int_equal(cli_width("→✓"), 2);
 	assert_int_equal(cli_fit("👨‍👩‍👧x", 1),
@@ -42,9 +42,10 @@ static void test_plain(void **state)
 				      "x\xc2\x9b"
 				      "31m",
 				      false),
-			    "x??31m"); /* CSI of the C1 set */
+			    "x??31m"); /* CSI, a control character of the C1 set */
 	assert_string_equal(cli_plain(&a, "\xc2\xa0é", false), "\xc2\xa0é");
-	/* U+202E and U+2066 become question marks; an arrow with the same first bytes does not. */
+	/* U+202E and U+2066 become question marks. The arrow begins with the same byte, and
+	 * stays. */
 	assert_string_equal(cli_plain(&a,
 				      "a\xe2\x80\xae"
 				      "b\xe2\x81\xa6"
@@ -75,7 +76,7 @@ static void test_ago(void **state)
 	assert_string_equal(ago(-900), "in 15 min");
 }
 
-/* Reads the output of table_print(); stdout is a file meanwhile. */
+/* Copies the output of table_print() to `out`. During the call stdout is a temporary file. */
 static void read_table(const struct cli *cli, struct table *t, char *out, size_t room)
 {
 	FILE *file = tmpfile(), *old = stdout;
@@ -117,7 +118,8 @@ static void test_table(void **state)
 	assert_string_equal(out, "ID  TEXT\n"
 				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  "
 				 "日本語 and so on and on\n");
-	/* On a narrow terminal the text is cut; the id stays whole, so that it can be copied. */
+	/* On a narrow terminal the text is cut, but not the id, so that a person can copy the
+	 * id. */
 	cli.width = 54;
 	fill(&t);
 	read_table(&cli, &t, out, sizeof(out));
@@ -131,8 +133,8 @@ static void test_table(void **state)
 	assert_string_equal(out, "ID\n01a1fd4b-1773-734a-8bf5-e000ed5ab3e6\n");
 }
 
-/* A later row of a list that continues is printed under the present heading. If columns get
- * wider, the heading is printed again. */
+/* A later row of the same list is printed under the heading that was printed before. If columns
+ * get wider, the heading is printed again. */
 static void test_kept_table(void **state)
 {
 	static const char *const cells[] = { "ID", "WHO",        "TEXT",
@@ -150,7 +152,7 @@ static void test_kept_table(void **state)
 	assert_string_equal(out, "ID  WHO  TEXT\n1   ann  some words\n");
 	for (int twice = 0; twice < 2; twice++) {
 		for (size_t i = 0; i < 9; i++)
-			if (i < 3 || i > 5) /* each table begins with the heading */
+			if (i < 3 || i > 5) /* the first three cells are the heading */
 				table_cell(&t, cells[i]);
 		read_table(&cli, &t, out, sizeof(out));
 		assert_string_equal(out, twice ? "2   alexandria  many words that g…\n"

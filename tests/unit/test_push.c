@@ -1,6 +1,7 @@
 /*
  * The rows that a host writes about its pushes. The row of a message that the guest accepted is
- * marked as told. The row of a refused message is not. A new guest gets all messages again.
+ * marked as told. The row of a refused message is not marked. A new guest gets all messages
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,11 +22,12 @@ struct pusher {
 	struct bench bench;
 	const char *boot; /* boot id of the guest */
 	const char *code; /* code of refusals; NULL: the guest accepts messages */
-	int refuses; /* messages that the guest accepts before it refuses */
-	int heard; /* messages that the guest got */
-	int offered_before; /* messages recorded as offered when the first arrived */
+	int refuses; /* number of messages accepted before the first refusal */
+	int heard; /* number of messages that the guest received */
+	/* Number of messages that were recorded as offered when the first message arrived. */
+	int offered_before;
 	bool leaves; /* the guest disconnects instead of answering */
-	bool endless; /* a whole page waits behind each message */
+	bool endless; /* behind each message a whole page of messages waits */
 };
 
 static void on_message(struct pusher *b, struct rig_peer *peer, json_t *request)
@@ -68,7 +70,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Whether every message is sent and recorded, and no push is under way. */
+/* Whether no page is being read, and either no message waits or the guest has a pause. */
 static bool is_idle(const struct pusher *b)
 {
 	const struct pushing *p = &b->bench.rig.guest->push;
@@ -115,7 +117,7 @@ static void what_is_taken_was_told(void **state)
 	assert_int_equal(b->bench.rig.refused, 0);
 }
 
-/* A refused message is sent again later, for every reason of the refusal. */
+/* A refused message is sent again later, whatever the reason of the refusal was. */
 static void what_is_refused_was_not_told(void **state)
 {
 	static const char *const codes[] = { "InvalidRequest", "Conflict",
@@ -148,7 +150,7 @@ static void push_at_once(struct pusher *b, int n, bool unoffered)
 	settle(b);
 }
 
-/* A guest without room for messages still gets its assignments, at once. */
+/* A guest without room for messages still gets its assignments without a pause. */
 static void a_full_guest_is_told_of_assignments(void **state)
 {
 	struct pusher *b = *state;
@@ -186,7 +188,7 @@ static void a_full_spool_holds_no_messages_back(void **state)
 	assert_int_equal(b->bench.rig.told, 2);
 }
 
-/* After the pause the host sends a single message, to learn whether there is room again. */
+/* After the pause the host sends a single message, to learn whether the guest has room again. */
 static void a_single_message_asks_for_room(void **state)
 {
 	struct pusher *b = *state;
@@ -202,9 +204,9 @@ static void a_single_message_asks_for_room(void **state)
 	assert_int_equal(b->bench.rig.told, 3);
 }
 
-/* A guest may run an assignment once it has received it. So the host records the offer before
- * it sends the assignment. It also records an assignment that the guest has certainly not
- * accepted. */
+/* A guest may run an assignment as soon as the guest has received it. So the host records that
+ * the assignment was offered before the host sends the assignment. If the guest has certainly
+ * not accepted the assignment, the host records the refusal. */
 static void what_may_run_is_written_down_before(void **state)
 {
 	struct pusher *b = *state;
@@ -218,7 +220,7 @@ static void what_may_run_is_written_down_before(void **state)
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);
 	assert_int_equal(b->bench.rig.refused, 2);
-	/* The host cannot know whether the guest accepted the assignment. */
+	/* After this code the host cannot know whether the guest accepted the assignment. */
 	b->code = "Unavailable";
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);
@@ -247,8 +249,8 @@ static void come_again(struct pusher *b, const char *boot)
 	link_up(b);
 }
 
-/* A guest that connects again knows the messages that it has received. A new guest knows no
- * messages, and gets all of them again once. */
+/* A guest that connects again still knows the messages that it has received. A new guest knows
+ * no messages, so the host sends all messages again, but only once. */
 static void a_new_guest_is_told_all_again(void **state)
 {
 	struct pusher *b = *state;
@@ -269,8 +271,8 @@ static void a_new_guest_is_told_all_again(void **state)
 	assert_false(b->bench.rig.asked_again);
 }
 
-/* A guest counts as new until it has accepted all messages. Until then the host sends all
- * messages again at each new connection. */
+/* A guest counts as new until it has accepted all messages. At each new connection the host
+ * sends all messages again to a new guest. */
 static void a_new_guest_that_is_full_stays_new(void **state)
 {
 	struct pusher *b = *state;
@@ -285,8 +287,8 @@ static void a_new_guest_that_is_full_stays_new(void **state)
 	assert_string_equal(b->bench.rig.boot_noted, "first");
 }
 
-/* The link breaks while a page is read, and the page then fails. The failed page belongs to the
- * former link, so the new link gets the messages at once. */
+/* The link breaks while a page is read, and then the read of the page fails. The failed page
+ * belongs to the former link, so the new link gets the messages at once. */
 static void a_failed_page_of_a_former_link_delays_nothing(void **state)
 {
 	struct pusher *b = *state;
@@ -320,8 +322,8 @@ static void a_refused_page_is_followed_by_a_pause(void **state)
 	assert_int_equal(b->bench.rig.told, 150);
 }
 
-/* A guest has no room for messages, and a full disk refuses its assignments. The host pauses
- * after one page of refusals. */
+/* A guest has no room for messages, and refuses assignments because its disk is full. The host
+ * pauses after one page of refused assignments. */
 static void a_full_guest_with_a_full_disk_is_left_in_peace(void **state)
 {
 	struct pusher *b = *state;

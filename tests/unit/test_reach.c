@@ -1,6 +1,6 @@
 /* A team's members reach only their own team. The test calls every operation of the table, with
- * every argument that can name a team or an agent in a team. The argument names a parent, a
- * child, a sibling, a cousin and a stranger. */
+ * every argument that can name a team or an agent in a team. In turn the argument names the
+ * team's parent, child, sibling, uncle and cousin, and a stranger. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@
 #include "tests/lib/place.h"
 #include "tests/lib/world.h"
 
-/* The tree: `home`, `sibling` and `uncle` are below `roof`. The team `below` is below `home`,
- * and `cousin` is below `uncle`. `stranger` is outside the tree. The callers are members of
- * `home`. */
+/* The tree of teams: `home`, `sibling` and `uncle` are below `roof`. The team `below` is below
+ * `home`, and `cousin` is below `uncle`. `stranger` is outside the tree. The callers are
+ * members of `home`. */
 static const char *const teams[][2] = {
 	{ "roof", NULL },      { "home", "roof" },  { "below", "home" },
 	{ "sibling", "roof" }, { "uncle", "roof" }, { "cousin", "uncle" },
@@ -141,8 +141,8 @@ static void open_tree(struct world *w)
 	}
 }
 
-/* Returns the fault of a call in which a field has this value. A refused call must leave the
- * rows unchanged. */
+/* Returns the fault of a call in which the field `f` has the value `value`. A refused call must
+ * leave the rows unchanged. */
 static struct fault refusal(struct world *w, const struct op *op, const struct field *f,
 			    const char *value, const char *agent)
 {
@@ -179,17 +179,18 @@ static bool may(const struct op *op, const struct field *f, const char *team,
 {
 	bool leads = strcmp(agent, "lead") == 0, below = strcmp(team, "below") == 0;
 
-	/* Members may send mail to the lead of a team right below. This lead may send mail to
-	 * these members. */
+	/* Members may send mail to the lead of a team directly below their own team. A lead may
+	 * send mail to members of the team directly above. */
 	if (op == op_message_send && names(f, "agent"))
 		return strcmp(team, "roof") == 0 ? leads : below;
-	/* A lead may read teams below, and end or change a team below its own team. */
+	/* A lead may read, change and end teams below its own team. */
 	return leads && below && names(f, "team") &&
 	       ((op->flags & OP_ABOVE) || op == op_team_destroy || op == op_team_update ||
 		op == op_team_estop || op == op_team_thaw);
 }
 
-/* A refusal has the same text for a team that exists and for one that does not. */
+/* Checks that a refusal has the same text for a team that exists and for a team that does not
+ * exist. */
 static void check_same(struct world *w, const struct op *op, const struct field *f,
 		       const char *form, const char *team, const char *agent)
 {

@@ -1,5 +1,5 @@
-/* The readers run one read of an agent at a time. So a read of another agent need not wait for
- * all reads of the first agent. */
+/* The readers of a host run only one read of an agent at a time. So a read of another agent
+ * need not wait for all reads of the first agent. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The output of clients while a turn runs. The text is kept, and the session and the counts are
- * found. Unexpected output does no harm. */
+/* The output of clients while a turn runs. The text is kept, and the session id and the counts
+ * of tokens are found in the output. Unexpected output does no harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static const struct said said[] = {
 	  "\"reasoning\":3,\"cache\":{\"read\":4,\"write\":5}}}}\n"
 	  "{\"type\":\"step_finish\",\"part\":{\"cost\":0.25,\"tokens\":{\"input\":1,\"output\":1}}}",
 	  "hi\n", "ses_4", 11, 6, 750000 },
-	/* A session that a shell would read as something else is dropped. A count is never
+	/* A session id that is not a plain word for a shell is dropped. A count is never
 	 * negative, and is limited so that a sum fits 64 bits. */
 	{ "claude",
 	  "{\"session_id\":\"s;reboot\"}\n{\"session_id\":\"-p\"}\n{\"session_id\":\"\"}\n"
@@ -97,7 +97,7 @@ static const struct {
 	  true, 0 },
 };
 
-/* A limit is read from the client's own messages, not from the text of its model. */
+/* The report of a limit is read from the client's own messages, not from its model's text. */
 static void a_limit_is_heard(void **state)
 {
 	(void)state;
@@ -148,7 +148,7 @@ static void a_session_that_is_too_long_is_none(void **state)
 	runner_told_release(&told);
 }
 
-/* Feeds a line of `n` times `part`, in large pieces as a guest sends them. */
+/* Feeds a line that repeats `part` `n` times, in large pieces, as a guest sends output. */
 static void take_long(const char *part, size_t n, struct runner_told *told)
 {
 	struct text line = { 0 };
@@ -162,8 +162,8 @@ static void take_long(const char *part, size_t n, struct runner_told *told)
 	text_release(&line);
 }
 
-/* A line that is too long, or has too many values, is skipped to its end. It is not shown as
- * the model's text. Text behind the line is read. */
+/* A line that is too long, or has too many values, is skipped to its end. The skipped line is
+ * not shown as the model's text. The lines behind this line are read. */
 static void a_line_that_is_too_long_is_passed_over(void **state)
 {
 	static const char answer[] =
@@ -186,8 +186,8 @@ static void a_line_that_is_too_long_is_passed_over(void **state)
 	runner_told_release(&told);
 }
 
-/* Before version 2.1.277 Claude Code's cost is the cost of the turn, and from then on the cost
- * of the whole session. */
+/* Claude Code prints the cost of the turn before version 2.1.277, and the cost of the whole
+ * session from that version on. */
 static void versions_count_from_elsewhere(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* test_search - the results of a search, who may see them, and a lost index that loses no
- * result. */
+/* test_search - the results of a search, and which callers may see the results. If the index is
+ * lost, no result is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ static void send(struct world *w, int team, int from, int to, const char *text)
 	}
 }
 
-/* Indexes every row. Returns the last event's number. */
+/* Indexes every row. Returns the number of the last indexed event. */
 static int64_t step(struct world *w)
 {
 	int64_t indexed_to = -1;
@@ -114,7 +114,8 @@ static int64_t step(struct world *w)
 	return indexed_to;
 }
 
-/* The numbers of the rows found, such as "3,1", for a query of an agent (0: any) in team 1. */
+/* Searches for an agent of team 1 (0: any agent). Returns the numbers of the rows that were
+ * found, such as "3,1". */
 static const char *find(struct world *w, enum search_place place, int agent,
 			const char *text)
 {
@@ -295,7 +296,8 @@ static void change_task(struct world *w, int id, const char *title)
 	sqlite3_free(sql);
 }
 
-/* More changes than one slice takes, in mixed order; some tasks change twice. */
+/* More tasks change than one slice can index. The tasks change in mixed order, and some change
+ * twice. */
 static void test_many_tasks_change(void **state)
 {
 	struct world *w = world_start();
@@ -341,19 +343,19 @@ static void test_thrown_away(void **state)
 	search_path(w, path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	/* The index is missing. */
+	/* The file of the index is missing. */
 	store_close(w->store);
 	assert_int_equal(unlink(path), 0);
 	open_store(w);
 	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
-	/* The state has another incarnation: words of the former rows are not found. */
+	/* The state gets another incarnation, so words of the former rows are not found. */
 	run(w, "UPDATE state SET incarnation = 'beef'; DELETE FROM message;"
 	       "DELETE FROM delivery;"
 	       "DELETE FROM event WHERE seq = 1");
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "");
 	send(w, 1, 1, 2, "after before");
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "1");
-	/* The file is not a database. */
+	/* The file of the index is not a database. */
 	store_close(w->store);
 	memset(noise, 'x', sizeof(noise));
 	file = fopen(path, "w");
@@ -362,7 +364,7 @@ static void test_thrown_away(void **state)
 	open_store(w);
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "after"), "1");
 	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
-	/* Events that the index has not read are deleted: all tasks are read again. */
+	/* Events that the index has not read are deleted, so all tasks are read again. */
 	run(w,
 	    "UPDATE task SET title = 'renamed';"
 	    "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
@@ -408,7 +410,8 @@ static void test_locked(void **state)
 	world_end(w);
 }
 
-/* A folder with few files is read for each search, and a folder with thousands seldom. */
+/* Folders of the mirror with few files are read for each search. Folders with thousands of
+ * files are read at most every half minute. */
 static void test_rests(void **state)
 {
 	struct search *s = NULL;
@@ -428,7 +431,7 @@ static void test_rests(void **state)
 	search_close(s);
 }
 
-/* The index was left open when the machine crashed: it cannot be trusted. */
+/* If the machine crashed while the index was open, the index cannot be trusted. */
 static void test_unclean(void **state)
 {
 	struct world *w = world_start();
@@ -484,7 +487,8 @@ static void test_excerpts(void **state)
 	world_end(w);
 }
 
-/* Sixteen processes make and fill the index at once, and one of them is killed meanwhile. */
+/* Sixteen processes make and fill the index at once, and one of these processes is killed
+ * meanwhile. */
 static void test_many_processes(void **state)
 {
 	struct world *w = world_start();
@@ -520,7 +524,7 @@ static void test_many_processes(void **state)
 
 enum { PARTS_FEW = 8, PAGE_MOST = 1024 };
 
-/* The number that a statement returns from search.db. */
+/* Runs a statement in search.db, and returns the number that the statement returns. */
 static int64_t ask_index(struct world *w, const char *sql)
 {
 	char path[160];
@@ -545,7 +549,7 @@ static int64_t parts(struct world *w)
 }
 
 /* An index that was filled in many small steps has few parts. An index that was filled in large
- * steps gets few parts by further steps alone. */
+ * steps has few parts after some more steps. */
 static void test_parts(void **state)
 {
 	struct world *w = world_start();
@@ -566,8 +570,8 @@ static void test_parts(void **state)
 	world_end(w);
 }
 
-/* A search with few results among many hits reads a whole page of each part, so the pages are
- * small. */
+/* A search with few results among many hits reads a whole page of each part, so the pages must
+ * be small. */
 static void test_pages(void **state)
 {
 	struct world *w = world_start();

@@ -1,6 +1,6 @@
 /*
- * setup changes the text of a file. It adds only entries of cadre. The removal of these entries
- * restores the former bytes. A file that cannot be read is not changed.
+ * setup adds only cadre's entries to the text of a file. The removal of these entries restores
+ * the former bytes. A file that setup cannot read is not changed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,8 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	gives("claude", PART_MCP, NULL,
 	      "{\n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
 	      ",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n");
-	/* The entry is put behind the other entries, with their indentation and line ends. */
+	/* The entry is put behind the other entries, and gets the indentation and line ends of
+	 * these entries. */
 	gives("claude", PART_MCP,
 	      "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {} // mine\r\n\t\t/* end */\r\n\t}\r\n}",
 	      "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {}, // mine\r\n\t\t\"cadre\": {\r\n\t\t\t" OURS
@@ -63,7 +64,8 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	      "\"/opt/bin/cadre\"\r\nargs = [\"mcp\"]\r\n");
 }
 
-/* An object that was empty before is empty again, and is not removed. */
+/* An object that was empty before setup added an entry is empty again after the removal, and
+ * stays. */
 static void what_was_empty_stays(void **state)
 {
 	static const char *const texts[] = {
@@ -137,7 +139,7 @@ static void instructions_are_a_block(void **state)
 	}
 }
 
-/* --- text that others wrote ------------------------------------------------------------------- */
+/* --- text that other programs or people wrote ------------------------------------------------- */
 
 static void an_import_is_found(void **state)
 {
@@ -280,8 +282,8 @@ static void what_changed_is_brought_up_to_date(void **state)
 	text_release(&got);
 }
 
-/* A person's additions to setup's entries stay.  If an entry is in the file twice, both are
- * removed. */
+/* A person's additions to setup's entries stay.  If setup's entry is in the file twice, the
+ * removal takes both entries out. */
 static void what_was_added_stays(void **state)
 {
 	struct fault f;

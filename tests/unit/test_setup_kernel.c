@@ -1,8 +1,8 @@
 /*
- * setup on file systems with fewer features: NFS has no rename that must replace nothing, and
- * exFAT has no hard links. A new file still gets its name, and does not replace a file that
- * appeared meanwhile. If a client writes into a file that setup changes or removes, the
- * client's text stays, whenever it is written.
+ * setup on file systems with fewer features. NFS has no rename that refuses to replace a file,
+ * and exFAT has no hard links. A new file still gets its name, and still does not replace a
+ * file that appeared meanwhile. If a client writes into a file that setup changes or removes,
+ * the client's text stays, whenever the client writes.
  */
 #include <fcntl.h>
 #include <errno.h>
@@ -24,8 +24,8 @@
 #include "tests/lib/setup.h"
 #include "tests/unit/test_durable/journal.h"
 
-/* Makes calls of this process fail from now on: renameat2 with flags fails with `renaming`, and
- * a call that makes a link fails with `linking`; 0: links work. */
+/* From now on renameat2() with flags fails in this process with the error `renaming`. Calls
+ * that make a link fail with the error `linking`, unless `linking` is 0. */
 static void let_fail(int renaming, int linking)
 {
 	struct sock_filter code[] = {
@@ -68,12 +68,12 @@ static void write_mine(void)
 	put(written, "mine");
 }
 
-/* When the client writes the file. BEFORE: just before setup checks whether the file has
- * changed, with the former times. WITHIN: right after that check. */
+/* When the client writes the file. BEFORE: before setup checks whether the file has changed,
+ * and the file keeps its former times. WITHIN: after this check, right before setup's rename. */
 enum comes { NEVER, BEFORE, WITHIN };
 
 /* Changes or removes a file, while a client writes the same number of bytes. Returns 0 if setup
- * did it, 1 after a conflict, else 2. */
+ * changed or removed the file, 1 after a conflict, or 2 after another fault. */
 static int edit(const char *path, bool removes, enum comes comes)
 {
 	struct setup_target t;
@@ -123,7 +123,7 @@ static void edits(int renaming, int linking, bool removes, enum comes comes)
 		assert_string_equal(got, comes == NEVER ? "ours" : "mine");
 		assert_int_equal(unlink(path), 0);
 	}
-	assert_int_equal(rmdir(dir), 0); /* no other file is left */
+	assert_int_equal(rmdir(dir), 0); /* the folder has no other file */
 }
 
 static void a_file_is_changed_and_removed(void **state)
@@ -172,8 +172,8 @@ static void a_mode_set_meanwhile_stays(void **state)
 	unlink(path);
 }
 
-/* Writes a file that did not exist when setup read it. Returns 0 if setup wrote it, 1 if the
- * file had appeared meanwhile, else 2. */
+/* Writes a file that did not exist when setup tried to read it. Returns 0 if setup wrote the
+ * file, 1 if the file had appeared meanwhile, or 2 after another fault. */
 static int write_new(const char *path, enum comes comes)
 {
 	struct setup_target t;
@@ -218,7 +218,7 @@ static void writes(int renaming, int linking, enum comes comes)
 	fclose(file);
 	assert_string_equal(got, comes != NEVER ? "mine" : "ours");
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(dir), 0); /* no other file is left */
+	assert_int_equal(rmdir(dir), 0); /* the folder has no other file */
 }
 
 static void a_new_file_gets_its_name(void **state)

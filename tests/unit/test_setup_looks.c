@@ -1,6 +1,6 @@
 /*
- * setup in hundreds of files of different forms. A file keeps its value when cadre's entries
- * are added, and gets its former bytes back when they are removed.
+ * setup with hundreds of files of different forms. A file keeps its other values when cadre's
+ * entries are added, and has its former bytes again after these entries are removed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +18,8 @@ enum { FILES = 500 };
 
 /* --- JSON ---------------------------------------------------------------------- */
 
-/* Reads JSON after removing what JSON does not allow. The removal knows only strings, and
- * nothing else of the grammar. */
+/* Removes comments and extra commas, which JSON does not allow, and reads the rest as JSON. The
+ * removal recognizes strings, but no other part of the grammar. */
 static json_t *read_plain(const struct text *t)
 {
 	struct text out = { 0 };
@@ -58,7 +58,7 @@ static json_t *read_plain(const struct text *t)
 	return v;
 }
 
-/* Removes cadre's entries from the value; `*found` counts them. */
+/* Removes cadre's entries from the value, and adds their number to `*found`. */
 static void take_ours(json_t *root, const struct setup_client *c, enum setup_part part,
 		      int *found)
 {
@@ -90,7 +90,7 @@ static bool is_empty(const json_t *v)
 				 : json_is_array(v) && !json_array_size(v);
 }
 
-/* Removes empty members, which setup may have made, from a value. */
+/* Removes from a value all empty members, since setup may have made some of these members. */
 static void drop_empty(json_t *v)
 {
 	const char *key;
@@ -154,7 +154,7 @@ static void json_files_of_every_look(void **state)
 		}
 }
 
-/* All parts of a client in one file are added and removed together. */
+/* All parts of a client that share a file are added, and then removed again. */
 static void parts_share_a_file(void **state)
 {
 	const struct setup_client *c = setup_client_named("gemini");
@@ -199,8 +199,8 @@ static json_t *toml_object(const struct toml_table *t)
 	return out;
 }
 
-/* Converts a value to JSON. An integer keeps its value. Other numbers, booleans and times
- * become a number that stands for their kind. */
+/* Converts a value to JSON. Tables, arrays, texts and integers keep their value. Any other
+ * value becomes a negative number that stands for the kind of the value. */
 static json_t *looks_toml_json(const struct toml_value *v)
 {
 	json_t *out;
@@ -303,8 +303,8 @@ static void spoil(struct text *t, struct dice *dice)
 				some[dice_below(dice, (int)sizeof(some))];
 }
 
-/* A damaged file is refused, or read as it is.  No call crashes, and setup can remove every entry
- * that it could add. */
+/* A damaged file is refused, or is read with its damage.  No call crashes, and setup can remove
+ * every entry that setup could add. */
 static void garbage_is_survived(void **state)
 {
 	struct dice dice = { .state = 24 };

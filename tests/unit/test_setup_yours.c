@@ -1,6 +1,6 @@
 /*
- * setup beside text that a person wrote: entries and hooks that run cadre in another way, text
- * that mentions the marks, several kinds of line ends.
+ * setup beside text that a person wrote, such as entries and hooks that run cadre in another
+ * way. The text may mention setup's marks, and may have several kinds of line ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,8 @@
 
 #include "tests/lib/setup.h"
 
-/* Removing an entry does not damage line ends of another kind. */
+/* The removal of an entry changes no line ends, even if the file has line ends of several
+ * kinds. */
 static void line_ends_stay(void **state)
 {
 	static const struct {
@@ -86,7 +87,7 @@ static void a_persons_hook_stays_alone(void **state)
 	}
 }
 
-/* An entry that runs `cadre mcp` in a form that setup would not write. */
+/* An entry that runs `cadre mcp` in a form that setup would not write is a person's entry. */
 static void a_persons_entry_stays(void **state)
 {
 	static const struct {
@@ -131,8 +132,8 @@ static void a_persons_entry_stays(void **state)
 	}
 }
 
-/* The program's file may have any name: setup recognizes the entries that it wrote with that
- * name. */
+/* The program's file may have any name. setup recognizes the entries that it wrote for a
+ * program of that name. */
 static void a_program_of_another_name_knows_its_own(void **state)
 {
 	static const char command[] = "/opt/it's/cadre-0.9";
@@ -158,7 +159,8 @@ static void a_program_of_another_name_knows_its_own(void **state)
 		}
 }
 
-/* A person's line runs the same program, with other quotes than setup writes. */
+/* A person's hook runs the same program, but quotes the program's path in another way than
+ * setup does. */
 static void a_quote_in_a_path_doubles_no_hook(void **state)
 {
 	static const char *const names[] = { "cadre", "cadre-0.9" };
@@ -198,7 +200,7 @@ static void a_quote_in_a_path_doubles_no_hook(void **state)
 	}
 }
 
-/* A line that names another client or program is not a hook of cadre. */
+/* A hook of another client or of another program is not cadre's hook for this client. */
 static void a_hook_of_another_is_no_hook_of_cadre(void **state)
 {
 	static const char text[] =
@@ -219,8 +221,8 @@ static void a_hook_of_another_is_no_hook_of_cadre(void **state)
 #define BEGIN "<!-- cadre setup: begin -->\n"
 #define END "<!-- cadre setup: end -->\n"
 
-/* Checks that a text with incomplete marks is refused, when setup adds its block and when setup
- * removes it. The text does not change. */
+/* Checks that a text with incomplete marks is refused, both when setup adds its block and when
+ * setup removes its block. The refused text is not changed. */
 static void marks_refused(const char *text, const char *why)
 {
 	struct fault f;
@@ -278,8 +280,8 @@ static void two_blocks_are_renewed_and_taken(void **state)
 	text_release(&got);
 }
 
-/* A clone may contain very many blocks or hooks. Such a file is refused, since removing them
- * one by one would take too long. */
+/* A clone may contain very many blocks or hooks. A file with too many blocks or hooks is
+ * refused, since it would take too long to remove each block or hook. */
 static void very_many_are_refused(void **state)
 {
 	struct text blocks = { 0 }, hooks = { 0 }, got;

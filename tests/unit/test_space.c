@@ -1,4 +1,4 @@
-/* The room that an answer has, and the place where its next page begins. */
+/* The room for the items of an answer, and the item at which the next page begins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "core/call/space.h"
 
-/* An item takes the room of its JSON and of a comma. */
+/* An item uses as much room as its JSON and a comma. */
 static void items_take_their_place(void **state)
 {
 	struct call call = { 0 };
@@ -30,8 +30,8 @@ static void items_take_their_place(void **state)
 	assert_false(space_take_bytes(&call, 0));
 }
 
-/* A text is cut to the room that is left, between characters. Only a cut text comes with its
- * size. */
+/* A text that does not fit is cut to the room that is left, between two characters. `size` is
+ * set to the size of the whole text only if the text was cut. */
 static void texts_are_cut_to_what_is_left(void **state)
 {
 	struct call call = { .space = 5 };
@@ -53,8 +53,8 @@ static void texts_are_cut_to_what_is_left(void **state)
 	arena_release(&call.arena);
 }
 
-/* Ranges that follow each other give the whole text, for every length. No range begins or ends
- * inside a character. */
+/* For every length, successive ranges make up the whole text. No range begins or ends inside a
+ * character. */
 static void ranges_give_the_whole(void **state)
 {
 	static const char whole[] = "a\xc3\xa4"
@@ -133,7 +133,7 @@ static void pages_begin_behind_the_last_item(void **state)
 		   "\"002\"");
 	check_next("task.list", "{\"tasks\":[{\"id\":\"001\"}],\"more\":false}", NULL);
 	check_next("task.list", "{\"tasks\":[],\"more\":true}", NULL);
-	/* A value whose type is not the argument's type is not used. */
+	/* A value of another type than the type of the page argument is not used. */
 	check_next("task.list", "{\"tasks\":[{\"id\":7}],\"more\":true}", NULL);
 	check_next("message.peek", "{\"messages\":[],\"next\":3,\"more\":true}", "3");
 	check_next("message.peek", "{\"messages\":[],\"next\":\"3\",\"more\":true}",

@@ -19,7 +19,7 @@
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
 
 struct fixture {
-	char top[32], dir[64]; /* a spool also keeps a file beside its folder */
+	char top[32], dir[64]; /* the spool also has a file beside `dir`, in `top` */
 	struct spool *spool;
 	struct arena arena;
 	struct fault f;
@@ -109,7 +109,7 @@ static void test_life(void **state)
 	assert_int_equal(spool_start(s, "a", "t", 5, &x->f), 0);
 	assert_int_equal(counts(x).running, 1);
 	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
-	r.out = "second"; /* the first output stays */
+	r.out = "second"; /* a second result does not replace the first one */
 	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
 	assert_int_equal(spool_result(s, 0, NULL, &x->arena, &got, &x->f), 1);
 	assert_string_equal(got.out, "out");
@@ -134,7 +134,7 @@ static void test_drop(void **state)
 	assert_int_equal(spool_drop(s, "a", 6, &x->f), 0);
 	assert_int_equal(spool_drop(s, "b", 6, &x->f), 0);
 	assert_int_equal(spool_drop(s, "c", 6, &x->f), 0);
-	assert_int_equal(counts(x).running, 1); /* a started command stays */
+	assert_int_equal(counts(x).running, 1); /* a started command is not dropped */
 	assert_int_equal(spool_next(s, &x->arena, &as, &x->f), 0);
 	assert_int_equal(spool_put(s, "b", "B", 7, &x->f), 0);
 	assert_int_equal(spool_put(s, "c", "C", 7, &x->f), 0);
@@ -188,7 +188,7 @@ static void keep_identity(struct fixture *x, char out[64])
 	assert_true(strlen(out) >= 32);
 }
 
-/* The spool's identity stays the same through restarts. A spool that is made again gets another
+/* The spool's identity stays the same through restarts. A spool that is made anew gets another
  * identity. */
 static void test_identity(void **state)
 {
@@ -212,8 +212,8 @@ static void test_identity(void **state)
 	assert_string_not_equal(second, first);
 }
 
-/* A restored workspace has its spool from before the restore: the spool's commands and results
- * are dropped, but its variables stay. */
+/* After a restore of the workspace, the spool's commands and results are dropped, but the
+ * spool's variables stay. */
 static void test_restored(void **state)
 {
 	struct fixture *x = *state;
@@ -241,12 +241,12 @@ static void test_restored(void **state)
 	assert_string_equal(value, "v");
 	reopen_after(x, "one", 1, 1);
 	assert_string_equal(spool_identity(x->spool), second);
-	reopen(x, "one", 1); /* by a host that counts no restores */
+	reopen(x, "one", 1); /* for a host that counts no restores */
 	assert_string_equal(spool_identity(x->spool), second);
 }
 
-/* The number of begun commands is stored, so that an older copy can be detected: it has a lower
- * number. A renewed spool keeps only its variables. */
+/* The number of commands that were begun or dropped is stored. An older copy of the spool is
+ * detected, because its number is lower. A renewed spool keeps only its variables. */
 static void test_seq(void **state)
 {
 	struct fixture *x = *state;
@@ -280,7 +280,7 @@ static void test_seq(void **state)
 	assert_string_equal(value, "v");
 }
 
-/* Turns the spool into one of version 1 with this owner. */
+/* Converts the spool to a spool of version 1 with the owner `owner`. */
 static void make_old(struct fixture *x, const char *owner)
 {
 	char path[100], sql[300];
@@ -401,7 +401,7 @@ static void test_variables(void **state)
 	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value, &x->f), 0);
 }
 
-/* Whichever step fails, the call returns a fault and leaves no partial change. */
+/* Whichever step of a call fails, the call returns a fault and leaves no partial change. */
 static void test_failing_steps(void **state)
 {
 	struct fixture *x = *state;
@@ -433,7 +433,7 @@ static void test_failing_steps(void **state)
 	assert_true(n > 3);
 }
 
-/* The number of syncs to the disk since the last call. */
+/* Returns the number of syncs to the disk since the last call of this function. */
 static long syncs(struct fault_control *control)
 {
 	return atomic_exchange(&control->seen, 0);

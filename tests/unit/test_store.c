@@ -1,4 +1,4 @@
-/* The guarantees of the store, to one process and to many. */
+/* The guarantees of the store for one process and for many processes. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -129,7 +129,8 @@ static int write_for_ever(struct place *p, int id)
 	return 1;
 }
 
-/* Returns a random number; the same seed gives the same kills each time. */
+/* Returns a pseudo-random number. With the same seed, each run kills the same writers in the
+ * same order. */
 static unsigned some(unsigned *seed)
 {
 	*seed = *seed * 1103515245 + 12345;
@@ -150,8 +151,8 @@ static void test_kill_loses_nothing(void **state)
 
 	for (int i = 0; i < 4; i++)
 		pids[i] = start(p, i, write_for_ever);
-	/* Waits for the first writes: on a busy machine all kills could come before the state
-	 * is made. */
+	/* Waits for the first write of each writer. Otherwise, on a busy machine, all writers
+	 * could be killed before the state is made. */
 	for (int i = 0; i < 4; i++)
 		while (!atomic_load(&acked[i]) && waitpid(pids[i], NULL, WNOHANG) == 0)
 			rest(1000);
@@ -225,7 +226,8 @@ static void test_rewind_keeps_others(void **state)
 		if (i % 3)
 			assert_int_equal(store_release(s, &p->fault), 0);
 		else {
-			store_query(s, &q, sql_task_criteria, &in); /* query left open */
+			/* The query is still open when the savepoint is undone. */
+			store_query(s, &q, sql_task_criteria, &in);
 			assert_int_equal(store_rewind(s, &p->fault), 0);
 			query_end(&q);
 		}
@@ -262,8 +264,8 @@ static void test_values(void **state)
 	assert_int_equal(store_row(s, sql_replay_find, &miss, &row, sizeof(row),
 				   &p->arena, &p->fault),
 			 0);
-	/* Adding the same row again would be a bug of the caller: it fails, and the transaction
-	 * goes on. */
+	/* A caller that adds the same row again has a bug. The second call fails, but the
+	 * transaction stays open. */
 	assert_int_equal(store_run(s, sql_late_delivery_add, &copy, &p->fault), 0);
 	assert_int_equal(store_run(s, sql_late_delivery_add, &copy, &p->fault),
 			 FAULT_INTERNAL);
@@ -310,7 +312,8 @@ static void test_returning(void **state)
 	team = add_team(s, "red", &p->fault);
 	in.agent = 7;
 	assert_int_equal(add_agent(s, in.agent, team, "ann", &p->fault), 1);
-	assert_int_equal(add_agent(s, 8, team, "ann", &p->fault), 0); /* DO NOTHING */
+	/* A second agent with the same name is not added. */
+	assert_int_equal(add_agent(s, 8, team, "ann", &p->fault), 0);
 	assert_int_equal(store_row(s, sql_agent_next_generation, &in, &next, sizeof(next),
 				   &p->arena, &p->fault),
 			 1);
@@ -390,7 +393,7 @@ static void test_others_are_noticed(void **state)
 	assert_int_equal(store_begin(reader, false, &p->fault), 0);
 	assert_int_equal(events(reader), 1);
 	assert_int_equal(commit_event(s, 1, 2, &p->fault), 0);
-	assert_int_equal(events(reader), 1); /* the reader's snapshot */
+	assert_int_equal(events(reader), 1); /* the reader sees only its snapshot */
 	assert_int_equal(store_commit(reader, &p->fault), 0);
 	assert_int_equal(events(reader), 2);
 	store_close(reader);
@@ -399,7 +402,7 @@ static void test_others_are_noticed(void **state)
 
 /* --- kept rows ------------------------------------------------------------------- */
 
-/* The role of agent `a` that a writer reads. */
+/* Returns the role of the agent `a`, as a transaction that writes reads it. */
 static const char *role_of(struct place *p, struct store *s)
 {
 	struct sql_caller_by_name_in in = { .team_name = "t", .name = "a" };
@@ -434,8 +437,8 @@ static int64_t new_team(struct place *p, struct store *s)
 	return store_new_id(s, sql_team_new_id, &p->fault);
 }
 
-/* A new id is never given to two rows: another store may have written meanwhile. A change that
- * is undone gives its ids back. */
+/* A new id is never given to two rows, although another store may have written meanwhile. When
+ * a change is undone, the change's ids can be used again. */
 static void test_new_ids(void **state)
 {
 	struct place *p = *state;
@@ -444,7 +447,7 @@ static void test_new_ids(void **state)
 	begin(p, s);
 	assert_int_equal(add_team(s, "one", &p->fault), 1);
 	assert_int_equal(add_team(s, "two", &p->fault), 2);
-	assert_int_equal(new_team(p, s), 3); /* the id is not used */
+	assert_int_equal(new_team(p, s), 3); /* no row gets this id */
 	assert_int_equal(add_team(s, "four", &p->fault), 4);
 	commit(p, s);
 	begin(p, other);
@@ -463,7 +466,7 @@ static void test_new_ids(void **state)
 	store_close(s);
 }
 
-/* A kept row always equals the row that a query would find. */
+/* A kept row always equals the row that a query finds in the database. */
 static void test_kept_rows(void **state)
 {
 	struct sql_team_add_in team = { .id = 1, .name = "t" };
@@ -506,8 +509,8 @@ static void test_kept_rows(void **state)
 	store_close(s);
 }
 
-/* A store keeps the rows of all agents, even in a large team. A statement that changes no such
- * row does not drop the rows. */
+/* A store keeps the rows of all agents, even in a large team. A statement that changes no kept
+ * row does not drop the kept rows. */
 static void test_kept_by_many(void **state)
 {
 	struct sql_team_add_in team = { .id = 1, .name = "t" };
@@ -543,7 +546,7 @@ static void test_kept_by_many(void **state)
 			assert_int_equal(store_run(s, sql_lease_renew, &renew, &p->fault),
 					 0);
 		store_fail(s, 1,
-			   10 /* SQLITE_IOERR */); /* from here on no row can be read */
+			   10 /* SQLITE_IOERR */); /* from now on no row can be read */
 	}
 	store_fail(s, 0, 0);
 	store_rollback(s);
@@ -566,7 +569,8 @@ static void test_checkpoint(void **state)
 	assert_int_equal(store_wal_frames(s), 0);
 	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
 	assert_in_range(store_wal_frames(s), 1, 10);
-	/* Also when the restarted WAL grows longer than it was before. */
+	/* The number of frames is also right when the restarted WAL grows longer than before
+	 * the restart. */
 	for (int64_t i = 1; i <= grown; i++) {
 		assert_int_equal(commit_event(s, 1, 100 + (int)i, &p->fault), 0);
 		assert_true(store_wal_frames(s) > i);
@@ -590,7 +594,7 @@ static void test_backup(void **state)
 	assert_int_equal(store_backup(s, path, &p->fault), FAULT_CONFLICT);
 	p->fault = (struct fault){ 0 };
 	store_close(s);
-	/* The copy is a complete state: moved into place, it opens. */
+	/* The copy is a complete state, and opens after it was moved to the state's path. */
 	snprintf(moved, sizeof(moved), "%s/state.db", p->dir);
 	assert_int_equal(rename(path, moved), 0);
 	s = place_open(p);
@@ -631,7 +635,7 @@ static int64_t number(sqlite3 *db, const char *sql)
 }
 
 /* Makes a query for each table. The query counts the rows that are in only one of the two
- * files. It leaves out columns that differ between new states. */
+ * files, and leaves out columns that differ between new states. */
 static const char differences[] =
 	"SELECT replace(replace('SELECT count(*) FROM ("
 	"SELECT * FROM (SELECT COLS FROM main.TABLE EXCEPT SELECT COLS FROM made.TABLE) UNION ALL "
@@ -641,7 +645,7 @@ static const char differences[] =
 	" 'TABLE', t.name) FROM made.sqlite_schema t WHERE t.type = 'table'";
 
 /* A new state has the same rows as an empty file after all migrations. schema_check() has
- * compared its schema objects. */
+ * already compared the schema objects of the new state. */
 static void test_new_as_migrated(void **state)
 {
 	struct place *p = *state;
@@ -672,8 +676,8 @@ static void test_new_as_migrated(void **state)
 	sqlite3_close(db);
 }
 
-/* Each new state gets its own random keys. Some keys are too short to be unique, so they are
- * not compared. */
+/* Each new state gets its own random keys. Keys that are too short to be unique are not
+ * compared. */
 static void test_new_states_differ(void **state)
 {
 	struct place *p = *state;

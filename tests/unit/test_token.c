@@ -1,5 +1,5 @@
-/* Tokens prove agents. Their values never change between versions, and two different tokens
- * never count as equal. */
+/* A token proves an agent. The values of tokens never change between versions of cadre, and two
+ * different tokens never count as equal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,7 +129,7 @@ static void only_its_own_token_proves_an_agent(void **state)
 	assert_int_equal(ask(t), FAULT_DENIED);
 	token_make(key, ann + 1, 1, token);
 	assert_int_equal(ask(t), FAULT_DENIED);
-	/* No token proves the operator's row in a team. */
+	/* No token proves the agent `operator` of a team. */
 	t->identity.agent = "operator";
 	assert_int_equal(ask(t), FAULT_DENIED);
 	token[0] = '\0';

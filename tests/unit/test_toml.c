@@ -1,7 +1,7 @@
 /*
- * TOML, checked with the published suite in tests/toml/. A valid file gives the tree that
- * another file beside it describes, and an invalid file is refused. Further tests cover what is
- * not in the suite: places, depths, sizes.
+ * TOML, checked with the published suite in tests/toml/. A valid TOML file gives the tree that
+ * the JSON file beside it describes, and an invalid file is refused. Further tests check
+ * places, depths and sizes, which the suite does not check.
  */
 #include <fts.h>
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static const char *const names[] = {
 	[TOML_ARRAY] = "",          [TOML_TABLE] = "",
 };
 
-/* Writes a time in the suite's form, without zeros at the end of a second. */
+/* Writes a time in the suite's form, without zeros at the end of the fraction of a second. */
 static void time_text(const struct toml_value *v, char *out, size_t room)
 {
 	const struct time_parts *t = &v->time;
@@ -92,7 +92,7 @@ static void time_text(const struct toml_value *v, char *out, size_t room)
 		snprintf(out + n, room - n, "Z");
 }
 
-/* Removes the zeros at the end of a second, which do not change its value. */
+/* Removes the zeros at the end of the fraction of a second, which do not change the time. */
 static void cut_zeros(char *s)
 {
 	char *point = strchr(s, '.');
@@ -150,8 +150,8 @@ static bool same_scalar(const struct toml_value *v, const char *expected, size_t
 
 static bool same(const struct toml_value *v, json_t *expected);
 
-/* Jansson accepts no NUL in a key, so the key with a NUL in the suite is loaded under this
- * name. */
+/* Jansson accepts no NUL in a key. So the key of the suite that contains a NUL is loaded under
+ * this name. */
 static const char nul_key[] = "NUL!!!";
 
 static json_t *load_expected(const char *path)
@@ -243,7 +243,7 @@ static void check_invalid(const char *path, const char *data, size_t len)
 	if (toml_read(&a, path, data, len, &root, &f) == 0)
 		fail_msg("%s: is taken", path);
 	assert_int_equal(f.code, FAULT_INVALID);
-	assert_non_null(strstr(f.text, end)); /* names the file */
+	assert_non_null(strstr(f.text, end)); /* the fault names the file */
 	assert_null(root);
 	arena_release(&a);
 }
@@ -350,7 +350,7 @@ static int read_text(const char *text, size_t len)
 	return rc;
 }
 
-/* Reads `head`, `times` copies of `piece`, `times` copies of `end`, and `last`. */
+/* Reads a text of `head`, `times` copies of `piece`, `times` copies of `end`, and `last`. */
 static int read_deep(const char *head, const char *piece, const char *end, int times,
 		     const char *last)
 {
@@ -381,8 +381,8 @@ static void test_depth(void **state)
 	assert_int_equal(read_deep("[[a", ".a", "", TOML_DEPTH - 1, "]]"), FAULT_INVALID);
 }
 
-/* Reading and finding many keys of one table is fast, and so is finding a key that is there
- * twice. */
+/* A table with many keys is read fast, and each of its keys is found fast. A key that is in the
+ * table twice is detected fast, too. */
 static void test_many(void **state)
 {
 	enum { KEYS = 20000 };

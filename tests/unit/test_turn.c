@@ -1,5 +1,5 @@
 /*
- * The turns of writers, as another process sees them: the locked bytes of state.lock during a
+ * The queue of writers, as another process sees it: the locked bytes of state.lock during a
  * write, and the order of the waiting writers.
  */
 #include <fcntl.h>
@@ -80,8 +80,9 @@ static void begin(struct bench *b, bool write)
 	assert_int_equal(store_begin(b->store, write, &b->fault), 0);
 }
 
-/* A writer holds the turn until its transaction is committed or rolled back. Meanwhile it
- * leaves the place of the next writer free. A reader holds neither the turn nor that place. */
+/* A writer holds WRITER_QUEUE_WRITE until its transaction is committed or rolled back. While a
+ * writer writes, WRITER_QUEUE_NEXT is free for the next writer. A reader holds neither
+ * WRITER_QUEUE_WRITE nor WRITER_QUEUE_NEXT. */
 static void a_writer_holds_the_turn(void **state)
 {
 	struct bench *b = *state;
@@ -132,9 +133,10 @@ static void end(struct writer *w)
 	assert_true(atomic_load(&w->in));
 }
 
-/* While another process writes, the waiting writer holds the place of the next one. The test
- * can see that place, so it knows that the writer has not begun. SQLite alone would let it
- * write. A transaction reads its time after it gets the turn, so no row has a later time. */
+/* While another process writes, the writer that waits holds WRITER_QUEUE_NEXT. The test can see
+ * this lock, and so knows that the writer has not begun. SQLite alone would let the writer
+ * write. A transaction reads its time after its wait, so no row that was committed before has a
+ * later time. */
 static void a_writer_waits_as_the_next(void **state)
 {
 	struct bench *b = *state;
@@ -157,7 +159,7 @@ static void a_writer_waits_as_the_next(void **state)
 	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 }
 
-/* A new writer queues behind a writer that is already next, even if nobody writes. */
+/* A new writer queues behind a writer that is already next, even if no process writes. */
 static void a_writer_overtakes_nobody(void **state)
 {
 	struct bench *b = *state;
@@ -175,7 +177,7 @@ static void a_writer_overtakes_nobody(void **state)
 	end(&w);
 }
 
-/* A process that waits until it is alone gets the names of the other processes. */
+/* If a process waits in vain to be alone with the state, the fault names the other processes. */
 static void those_who_are_there_are_named(void **state)
 {
 	struct bench *b = *state;
@@ -209,8 +211,8 @@ static void *be_refused(void *arg)
 	return NULL;
 }
 
-/* Several writers wait for a stopped writer. All of them are refused at the same time. A later
- * writer is refused sooner. */
+/* Several writers that wait for a stopped writer are all refused at the same time. A writer
+ * that comes later is refused sooner. */
 static void a_standstill_is_waited_for_once(void **state)
 {
 	struct bench *b = *state;
@@ -231,8 +233,8 @@ static void a_standstill_is_waited_for_once(void **state)
 	}
 	least = r[0].took_ms < r[1].took_ms ? r[0].took_ms : r[1].took_ms;
 	most = r[0].took_ms + r[1].took_ms - least;
-	assert_true(most <
-		    least * 3 / 2); /* one after the other would take twice as long */
+	/* If one writer waited after the other, the waits would take twice as long. */
+	assert_true(most < least * 3 / 2);
 	again.store = b->store;
 	be_refused(&again);
 	assert_int_equal(again.fault.code, FAULT_UNAVAILABLE);

@@ -1,5 +1,5 @@
-/* The write of a note stops in the middle. If the write was decided, the next call completes
- * the write once. An undecided write leaves no trace. */
+/* The write of a note is interrupted. If the write was decided, the next call completes the
+ * write once. An undecided write leaves no trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Makes a call as the operator. Returns its fault code, or 0. */
+/* Makes a call as the operator. Returns the call's fault code, or 0. */
 static int ask(struct bed *b, const char *op, const char *args)
 {
 	struct asked q = { .op = op_find(op), .args = json_loads(args, 0, NULL) };
@@ -101,7 +101,7 @@ static void test_a_reader_makes_it(void **state)
 
 	b->world.notes.fail_make = 1;
 	assert_int_equal(ask(b, "vault.append", append), FAULT_UNAVAILABLE);
-	/* A reader that got the event can read the event's note. */
+	/* A caller that has read the event can read the note of the event. */
 	assert_int_equal(ask(b, "vault.read", "{\"path\":\"log.md\"}"), 0);
 	assert_string_equal(said(b, "content"), "line");
 	assert_int_equal(ask(b, "vault.append", append), 0);
@@ -141,8 +141,8 @@ static void test_a_host_makes_it(void **state)
 	assert_string_equal(said(b, "content"), "line");
 }
 
-/* Every step of the store fails once. The note keeps its old text, and the next successful call
- * removes the staged file. */
+/* Each step of the store fails in turn. After each failure the note still has its old text, and
+ * the next successful call removes the staged file. */
 static void test_never_decided(void **state)
 {
 	struct bed *b = *state;
@@ -169,12 +169,12 @@ static void test_never_decided(void **state)
 
 /* --- a team is renamed while a call waits for its folder ------------------------------------- */
 
-/* A mirror that renames its team and back right after its first visit. Until the second visit
- * the folder is not in place. */
+/* A mirror whose first visit renames the team, and then restores the team's name. The folder is
+ * in place only from the second visit on. */
 struct visits {
 	struct bed *bed;
 	int n;
-	int64_t tells; /* the team's row that the folder's page names */
+	int64_t tells; /* the row of the team that the folder's page names */
 };
 
 static int64_t row_of(const void *self, const char *name, struct fault *f)

@@ -1,4 +1,4 @@
-/* The bytes of a note as text, and the lines that an expression finds. */
+/* Tests of notes as text, and of the lines in which an expression finds a match. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,10 +55,10 @@ static void test_fit(void **state)
 	assert_int_equal(vault_note_fit("plain", 5, 100), 5);
 	assert_int_equal(vault_note_fit("plain", 5, 3), 3);
 	assert_int_equal(vault_note_fit("\n\n\n", 3, 12), 2);
-	assert_int_equal(vault_note_fit("a\xc3\xbc", 2, 100), 1); /* mid-character */
+	assert_int_equal(vault_note_fit("a\xc3\xbc", 2, 100), 1); /* cuts a character */
 	assert_int_equal(vault_note_fit("a\xc3\xbc", 3, 100), 3);
 	assert_int_equal(vault_note_fit("\xe2\x82\xac", 2, 100),
-			 2); /* else a reader would make no progress */
+			 2); /* 0 bytes would give a reader no progress */
 	assert_int_equal(vault_note_fit("a\xf0\x9f\x98\x80", 4, 100), 1);
 	assert_int_equal(vault_note_fit("\x80\x80\x80\x80\x80", 5, 100), 5);
 }
@@ -74,7 +74,7 @@ static void test_zeros(void **state)
 	arena_release(&a);
 }
 
-/* The offset of the match in `line`; -1: no match; -2: the pattern is refused. */
+/* Returns the offset of the match in `line`; -1: there is no match; -2: the pattern is refused. */
 static int finds(const char *pattern, const char *line, size_t len)
 {
 	struct vault_regex r;
@@ -95,7 +95,7 @@ static void test_regex(void **state)
 	assert_int_equal(finds("b+", "aabb", 4), 2);
 	assert_int_equal(finds("^$", "", 0), 0);
 	assert_int_equal(finds("\\d{3}", "a123", 4), 1);
-	assert_int_equal(finds("[\\d]", "1", 1), -1); /* not special in a set */
+	assert_int_equal(finds("[\\d]", "1", 1), -1); /* `\d` is not special in a set */
 	assert_int_equal(finds("[^]]x", "]xax", 4), 2);
 	assert_int_equal(finds("[[:upper:]]", "aB", 2), 1);
 	assert_int_equal(finds("b", "a\0b", 3), 2);

@@ -1,5 +1,5 @@
-/* A call that found nothing begins to wait. If its event has happened since the call read the
- * state, the call reads again instead. */
+/* A call that found nothing begins to wait. If the awaited event happened after the call read
+ * the state, the call does not wait but reads the state again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct scene {
 	struct conn conn;
 };
 
-/* A host that has read all events up to NEWEST, an event that may concern any agent. */
+/* Makes a host that has read all events up to NEWEST. The event NEWEST may concern any agent. */
 static int set_up(void **state)
 {
 	struct scene *s = test_calloc(1, sizeof(*s));
@@ -51,7 +51,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A receive that waits for a minute. When it read the inbox, `as_of` was the newest event. */
+/* Makes the job of a receive that waits for a minute. `as_of` is the newest event at the time
+ * when the receive read the inbox. */
 static struct job *receive(struct scene *s, int64_t as_of)
 {
 	struct job *job = job_new(&s->host.jobs);
@@ -94,8 +95,9 @@ static void it_waits_where_there_was_none(void **state)
 	job_free(job);
 }
 
-/* The threads of calls use the buckets of limits until the threads end. Rooms close in the
- * reverse order, so the room of the buckets has to open first. */
+/* The threads of calls use the buckets of the rate limits until the threads end. The host's
+ * rooms close in the reverse order of their opening, so the room of the buckets has to open
+ * first. */
 static void buckets_outlive_the_threads(void **state)
 {
 	(void)state;

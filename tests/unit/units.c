@@ -1,7 +1,8 @@
 /*
- * units - all unit tests in one program: called as test_NAME it runs tests/unit/test_NAME.c.
+ * units - all unit tests in one program.
  *
- * The Makefile lists the units as UNITS, and renames their main() to unit_NAME.
+ * When the program is called as test_NAME, it runs tests/unit/test_NAME.c. The Makefile lists
+ * the units as UNITS, and renames their main() to unit_NAME.
  */
 #include <libgen.h>
 #include <stdio.h>

@@ -51,13 +51,13 @@ cadre team create red --inbox-capacity 0 --roles '[{"name":"v1","backend":"qemu"
 feed &
 feeder=$!
 
-# --- kills, also of guests and VMs that are just starting ----------------------------------
+# --- kills, also of guests and VMs that are only starting ----------------------------------
 
 while [ $((guests + machines)) -lt "$kills" ] && [ $failed = 0 ]; do
 	sleep 0.$(below 10)
 	vm=v$(($(below 2) + 1))
 	start $vm
-	# The first kill is a guest, and the second kill is a VM.
+	# The first kill hits a guest, and the second kill hits a VM.
 	case $((guests + machines)) in 0) luck=0 ;; 1) luck=9 ;; *) luck=$(below 10) ;; esac
 	if [ "$luck" -ge 6 ]; then
 		kill_machine $vm && machines=$((machines + 1))
@@ -83,8 +83,8 @@ until_is '^0$' settled || {
 waited 0 workspace red/v1
 waited 0 workspace red/v2
 for vm in v1 v2; do
-	# A VM that is killed while a line is appended may keep the file's new length without
-	# the line's bytes: ext4 reads them as NUL.
+	# If a VM is killed while a command appends a line, the file may keep its new length
+	# without the line's bytes. ext4 then reads the missing bytes as NUL.
 	in_vm red/$vm "tr -d '\\000' </ran" >>"$TMPDIR/ran"
 	in_vm red/$vm 'cat /got' >"$TMPDIR/got"
 	# Each attempt of a message is handed out only once.
@@ -109,7 +109,7 @@ cut_n=$(ends "NOT r.success AND r.stderr LIKE '%interrupted%'")
 	bad "two results for one command"
 [ "$(ask "SELECT count(*) FROM v_event WHERE event = 'assignment.cancelled'")" = "$off_n" ] ||
 	bad "called off, but not once"
-# A command that succeeded has really run, and its result names its number.
+# A command that succeeded has really run, and the result names the number of the command.
 ask "SELECT substr(stdout, 5) FROM v_result WHERE success" | grep . | sort -n >"$TMPDIR/did"
 [ "$(sort -u "$TMPDIR/did" | wc -l)" = "$(ask 'SELECT count(*) FROM v_result WHERE success')" ] ||
 	bad "results of others"

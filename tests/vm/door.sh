@@ -9,7 +9,8 @@ trap finish EXIT
 
 nc_waits=$((20 * TEST_SCALE))
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
-# FROM METHOD PATH [BODY]: prints the answer of bob's door to the VM FROM.
+# FROM METHOD PATH [BODY]: prints the answer that bob's door gives to a request from the VM
+# FROM.
 ask() {
 	body=${4-}
 	in_vm "$1" "printf '%s %s HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s' \
@@ -35,12 +36,12 @@ until_is 'red-bob' ask red/ann GET /files/who
 ask red/ann POST /files/there brought | grep -q '"size":7' || bad "a file"
 [ "$(in_vm red/bob 'cat there')" = brought ] || bad "the file is not there"
 
-# A member of another team does not even reach the door.
+# A member of another team cannot even connect to the door.
 nc_waits=2 # only 2 seconds, since no answer is expected
 ask blue/eve GET /health | grep -q ready && bad "eve reaches bob's door"
 
-# A policy closes the door: over the network, and for a caller who reaches the door by another
-# way.
+# A policy closes the door for callers over the network, and for callers who reach the door in
+# another way.
 cadre workspace net red/bob --team red --no-allow-inter-vm >/dev/null || bad "net"
 ask red/ann GET /health | grep -q ready && bad "ann still reaches bob's door"
 in_vm red/ann 'cadre agent door bob' 2>&1 | grep -q 'allow_inter_vm off' || bad "a token for a shut door"

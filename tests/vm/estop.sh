@@ -1,8 +1,8 @@
 #!/bin/sh
-# estop - commands in VMs stop when their team is stopped, also under another host, and continue
-# when the team is thawed. A VM that hangs during a turn is killed, and starts again for the
-# mail. A VM whose sockets were removed starts again too, if the host cannot reach it another
-# way. VMS=10 makes 10 VMs.
+# estop - when a team is stopped, the commands in its VMs stop, and stay stopped under the next
+# host. When the team is thawed, the commands continue. A VM that hangs during a turn is killed,
+# and starts again for the agent's mail. A VM whose sockets were removed starts again too, if
+# the host cannot reach the VM in another way. VMS=10 makes 10 VMs.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
@@ -59,8 +59,8 @@ until_is '"reason":"its guest has not answered for' cadre --team red turns --jso
 cadre --team red inbox peek | grep -q 'and the guest of its workspace.*Its mail comes again' || bad "nobody is told"
 ! kill -0 "$vm" 2>/dev/null || bad "the VM that stood still is there"
 
-# The sockets are removed: an open link still works. The next host starts the VM again, unless
-# it reaches the VM over vsock.
+# The sockets are removed, but an open link still works. The next host starts the VM again,
+# unless it reaches the VM over vsock.
 vm=$(pid_of red/v1)
 rm -r "${XDG_RUNTIME_DIR:?}"/*
 until_done in_vm red/v1 'echo >/kept; sync'

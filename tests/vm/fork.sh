@@ -25,7 +25,8 @@ until_is '^first$' in_vm red/b 'cat f'
 until_is '^0$' in_vm red/b 'cmp /bin/busybox deep/er/busybox; echo $?'
 until_is '^second$' in_vm red/a 'cat f'
 [ "$(pid_of red/a)" = "$vm" ] || bad "the parent was restarted"
-# The fork is another machine, with its own spool. The copy of the parent's spool is set aside.
+# The fork is another machine, with a spool of its own. The fork's copy of the parent's spool is
+# set aside.
 until_is '^red-b-' in_vm red/b 'hostname'
 until_is 'spool.db.........-' in_vm red/b 'ls /var/lib/cadre'
 cadre task create two --team red >/dev/null
@@ -48,7 +49,7 @@ cadre workspace forget --yes red/a keep --team red >/dev/null || bad "forget"
 cadre workspace restore --yes red/a keep --team red 2>/dev/null && bad "a removed snapshot is put back"
 until_is '^second$' in_vm red/c 'cat f'
 
-# --- the parent is destroyed; its forks live on, and keep its layers that long --------------
+# --- the parent is destroyed, and its disk's layers stay for the forks --------------
 
 cadre workspace destroy --yes red/a --team red >/dev/null || bad "destroy"
 until_is '^2$' count_vms

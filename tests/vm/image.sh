@@ -1,5 +1,5 @@
 #!/bin/sh
-# image - images are kept by version, and a root that the user made boots as well.
+# image - images are kept by version, and a root file system that the user made boots as well.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
@@ -10,7 +10,7 @@ cadre image build --rootfs "$TMPDIR/nothing" >"$TMPDIR/out" 2>&1 && bad "a root 
 grep -q "nothing: No such file" "$TMPDIR/out" || bad "why not is not said"
 ls -A "$CADRE_IMAGES" | grep -q '^\.' && bad "a failed build leaves something"
 
-# --- a root that the user made: a directory, and a disk with partitions ----------------------
+# --- root file systems of the user, in a directory and on a disk ----------------------
 
 root=$TMPDIR/root
 mkdir -p "$root/bin" "$root/etc"
@@ -21,7 +21,8 @@ for word in sh cat uname sync; do ln -s busybox "$root/bin/$word"; done
 echo mine >"$root/etc/mine"
 cadre image build --name mine --rootfs "$root" >/dev/null || bad "build from a directory"
 
-# The same root as the first partition of a disk, from sector 2048 on.
+# Makes a disk with the same root file system in its first partition, which begins at sector
+# 2048.
 echo parted >"$root/etc/mine"
 truncate -s 49M "$TMPDIR/disk.raw"
 PATH=$PATH:/usr/sbin mkfs.ext4 -q -F -b 4096 -d "$root" -E offset=1048576 "$TMPDIR/disk.raw" 48M \

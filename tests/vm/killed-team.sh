@@ -1,6 +1,6 @@
 #!/bin/sh
-# killed-team - a host is killed when one VM of a team is ready, or one VM is destroyed. Under
-# the next host the team has all its VMs, or no VM.
+# killed-team - a host is killed when one VM of a team is ready, or when one VM of the team is
+# destroyed. Under the next host the team has all its VMs, or no VM.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 . "$(dirname "$0")/../lib/kill_at.sh"

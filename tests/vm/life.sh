@@ -1,6 +1,6 @@
 #!/bin/sh
-# life - a VM boots and is reached, outlives a host that is killed, is noticed when it dies, and
-# starts again with its disk.
+# life - a VM boots, can be reached, and outlives a killed host. The host notices the death of a
+# VM. A VM that starts again still has its disk.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 decoy=
@@ -29,7 +29,8 @@ until_is '^Linux red-v-.* /workspace root$' in_vm red/v 'echo $(uname -sn) $(pwd
 until_is '^2$' in_vm red/v 'nproc'
 until_is '^git version' in_vm red/v 'git --version'
 until_is '^cadre [0-9]' in_vm red/v 'cadre version'
-# An agent in the VM is told its name and its waiting mail, and so is the model of its client.
+# Commands tell an agent in the VM the agent's name. A hook tells the model of the agent's
+# client the waiting mail.
 cadre send v 'look here' --team red >/dev/null || bad "send"
 until_is '^v of team red' in_vm red/v 'cadre whoami'
 until_is '^You are v of team red' in_vm red/v 'cadre prime'
@@ -39,7 +40,8 @@ in_vm red/v 'echo "{\"hook_event_name\":\"SessionStart\"}" | cadre hook claude' 
 echo 'a file' | cadre workspace write red/v note.txt - --team red >/dev/null || bad "write"
 until_is '^a file$' in_vm red/v 'cat note.txt'
 
-# Paths may be absolute: the whole VM belongs to the team, but nothing outside the VM.
+# Paths may be absolute, since the whole VM belongs to the team. Files outside of the VM are
+# refused.
 echo elsewhere | cadre workspace write red/v /opt/a/b - --team red >/dev/null || bad "write /opt"
 until_is '^elsewhere$' in_vm red/v 'cat /opt/a/b'
 until_is '^elsewhere$' cadre workspace read red/v /opt/../opt/a/b --team red
@@ -53,9 +55,9 @@ open=$(find "$CADRE_HOME/disks" "$CADRE_HOME"/workspaces/*/*.log* "$XDG_RUNTIME_
 	"$CADRE_HOME/workspaces" -path "$CADRE_HOME/workspaces/*/*" -prune -o -perm /077 ! -type l -print)
 [ -z "$open" ] || bad "others may look at:" $open
 
-# --- a command for its daemon, and a host that is killed meanwhile ------------------------
+# --- a command for the VM's daemon, and a host killed meanwhile ------------------------
 
-# A foreign VM, which cadre must leave alone.
+# A foreign VM, which cadre must not touch.
 qemu-system-x86_64 -M none -nodefaults -display none -uuid 01234567-89ab-7def-8123-456789abcdef &
 decoy=$!
 vm=$(pid_of red/v)
@@ -82,16 +84,16 @@ cadre up >/dev/null || bad "up once more"
 until_is "^$vm\$" pid_of red/v
 until_is '^a file$' in_vm red/v 'cat note.txt'
 
-# --- the VM's console is kept, but not all of it ---------------------------------
+# --- the log of the VM's console is limited in size ---------------------------------
 
 log=$(echo "$CADRE_HOME"/workspaces/*/console.log)
-head -c 2000000 /dev/zero >>"$log" # faster than any serial port writes
+head -c 2000000 /dev/zero >>"$log" # no serial port writes so fast
 until_is '^0$' stat -c %s "$log"
 in_vm red/v 'echo "said then" >/dev/console'
 until_is 'said then' cat "$log"
 [ "$(stat -c %s "$log")" -lt 1000 ] || bad "what is said now begins where the old ended"
 
-# --- the VM dies: its agent is offline, and its task is free ---------------------------------
+# --- a VM dies, so its agent is offline and its task is free ---------------------------------
 
 cadre task create held --team red >/dev/null
 cadre claim 002 --as v --team red >/dev/null || bad "claim"
@@ -105,7 +107,7 @@ waited 0 workspace red/v
 until_is '^a file$' in_vm red/v 'cat note.txt'
 [ "$(pid_of red/v)" != "$vm" ] || bad "the VM's process is the old one"
 
-# --- the VM is asked to stop, and loses nothing --------------------------------------------
+# --- the VM is asked to stop, and loses no data --------------------------------------------
 
 in_vm red/v 'echo last >note.txt'
 cadre workspace stop red/v --team red >/dev/null || bad "stop"
@@ -113,7 +115,7 @@ until_is '^0$' count_vms
 cadre workspace start red/v --team red >/dev/null
 until_is '^last$' in_vm red/v 'cat note.txt'
 
-# --- the VM starts again after its machine has restarted --------------------------------------
+# --- the VM starts again after the host's machine has restarted -------------------------------
 
 vm=$(pid_of red/v)
 cadre down >/dev/null

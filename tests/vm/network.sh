@@ -1,5 +1,5 @@
 #!/bin/sh
-# network - three VMs of two teams: which VM reaches which, while the host is killed and
+# network - tests which of three VMs in two teams reach each other, while the host is killed and
 # policies change.
 . "$(dirname "$0")/../lib/vm.sh"
 [ "$(id -u)" = 0 ] || { echo "skipped: only root makes networks here"; exit 77; }
@@ -11,7 +11,7 @@ address() {
 	cadre workspace net "$1" --team "${1%%/*}" --json |
 		sed 's/.*"address":"\([^"]*\)".*/\1/'
 }
-pings() { # FROM TO SECONDS: prints yes or no
+pings() { # FROM TO SECONDS: prints yes if FROM reaches TO, else no
 	in_vm "$1" "ping -c 1 -w ${3-$((20 * TEST_SCALE))} $(address "$2") >/dev/null && echo yes || echo no"
 }
 run() { cadre workspace run "$1" sh -c "$2" --team "${1%%/*}" >/dev/null || bad "run on $1"; }
@@ -24,13 +24,13 @@ cadre team create blue --roles '[{"name":"d","backend":"qemu"}]' >/dev/null || b
 waited 0 workspace red/a
 waited 0 workspace red/b
 waited 0 workspace blue/d
-# Only two VMs may boot at once, so the last VM began to boot when another VM was ready.
+# Only two VMs may boot at once. So the last VM began to boot when another VM was ready.
 began=$(stat -c %W "$CADRE_HOME"/workspaces/*/qemu.log | sort -n | tail -1)
 ready=$(sqlite3 "$CADRE_HOME/state.db" "SELECT min(unixepoch(at)) FROM v_event
 	WHERE event = 'workspace.ready'")
 [ "$began" -ge "$ready" ] || bad "three VMs booted at once"
 
-# --- the VM's network without DHCP, and the VMs that it reaches ----------------------------
+# --- the network of a VM without DHCP, and the VMs in its reach ----------------------------
 
 until_is "inet $(address red/a)/" in_vm red/a 'ip addr show eth0'
 until_is '^yes$' pings red/a red/b
@@ -55,7 +55,7 @@ run red/b 'nc -l -p 81 >wrong'
 in_vm red/a "echo intruder | nc -w 2 $(address red/b) 81" >/dev/null 2>&1
 in_vm red/b 'cat wrong' | grep -q intruder && bad "port 81 is open"
 
-# --- without a host, and with the next host ---------------------------------------------------
+# --- the network without a host, and with the next host ---------------------------------------
 
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2

@@ -1,7 +1,7 @@
 #!/bin/sh
-# restore - a VM that is restored to a snapshot gets the disk of that time, with all records of
-# its guest from that time. No command that has run since the snapshot, or that is still
-# running, is run again.
+# restore - a VM that is restored to a snapshot gets the disk of the snapshot, with all records
+# of its guest. Commands that ran after the snapshot, and commands that still run, are not run
+# again.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT

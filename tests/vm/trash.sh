@@ -1,12 +1,12 @@
 #!/bin/sh
-# trash - the disk of a removed VM is kept for a time, up to a limit of size. The disk can be
-# brought back as a VM with all its files, while other VMs use its layers, and after the host
-# was killed.
+# trash - the disk of a removed VM is kept for a time, up to a limit on the size of the trash.
+# The disk can be brought back as a VM with all files, also while other VMs use the disk's
+# layers, and after the host was killed.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
 layers() { find "$CADRE_HOME/disks" -name '*.qcow2' | wc -l; }
-is() { # STATUS PATTERN COMMAND...
+is() { # STATUS PATTERN COMMAND...: checks the command's exit status and output
 	want=$1 pattern=$2
 	shift 2
 	said=$("$@" 2>&1)
@@ -25,7 +25,7 @@ cadre workspace fork red/a --agent b --team red >/dev/null || bad "fork"
 until_is '^precious$' in_vm red/b 'cat f'
 in_vm red/a 'echo last >>f; sync' || bad "write"
 
-# The refusal names the VM whose disk would be removed, and the answer says how to bring it
+# The refusal names the VM whose disk would be removed. The answer says how to bring the disk
 # back. The disk's layers stay.
 is 4 '1 workspace would go, 1 with .*: red/a (a VM)$' cadre workspace destroy red/a --team red
 is 0 'what 1 workspace held is kept until .*: cadre undo' cadre workspace destroy --yes red/a --team red
@@ -62,7 +62,7 @@ cadre workspace destroy --yes "$free" --team red >/dev/null || bad "destroy"
 until_is '^0$' count_vms
 until_is '^4$' entries
 
-# After its days in the trash the disk is deleted, and so are its layers.
+# After its days in the trash, the disk is deleted with its layers.
 cadre down >/dev/null
 for entry in "$CADRE_HOME"/trash/*; do
 	name=${entry##*/}
@@ -84,7 +84,7 @@ is 2 'a VM begins with an image' cadre workspace create --team blue --backend qe
 cadre workspace create --team blue --backend qemu --source "$(echo "$CADRE_HOME"/trash/*)" >/dev/null 2>&1 &&
 	bad "a planted link was taken for a disk"
 
-# A disk larger than the limit of the trash is not kept, and the log says so.
+# A disk larger than the limit of the trash is deleted at once, and the log reports this.
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null || bad "up"

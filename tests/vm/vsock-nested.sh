@@ -35,9 +35,9 @@ outer_add_modules net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_c
 outer_run 480 2048 <<'INIT'
 export TMPDIR=/tmp CADRE=/build/cadre CADRE_ACCEL=tcg
 . /lib/vm.sh
-patience=600 # at most 300 s here, so that a failed wait is reported within the 480 s
+patience=600 # at most 300 s, so that a failed wait is reported before outer_run ends after 480 s
 step() { echo "$(cut -d' ' -f1 /proc/uptime) s: $*"; }
-# Sends two lines to CID 2 from the VM, and prints the answers.
+# Sends two lines from the VM red/v to CID 2, and prints the answers.
 dials() { in_vm red/v "printf '%s\n' '$1' '$2' | speaker speak vsock:2 5000"; }
 state_of() { cadre receipt "$1" --team red --json; }
 is_ready() { cadre workspace list --team red | grep -q 'ready.* v '; }
@@ -48,7 +48,7 @@ hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"v","backend":"qemu","memory_mb":128}]' \
 	>/dev/null || bad "team create"
-waited 0 workspace red/v ready,failed # or will never be ready
+waited 0 workspace red/v ready,failed # a failed VM will never be ready
 is_ready || {
 	cadre workspace list --team red
 	cadre logs
@@ -72,7 +72,7 @@ cmp /tmp/there /tmp/back || bad "what came back is another file"
 until_is "^$(md5sum </tmp/there)\$" in_vm red/v 'md5sum <data'
 step "commands and files"
 
-# --- messages, both ways -----------------------------------------------------------------
+# --- messages in both directions --------------------------------------------------------------
 
 id=$(cadre send v 'to the inside' --team red --json | grep -o '"message_id":"[^"]*"' | cut -d'"' -f4)
 until_is '"state":"notified"' state_of "$id"
@@ -88,9 +88,9 @@ grep -q 'by the line' /tmp/inbox && grep -q 'by CID 2' /tmp/inbox || bad "ann ha
 [ "$(grep -c '^v -> ann' /tmp/inbox)" = 2 ] || bad "they are not from v: $(cat /tmp/inbox)"
 step "messages"
 
-# --- a guest is identified by its address, whatever name it gives -----------------------
+# --- a guest's address identifies the guest, not the name in Hello -----------------------
 
-denied() { # HELLO LINE
+denied() { # HELLO LINE: the host must refuse LINE after HELLO
 	dials "$1" "$2" >/tmp/said
 	grep -q '"code":"PermissionDenied"' /tmp/said || bad "not refused: $1 $2: $(cat /tmp/said)"
 }
@@ -101,7 +101,7 @@ denied "$hello,\"team\":\"blue\"}" "$peek{}}"
 denied "$hello}" "$peek{\"agent\":\"ann\"}}"
 denied "$hello}" '{"type":"TeamMessage","id":2,"to":"lead","from":"ann","content":"x"}'
 denied "$hello}" '{"type":"Call","id":2,"op":"team.destroy","args":{"team":"red"}}'
-# A CID that belongs to no guest is refused.
+# The host refuses a CID that belongs to no guest.
 printf '%s\n' "$hello,\"agent\":\"v\"}" | speaker speak vsock:1 5000 >/tmp/said
 grep -q '^closed$' /tmp/said || bad "a stranger was heard: $(cat /tmp/said)"
 step "lies"

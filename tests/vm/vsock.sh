@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests real AF_VSOCK in a VM, whose kernel has modules that this machine's kernel may lack. A
-# host and a guest talk over vsock_loopback, in the test of all links.
+# Tests real AF_VSOCK in a VM, whose kernel has modules that this machine's kernel may lack. In
+# the test of all links, a host and a guest talk over vsock_loopback.
 set -eu
 . "$(dirname "$0")/outer"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# workflows - types the session with VMs exactly as docs/workflows.md has it. An urgent message
-# stops a turn in a VM.
+# workflows - types the session with VMs exactly as docs/workflows.md shows it. An urgent
+# message stops a turn in a VM.
 . "$(dirname "$0")/../lib/vm.sh"
 . "$(dirname "$0")/../lib/said_in.sh"
 need_image

@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "tests/lib/place.h"
 
-/* Waits until the host has about as many descriptors as before. */
+/* Waits until the host has about as many open descriptors as before. */
 static void descriptors_back(struct scene *s, long before)
 {
 	int64_t until = clock_steady_ms() + patience_ms(10000);
@@ -21,7 +21,8 @@ static void descriptors_back(struct scene *s, long before)
 	assert_in_range(descriptors_of(s->host), 0, before + 4);
 }
 
-/* Opens a thousand connections a second for two seconds. Half of them send a call first. */
+/* Opens a thousand connections a second for two seconds. Half of the connections send a call
+ * before they are closed. */
 void test_connects(void **state)
 {
 	struct scene *s = *state;
@@ -54,7 +55,7 @@ static void allow_descriptors(rlim_t n)
 }
 
 /* Opens more connections than the host has descriptors. The host must refuse the last
- * connections, serve the client connected before, and later serve all clients again. */
+ * connections, serve the client that connected earlier, and later serve all clients again. */
 void test_no_descriptors(void **state)
 {
 	enum { MANY = 400 };
@@ -139,7 +140,7 @@ void test_waits_and_leaves(void **state)
 			healthy(s);
 		raw_hang_up(&r);
 	}
-	/* A message sent now must go to the next caller, not to the closed connections. */
+	/* A message that is sent now must go to the next caller, not to the closed connections. */
 	dial(s, &r, "bob");
 	json_decref(call(&r, 1, "message.send", "{'to':'bob','content':'kept'}"));
 	descriptors_back(s, before + 1);
@@ -163,8 +164,8 @@ static void receive_unconfirmed(struct raw *r, int id)
 	assert_true(raw_say(r, call));
 }
 
-/* The host keeps a thousand unconfirmed answers for each caller. At one more answer, the
- * messages of the oldest answer are handed out again. */
+/* The host keeps a thousand unconfirmed answers for each caller. When one more answer is added,
+ * the messages of the oldest answer are handed out again. */
 void test_never_confirms(void **state)
 {
 	enum { KEPT = 1000, AT_A_TIME = 50 };
@@ -253,7 +254,7 @@ void test_slow_guest(void **state)
 				    "moved\n");
 		json_decref(answer);
 	}
-	/* Repeats the case, but the caller disconnects before the answers. */
+	/* Repeats the case, but the caller disconnects before the answers arrive. */
 	kill(guest, SIGSTOP);
 	for (int i = 0; i < 50; i++)
 		raw_say(&slow, raw_call(i, "workspace.exec",
@@ -267,8 +268,8 @@ void test_slow_guest(void **state)
 	raw_hang_up(&r);
 }
 
-/* Sends four commands to one agent's daemon at once. Each command writes a line to `began`
- * after half a second, when its guest has already reported its begin. */
+/* Sends four commands to one agent's daemon at once. Each command writes a line to `began` half
+ * a second after the command's start. By then the guest has reported the start. */
 static void assign_four(struct raw *r, const char *began)
 {
 	for (int i = 0; i < 4; i++) {
@@ -308,7 +309,8 @@ static int count_running(struct raw *r)
 }
 
 /* A guest sends a heartbeat for each command that begins. Here four heartbeats arrive while the
- * host still stores the first. The host must store the last one, although no other follows. */
+ * host still stores the first heartbeat. The host must store the last heartbeat, although no
+ * further heartbeat follows. */
 void test_heartbeats_at_once(void **state)
 {
 	struct scene *s = *state;

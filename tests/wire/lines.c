@@ -1,4 +1,4 @@
-/* The MCP door: lines on a pipe to a `cadre mcp` process. */
+/* Tests of the MCP door: lines on a pipe to a `cadre mcp` process. */
 #include "tests/wire/wire.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void door_open(struct door *d)
 		putenv((char *)(uintptr_t) "ASAN_OPTIONS=quarantine_size_mb=2");
 		dup2(in[0], 0);
 		dup2(out[1], 1);
-		dup2(out[1], 2); /* any error text would be no JSON */
+		dup2(out[1], 2); /* error text is no JSON, so it fails the test */
 		execl(cadre_path(), "cadre", "mcp", (char *)NULL);
 		_exit(127);
 	}
@@ -53,7 +53,7 @@ static void door_open(struct door *d)
 	fcntl(d->out, F_SETFL, O_NONBLOCK);
 }
 
-/* Writes as many bytes as the process takes within `ms`. Returns their number. */
+/* Writes as many bytes as the process takes within `ms`. Returns the number of written bytes. */
 static size_t tell(struct door *d, const char *data, size_t len, int ms)
 {
 	int64_t until = clock_steady_ms() + patience_ms(ms);
@@ -117,7 +117,8 @@ static json_t *next(struct door *d, int ms)
 	return json;
 }
 
-/* Sends a ping and reads until its answer. Returns the number of answers before it. */
+/* Sends a ping and reads until the ping's answer. Returns the number of answers before the
+ * ping's answer. */
 static int answers_before_ping(struct door *d)
 {
 	json_t *answer;
@@ -219,7 +220,7 @@ void test_mcp_long_and_deep(void **state)
 	door_greet(&d);
 	before = memory_of(d.pid);
 	memset(line, 'x', LINE_MOST + 99);
-	for (int i = 0; i < 20; i++) /* one line without a newline */
+	for (int i = 0; i < 20; i++) /* writes parts of one long line */
 		assert_int_equal(tell(&d, line, LINE_MOST, ANSWER_MS), LINE_MOST);
 	assert_true(memory_of(d.pid) - before < 40 << 10);
 	say(&d, "\n");
@@ -303,7 +304,8 @@ void test_mcp_half_a_line(void **state)
 	json_t *answer = next(&d, ANSWER_MS);
 	assert_non_null(json_object_get(answer, "result"));
 	json_decref(answer);
-	/* At the end of input the server takes half a line as a line, which is no JSON. */
+	/* At the end of the input the server reads an incomplete line as a line. This line is
+	 * no JSON. */
 	say(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,");
 	door_close(&d);
 }

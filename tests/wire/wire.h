@@ -1,8 +1,8 @@
 /*
  * wire - tests of a host whose clients break the protocol.
  *
- * Whatever one connection does, the host must stay healthy: another client gets its answer at
- * once, and the host frees memory and descriptors.
+ * The host must stay healthy, no matter how one connection behaves. A healthy host answers
+ * another client at once, and frees the memory and descriptors of closed connections.
  */
 #ifndef TESTS_WIRE_WIRE_H
 #define TESTS_WIRE_WIRE_H
@@ -38,7 +38,7 @@ void healthy(struct scene *s);
 /* Opens a connection and sends Hello as `agent`. If `agent` is NULL, the caller is the
  * operator. */
 void dial(struct scene *s, struct raw *r, const char *agent);
-/* Makes a call and returns its answer; `args` is JSON text with single quotes. */
+/* Makes a call and returns the answer; `args` is JSON text with single quotes. */
 json_t *call(struct raw *r, int id, const char *op, const char *args);
 /* Sends one frame of text and expects an Error with the code `code`. */
 void refused(struct raw *r, const char *body, size_t len, const char *code);
@@ -53,7 +53,7 @@ void test_deep_json(void **state);
 void test_wrong_types(void **state);
 void test_ids(void **state);
 void test_stops_in_a_frame(void **state);
-/* flood.c */
+/* flood.c: cases of floods */
 void test_connects(void **state);
 void test_no_descriptors(void **state);
 void test_never_reads(void **state);
@@ -61,7 +61,7 @@ void test_never_confirms(void **state);
 void test_waits_and_leaves(void **state);
 void test_slow_guest(void **state);
 void test_heartbeats_at_once(void **state);
-/* lines.c: the MCP door */
+/* lines.c: cases of the MCP door */
 void test_mcp_garbage(void **state);
 void test_mcp_long_and_deep(void **state);
 void test_mcp_never_reads(void **state);

@@ -1,16 +1,17 @@
 /*
- * within - runs one test and ends everything that the test has started.
+ * within - runs one test, and ends all processes that the test has started.
  *
  *	within SECONDS GRACE FILE COMMAND [ARGUMENT...]
  *
- * The command may run for SECONDS.  Then it gets SIGTERM, and SIGKILL ten seconds later.
- * Processes that the command leaves running may run for GRACE seconds.  `within` finds all of
- * them: a process whose parent ended becomes its child (PR_SET_CHILD_SUBREAPER).  Each process
- * that outlives the grace is named on stdout and killed.  The CPU time of all processes, user
- * and system, is written to FILE in milliseconds.
+ * The command may run for SECONDS. Then the command gets SIGTERM, and SIGKILL ten seconds
+ * later. Processes that the command leaves running may run for GRACE seconds. `within` finds
+ * all of these processes, since a process whose parent ended becomes a child of `within`
+ * (PR_SET_CHILD_SUBREAPER). Each process that still runs after GRACE seconds is named on stdout
+ * and killed. The user and system CPU time of all processes is written to FILE in milliseconds.
  *
- * The exit status is the command's status.  It is 124 if SECONDS passed, 99 if a process was
- * left running, 128 + N if signal N ended the command, and 125 for faults of `within`.
+ * The exit status is the command's status, with these exceptions. The exit status is 124 if
+ * SECONDS passed, 99 if a process was left running, 128 + N if signal N ended the command, and
+ * 125 for faults of `within`.
  */
 #include <errno.h>
 #include <signal.h>
@@ -38,8 +39,8 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 }
 
-/* Reaps all children that have ended, and stores the status of `command` in *status. False if
- * no child is left. */
+/* Reaps all children that have ended, and stores the status of `command` in *status. Returns
+ * false if no child is left. */
 static bool reap(pid_t command, int *status)
 {
 	int one;
@@ -51,7 +52,8 @@ static bool reap(pid_t command, int *status)
 	return pid == 0;
 }
 
-/* Kills this process's children, which the command has left, and names them if `say`. */
+/* Kills the children of this process, which the command has left running. If `say` is true,
+ * prints the children's command lines. */
 static void kill_left(bool say)
 {
 	char name[64], line[4096];
@@ -85,8 +87,8 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-/* Waits for the command until its time is over or this process gets a signal to end. Then ends
- * the command. */
+/* Waits until the command ends, the command's time is over, or this process gets a signal to
+ * end. A command that still runs is ended. */
 static int await(pid_t command, long seconds)
 {
 	int status = -1;

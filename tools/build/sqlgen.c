@@ -4,18 +4,18 @@
  *     sqlgen -h schema/x.op ... storage/enums storage/exports migrations/x.sql ...
  *               -- storage/y.sql ...
  *     sqlgen    schema/x.op ... storage/enums migrations/x.sql ... -- storage/y.sql ...
- *     sqlgen -p PREFIX_ ...: not the state, but a database beside it
+ *     sqlgen -p PREFIX_ ...: for a database other than the state
  *
- * The first call writes build/sql.gen.h, the second call build/sql.gen.c. With -m instead of
- * -h, the migrations are written in the form in which they are run, each behind a line `--
- * migration NAME`; with -l, the statements are written, each behind `-- statement FILE:LINE
- * NAME PARAMETER:TYPE...`.
+ * The first call writes build/sql.gen.h, and the second call writes build/sql.gen.c. A call
+ * with -m instead of -h writes the migrations in the form in which they are run. Each migration
+ * follows a line `-- migration NAME`. A call with -l writes the statements. Each statement
+ * follows a line `-- statement FILE:LINE NAME PARAMETER:TYPE...`.
  *
  * The migrations (or schemas, whose names have no number) are applied to an empty database, and
- * every statement is prepared against the result. So a misspelt column, a view that lost its
- * table, or a statement that would read a whole table stops the build with `file:line: name:
- * reason`, and not a running service. storage/README.md lists the comment lines that may be
- * above a statement; the output fills the structs of storage/stmt.h.
+ * every statement is prepared against this database. So the build stops, with `file:line: name:
+ * reason`, at a misspelt column, at a view that lost its table, and at a statement that would
+ * read a whole table. storage/README.md lists the comment lines that may be above a statement.
+ * The output fills the structs of storage/stmt.h.
  */
 #include "tools/build/sqlgen.h"
 
@@ -124,7 +124,7 @@ char *sqlgen_slurp(const char *path)
 	return n < 0 ? sqlgen_copy("", 0) : s;
 }
 
-/* Reads statements and the comments above them: storage/README.md has the rules. */
+/* Reading of statements, and of the comments above statements. storage/README.md has the rules. */
 
 static char *sqlgen_read_word(const char *s)
 {
@@ -186,7 +186,7 @@ void sqlgen_append(char **text, const char *more, size_t len)
 	(*text)[have + len] = '\0';
 }
 
-/* Appends a line, with the columns of the lists that the line names as {columns.NAME}. */
+/* Appends a line, and replaces each {columns.NAME} in the line by the columns of the list NAME. */
 static void append_line(struct sqlgen_build *b, const struct sqlgen_statement *at,
 			char **text, const char *line, size_t len)
 {
@@ -287,7 +287,7 @@ static void read_file(struct sqlgen_build *b, const char *file)
 	}
 }
 
-/* Types of parameters and columns, and plans that no statement may have. */
+/* The types of parameters and columns, and the query plans that no statement may have. */
 
 /* --- types ------------------------------------------------------------------ */
 
@@ -334,8 +334,8 @@ static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 	return c->type;
 }
 
-/* Finds a column's type: the type declared above the statement, else the type of the table's
- * column, else the type that all columns with this name have. */
+/* Finds a column's type. This is the type that a comment above the statement declares, else the
+ * type of the table's column, else the type that all columns with this name have. */
 static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
 			struct column *c, const char *declared)
 {
@@ -426,7 +426,7 @@ static void check_rows(struct sqlgen_build *b)
 
 /* --- plans -------------------------------------------------------------------- */
 
-/* Whether `NAME [(columns)] AS [[NOT] MATERIALIZED] (` is in the text. */
+/* Whether the text contains `NAME [(columns)] AS [[NOT] MATERIALIZED] (`. */
 static bool defines_cte(const char *sql, struct word name)
 {
 	struct word w = { sql, 0 }, at;
@@ -451,8 +451,9 @@ static bool defines_cte(const char *sql, struct word name)
 	return false;
 }
 
-/* Whether the plan's `name` is a common table expression or an alias of one: such a table has
- * only the rows that its own parts have looked up. */
+/* Whether `name` in a plan is a common table expression, or an alias of a common table
+ * expression. The table of a common table expression has only rows that the parts of the
+ * expression have looked up. */
 static bool is_cte(const char *sql, struct word name)
 {
 	struct word before = { "", 0 }, w = { sql, 0 };
@@ -469,13 +470,13 @@ static bool is_cte(const char *sql, struct word name)
 	return false;
 }
 
-/* The second word of a line of a plan: the table that is read or made. */
+/* The second word of a plan's line, which names the table that the plan reads or makes. */
 static struct word plan_name(const char *detail)
 {
 	return sqlgen_next((struct word){ detail + strcspn(detail, " "), 0 });
 }
 
-/* Whether the plan itself makes the rows of `name` (a subquery with an alias). */
+/* Whether `name` is the alias of a subquery, so that the plan itself makes the rows of `name`. */
 static bool is_derived(sqlite3_stmt *plan, struct word name)
 {
 	bool found = false;
@@ -518,8 +519,8 @@ static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
 	sqlite3_finalize(again);
 }
 
-/* Finds the statements that change the columns of a kept row. SQLite itself names every column
- * that a statement reads or writes. */
+/* Finds the statements that change the columns of a kept row. SQLite's authorizer names every
+ * column that a statement reads or writes. */
 
 static void sqlgen_kept_note(struct columns *c, const char *table, const char *column)
 {
@@ -574,7 +575,7 @@ static void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 		check_plan(b, s);
 }
 
-/* Checks that a kept row is the row of a query, in a struct of its own. */
+/* Checks that a `kept` statement is a query whose row has a struct of its own. */
 static void sqlgen_kept_check(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	if (!s->readonly || !s->out.n || s->into)
@@ -643,7 +644,7 @@ static void check_views(struct sqlgen_build *b, const struct sqlgen_statement *f
 	}
 }
 
-/* Refuses numbers that are written in place of names, statement by statement. */
+/* Refuses numbers in place of names, in each statement of a file. */
 static void check_written(struct sqlgen_build *b, const char *file, const char *text)
 {
 	struct sqlgen_statement s = { .file = file,
@@ -662,8 +663,8 @@ static void check_written(struct sqlgen_build *b, const char *file, const char *
 	} while (w.len);
 }
 
-/* Refuses triggers. Another database engine would need them in another language, so a statement
- * has to do their work. */
+/* Refuses triggers. Another database engine would need triggers in another language, so
+ * statements have to do the work of triggers. */
 static void check_triggers(struct sqlgen_build *b)
 {
 	struct sqlgen_statement at = { .file = "migrations", .line = 1 };
@@ -675,7 +676,7 @@ static void check_triggers(struct sqlgen_build *b)
 			      sqlgen_text(triggers, 0));
 }
 
-/* Runs a file statement by statement, so that an error can name its line. */
+/* Runs the statements of a file one by one, so that an error can name the statement's line. */
 static void sqlgen_apply(struct sqlgen_build *b, const char *file, const char *text)
 {
 	struct sqlgen_statement at = { .file = file,
@@ -731,7 +732,8 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* Reads the files in front of the statements: schema, enums, exports, migrations, in this order. */
+/* Reads the files in front of the statements. Their order is schema, enums, exports,
+ * migrations. */
 static int read_ground(struct sqlgen_build *b, char **argv, int i)
 {
 	for (; argv[i] && ends_with(argv[i], ".op"); i++)
@@ -771,8 +773,8 @@ int main(int argc, char **argv)
 	i = optind;
 	if (sqlite3_open(":memory:", &b.db) != SQLITE_OK)
 		return 1;
-	/* The same setting as in the store: a view must not need a function that this setting
-	 * forbids. */
+	/* This setting is the same as in the store, so no view may need a function that the
+	 * setting forbids. */
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);

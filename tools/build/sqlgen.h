@@ -1,11 +1,11 @@
 /*
  * sqlgen - declarations that the parts of the statement compiler share.
  *
- * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives them types,
- * and refuses wrong statements. sqlgen_names.c replaces names by the numbers of schema/, and
- * refuses numbers in place of names. sqlgen_put.c writes C, and the tables by which exports are
- * made. If memory runs out, the program aborts. The program frees no memory, since it ends as
- * soon as the files are written.
+ * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives the statements
+ * types, and refuses wrong statements. sqlgen_names.c replaces names by the numbers of schema/,
+ * and refuses numbers in place of names. sqlgen_put.c writes the C code, and the tables with
+ * which the state is exported. If memory runs out, the program aborts. The program frees no
+ * memory, since it ends as soon as the files are written.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -38,23 +38,23 @@ struct sqlgen_statement {
 	const char *file;
 	int line;
 	char *name, *row, *into, *sql;
-	char *written; /* sql as written: names in braces, empty lines for comments */
+	char *written; /* the SQL with names in braces, and with empty lines in place of comments */
 	int sql_line; /* line at which `sql` begins */
 	bool scan_ok, readonly;
 	bool late; /* nobody uses the statement's result */
 	bool always; /* the statement gives a row, unless the state is damaged */
 	bool kept; /* see struct kept in storage/store_inside.h */
-	int kept_number; /* from 1 on */
-	unsigned invalidates; /* a bit for the number of each kept statement */
-	bool first_of_row; /* defines struct ROW_row */
+	int kept_number; /* number of a kept statement, from 1 on */
+	unsigned invalidates; /* bits of the kept statements whose rows this statement changes */
+	bool first_of_row; /* this statement defines struct ROW_row */
 	struct columns said, in, out; /* said: from the statement's comments */
-	struct columns reads, writes; /* TABLE.COLUMN; TABLE.* for whole rows */
+	struct columns reads, writes; /* TABLE.COLUMN, or TABLE.* for whole rows */
 };
 
 struct sqlgen_migration {
 	const char *file, *name;
 	char *text;
-	int version; /* 0: a schema without versions */
+	int version; /* number of the migration; 0: a schema without versions */
 };
 
 /* A column that holds the number of an enum's value, or of an event. */
@@ -62,7 +62,7 @@ struct held {
 	char *table, *column, *list;
 };
 
-/* Values of an enum under one name. */
+/* The values of a set that storage/enums declares, or the columns of a list. */
 struct set {
 	char *list, *name, *values;
 };
@@ -70,11 +70,11 @@ struct set {
 struct sqlgen_build {
 	sqlite3 *db;
 	const char *prefix; /* prefix of the database's names in C; "": the state */
-	struct schema *schema; /* as tools/build/opgen.h has it */
+	struct schema *schema; /* see tools/build/opgen.h */
 	struct held *held;
 	struct set *sets;
 	int n_held, n_sets;
-	struct columns known; /* for each name, the type of all columns with it */
+	struct columns known; /* for each column name, the type in all tables */
 	struct sqlgen_migration *migrations;
 	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;
@@ -98,9 +98,9 @@ char *sqlgen_copy(const char *s, size_t n);
 char *sqlgen_slurp(const char *path); /* ends the program on failure */
 void sqlgen_append(char **text, const char *more, size_t len);
 
-/* A query of the database that is built; the program ends when the query is wrong. */
+/* Prepares a query of the database that is built. Ends the program if the query is wrong. */
 sqlite3_stmt *sqlgen_query(const struct sqlgen_build *b, const char *sql);
-/* Whether the query has another row; a query without a row is finalized. */
+/* Steps a query. Returns whether there is another row; at the end, finalizes the query. */
 bool sqlgen_row(const struct sqlgen_build *b, sqlite3_stmt *st);
 const char *sqlgen_text(sqlite3_stmt *st, int column);
 
@@ -108,16 +108,16 @@ const char *sqlgen_text(sqlite3_stmt *st, int column);
 void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The text, with numbers in place of the names in braces. */
+/* Returns the text with numbers in place of the names in braces. */
 char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 			 const char *text, size_t len);
 void sqlgen_read_enums(struct sqlgen_build *b, const char *file); /* storage/enums */
-/* The values of a set of the enum `list`, with blanks between them; NULL if there is no such
- * set. */
+/* The values of a set of the enum `list`, with blanks between the values; NULL: there is no
+ * such set. */
 const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 			    const char *name);
 void sqlgen_check_held(struct sqlgen_build *b); /* refuses gaps in storage/enums */
-/* Refuses a number where a name of an enum's value belongs. */
+/* Refuses a number in a place where the name of an enum's value belongs. */
 void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s);
 
 void put_header(const struct sqlgen_build *b);

@@ -1,18 +1,19 @@
 /*
- * Numbers by name: a name in braces is looked up in schema/.
+ * Replaces a name in braces by its number in schema/.
  *
  *     {task_state.pending}                  the number of a value
  *     {event.message_sent}                  the number of an event
  *     IN {task_state.claimed in_progress}   one of these values
  *     IN {task_state.open}                  one of a set that storage/enums declares
- *     BETWEEN {task_state.open}             the same; a range with both its ends, if it is one
+ *     BETWEEN {task_state.open}             one of the set; a BETWEEN if the numbers have no gap
  *     {most.task_lease}                     the highest number of a type
- *     BETWEEN {events.task}                 the numbers that are kept for a noun's events
- *     {words}                               rows of `word`: the enums that storage/enums names, and events
+ *     BETWEEN {events.task}                 the numbers that are reserved for a noun's events
+ *     {words}                               rows of the table `word`: enums in storage/enums, and events
  *
- * Values behind IN that are all the first of their enum become `< N`, three or more in
- * a row a BETWEEN, others a list: SQLite walks an index along the first two, and would
- * build a table of a longer list each time.
+ * Values behind IN become `< N` if they are the first N values of their enum. Three or more
+ * other values become a BETWEEN if their numbers have no gap. All other values become a list.
+ * For `< N` and for a BETWEEN, SQLite walks along an index. For a longer list, SQLite would
+ * build a table in each run.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -26,13 +27,14 @@
 #include "tools/build/sqlgen.h"
 
 /*
- * Storage/enums, and numbers beside the columns that hold an enum's value.
+ * Reads storage/enums, and checks numbers beside the columns that hold an enum's value.
  *
- * Such a number is the place of a line in schema/, so statements write a name in place of the
- * number. A number is refused if one word shows which column it belongs to: beside a sign, in
- * the list of an IN or the bounds of a BETWEEN, as the result of a CASE in one of these places,
- * in SET and in INSERT. A name of another enum is refused, too. e2e/permute finds numbers that
- * are not so close to their column.
+ * The number of an enum's value is the place of the value's line in schema/. So statements
+ * write the value's name in place of the number. A number is refused in a place that shows the
+ * number's column. The checked places are beside an operator, in the list of an IN, at a bound
+ * of a BETWEEN, in SET and in INSERT. The results of a CASE in a checked place are checked,
+ * too. A name of another enum is refused, too. tests/e2e/permute.sh finds numbers that stand
+ * farther from their column.
  */
 
 /* --- storage/enums ------------------------------------------------------------------- */
@@ -44,7 +46,7 @@ static const struct decl *enum_named(const struct sqlgen_build *b, const char *n
 	return d && d->kind == DECL_ENUM ? d : NULL;
 }
 
-/* `TABLE.COLUMN LIST [ordered]`, `TABLE.COLUMN none` or `LIST.NAME = VALUE...` */
+/* Reads a line `TABLE.COLUMN LIST [ordered]`, `TABLE.COLUMN none` or `LIST.NAME = VALUE...`. */
 static void sqlgen_held_read_line(struct sqlgen_build *b, struct sqlgen_statement *at,
 				  char *line)
 {
@@ -106,7 +108,7 @@ const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 	return NULL;
 }
 
-/* whether a column holds values of the enum */
+/* Whether a column holds values of the enum. */
 static bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 {
 	for (int i = 0; i < b->n_held; i++)
@@ -117,7 +119,7 @@ static bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 
 /* --- numbers beside columns ------------------------------------------------------------ */
 
-/* The statement that is being read; `table`: the table into which an INSERT writes. */
+/* The statement that is checked now; `table`: the table into which an INSERT writes, or "". */
 struct held_place {
 	struct sqlgen_build *b;
 	const struct sqlgen_statement *s;
@@ -156,7 +158,8 @@ struct word sqlgen_next(struct word w)
 	return (struct word){ s, strnlen(s, n ? n : 1) };
 }
 
-/* Whether the statement names the table, with the alias `alias` if `alias` is not empty. */
+/* Whether the statement names the table. If `alias` is not empty, the table must have this
+ * alias. */
 static bool held_names(const char *sql, const char *table, struct word alias)
 {
 	static const char *const in_front[] = { "FROM", "JOIN", "UPDATE", "INTO",
@@ -177,8 +180,8 @@ static bool held_names(const char *sql, const char *table, struct word alias)
 	return false;
 }
 
-/* The enum that the column holds; NULL if the column holds no enum, or if the value is written
- * as a name of the enum. */
+/* The enum that the column holds. NULL: the column holds no enum, or the value is written as a
+ * name of the enum. */
 static const char *held_list(const struct held_place *p, struct word column,
 			     struct word value)
 {
@@ -203,8 +206,8 @@ static const char *held_list(const struct held_place *p, struct word column,
 
 static void held_check(const struct held_place *p, struct word column, struct word value);
 
-/* Checks values up to the parenthesis behind them, and returns the word that follows. `each`:
- * the values belong to the columns from `column` on, one value to each, in all SELECTs of a
+/* Checks the values up to the closing parenthesis. Returns the word behind the parenthesis.
+ * With `each`, the values belong to different columns, from `column` on, in all SELECTs of a
  * UNION. */
 static struct word held_check_row(const struct held_place *p, struct word column,
 				  struct word at, bool each)
@@ -256,7 +259,7 @@ static void held_check(const struct held_place *p, struct word column, struct wo
 		      (int)column.len, column.at, list, list, (int)value.len, value.at);
 }
 
-/* Checks the words behind INTO: `table (columns) VALUES (…), …`, or a SELECT. */
+/* Checks the words behind INTO. They are `table (columns) VALUES (…), …`, or end with a SELECT. */
 static void held_check_insert(struct held_place p, struct word at)
 {
 	struct word columns;
@@ -282,11 +285,10 @@ void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement 
 					     "&",  "|",  "<<", ">>", NULL };
 	struct held_place p = { b, s, { "", 0 } };
 	struct word w = sqlgen_next((struct word){ s->written, 0 }), sign, value;
-	struct word of = { "", 0 }; /* the value that the last CASE compares, if it
-				       compares one */
+	struct word of = { "", 0 }; /* operand of the last CASE, or "" */
 
 	if (sqlgen_is(w, "CREATE") && sqlgen_is(sqlgen_next(w), "TABLE"))
-		return; /* a table's defaults and bounds never change */
+		return; /* numbers in a table's definition never change */
 	for (; w.len; w = sqlgen_next(w)) {
 		sign = sqlgen_next(w);
 		if (sqlgen_is(w, "INTO"))
@@ -315,8 +317,8 @@ void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement 
 	}
 }
 
-/* Refuses a column that has the name of a column with an enum, and that storage/enums does not
- * list. */
+/* Refuses a column that is not in storage/enums, but has the name of a column that is in
+ * storage/enums. */
 void sqlgen_check_held(struct sqlgen_build *b)
 {
 	struct sqlgen_statement at = { .file = "storage/enums", .line = 1 };
@@ -343,10 +345,10 @@ void sqlgen_check_held(struct sqlgen_build *b)
 
 enum { NAMES_MOST = 32 };
 
-/* The place of a name, and of the text that replaces the name. */
+/* The place of a name, and the text with which the name is replaced. */
 struct names {
 	struct sqlgen_build *b;
-	struct sqlgen_statement at; /* for refusals */
+	struct sqlgen_statement at; /* the place that refusals name */
 	char *out;
 };
 
@@ -359,7 +361,8 @@ static void put_number(struct names *w, const char *before, long long number)
 
 /* --- looking up ----------------------------------------------------------------- */
 
-/* The i-th name of a list, NULL behind the end. *number becomes the number of the name. */
+/* Returns the i-th name of a list; NULL: the list has fewer names. *number becomes the name's
+ * number. */
 static const char *name_at(const struct schema *s, const struct decl *list, size_t i,
 			   int *number)
 {
@@ -412,7 +415,7 @@ static int sqlgen_names_number_of(struct names *w, const struct decl *list,
 
 /* --- writing --------------------------------------------------------------------- */
 
-/* Removes the last written keyword and the blank behind it, if it is `keyword`. */
+/* If the written text ends with `keyword`, removes the keyword from the text. */
 static bool sqlgen_names_take_back(struct names *w, const char *keyword)
 {
 	size_t len = strlen(keyword), n = strlen(w->out);
@@ -496,7 +499,7 @@ static void sqlgen_names_put_row(struct names *w, const char *list, int number,
 	sqlgen_append(&w->out, text, strlen(text));
 }
 
-/* Writes the rows of {words} as a statement of its own. */
+/* Writes the rows of {words} as a separate statement. */
 static void put_words(struct names *w)
 {
 	const struct schema *s = w->b->schema;
@@ -519,7 +522,8 @@ static void put_words(struct names *w)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-/* Finds the numbers of values that have blanks between them. Returns how many there are. */
+/* Finds the numbers of the values in a text with blanks between the values. Returns the number
+ * of values. */
 static int numbers_of(struct names *w, const struct decl *list, char *values,
 		      int *numbers)
 {
@@ -554,7 +558,7 @@ static void sqlgen_names_put_values(struct names *w, const char *list, char *val
 		put_set(w, d, numbers, n);
 }
 
-/* Writes the numbers for the name between two braces. */
+/* Writes the number, or the numbers, for the name between two braces. */
 static void sqlgen_names_put_named(struct names *w, char *inside)
 {
 	char *dot = strchr(inside, '.');

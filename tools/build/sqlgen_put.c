@@ -1,4 +1,5 @@
-/* The two generated files of a database; storage/stmt.h describes the tables in these files. */
+/* Writes the two generated files of a database. storage/stmt.h describes the tables in these
+ * files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,19 +7,20 @@
 #include "tools/build/opgen.h"
 #include "tools/build/sqlgen.h"
 
-/* Writes the contents of an empty state file after all migrations. These are the objects, with
- * which storage/migrate.c compares a file, and the rows, for a new file. */
+/* Writes the objects and rows of an empty state after all migrations. storage/migrate.c
+ * compares a file with the objects. A new file gets the rows. */
 
-/* Writes a text as a string in C, on lines of its own. */
+/* Writes a text as a string in C, on separate lines. */
 static void put_string(const char *s)
 {
 	printf("\n\t\t");
 	opgen_put_string(stdout, s);
 }
 
-/* Gives for each table a query. The rows of this query are statements that insert the table's
- * rows. Some columns are random: each new state draws their values itself, as
- * migrations/0001-first.sql does. */
+/* A query whose rows are queries, one for each table. The rows of a table's query are
+ * statements that insert the table's rows. For some columns, such as random numbers, these
+ * statements hold an expression, so that each new state gets its own values, as in
+ * migrations/0001-first.sql. */
 static const char tables[] =
 	"SELECT 'SELECT ''INSERT INTO ' || t.name || ' VALUES ('' || '"
 	" || (SELECT group_concat(CASE name WHEN 'incarnation' THEN '''lower(hex(randomblob(8)))'''"
@@ -59,7 +61,8 @@ static void sqlgen_schema_put_rows(const struct sqlgen_build *b)
 	printf("\n\t\t\"PRAGMA user_version = %d;\";\n", b->n_migrations);
 }
 
-/* How structs are named; an operation of the schema already uses the name NAME_in. */
+/* The forms of struct names. The prefix `sql_` is necessary, since an operation of schema/ has
+ * a struct NAME_in. */
 static const struct shape {
 	const char *prefix, *suffix;
 } in_shape = { "sql_", "_in" }, row_shape = { "", "_row" };
@@ -75,8 +78,8 @@ static void sqlgen_put_struct(const struct shape *shape, const char *name,
 	printf("};\n\n");
 }
 
-/* Writes the name of each script, and the version that the script makes, if the script's own
- * text sets the version. */
+/* Declares each script that has no version number. If a script's text sets a version, also
+ * writes this version. */
 static void put_scripts(const struct sqlgen_build *b)
 {
 	sqlite3_stmt *st = sqlgen_query(b, "PRAGMA user_version");
@@ -93,7 +96,7 @@ static void put_scripts(const struct sqlgen_build *b)
 	sqlite3_finalize(st);
 }
 
-/* The prefix for the names of statements with results that nobody uses: see core/call/call.h. */
+/* The prefix for the name of a statement whose result nobody uses (see core/call/call.h). */
 static const char *late(const struct sqlgen_statement *s)
 {
 	return s->late ? "late_" : "";
@@ -133,8 +136,9 @@ static void put_slots(const struct shape *shape, const char *name,
 	printf("};\n");
 }
 
-/* sqlgen does not know the structs of the schema. So the C compiler refuses a column that is no
- * field, and the store finds the places of the fields. */
+/* Writes checks of the columns that a statement puts into a record. sqlgen does not know the
+ * structs of schema/, so the C compiler refuses a column that is no field of the struct. The
+ * store finds the places of the fields. */
 static void put_into(const struct sqlgen_statement *s)
 {
 	if (!s->into)
@@ -245,11 +249,11 @@ void put_statements(const struct sqlgen_build *b)
  * which define the parts of the state in an export. */
 
 struct told {
-	char *name, *kind; /* kind: the words behind the name */
-	bool key, row, left, none; /* row: the number of a row of `table` */
+	char *name, *kind; /* kind: the words behind the column's name */
+	bool key, row, left, none; /* row: the column holds row numbers of `table` */
 	char *table; /* the name behind `->` or `as` */
-	bool text, null; /* type and nullability in the schema */
-	int primary; /* place in the primary key, from 1; 0: not in it */
+	bool text, null; /* text: a TEXT column; null: the column may be NULL */
+	int primary; /* place in the primary key, from 1 on; 0: not in the primary key */
 };
 
 struct table {
@@ -351,8 +355,9 @@ static struct told *column_find(struct table *table, const char *name)
 	return NULL;
 }
 
-/* The column that references to a row of this table hold: the first column of the primary key.
- * This is the key, or a reference, if the rows have the numbers of another table. */
+/* The first column of a table's primary key. References to rows of the table hold values of
+ * this column. If the rows have the numbers of another table's rows, this column is itself a
+ * reference. */
 static const struct told *sqlgen_transfer_id_of(const struct table *table)
 {
 	for (int i = 0; i < table->n; i++)
@@ -448,8 +453,8 @@ static const char below[] =
 static void put_exists(struct transfer *t, FILE *out, const char *alias,
 		       const struct told *c, bool of_team, int depth);
 
-/* Writes the condition that the row `alias` of a table belongs to the team: all rows that it
- * must refer to belong to the team. */
+/* Writes the condition that the row `alias` of a table belongs to the team. A row belongs to
+ * the team if all rows to which it must refer belong to the team. */
 static void put_inside(struct transfer *t, FILE *out, const struct table *table,
 		       const char *alias, int depth)
 {
@@ -465,7 +470,7 @@ static void put_inside(struct transfer *t, FILE *out, const struct table *table,
 		fprintf(out, " AND %s.id IN below", alias);
 }
 
-/* Writes the condition that the row exists to which column `c` of `alias` refers. */
+/* Writes the condition that column `c` of `alias` refers to an existing row. */
 static void put_exists(struct transfer *t, FILE *out, const char *alias,
 		       const struct told *c, bool of_team, int depth)
 {
@@ -479,8 +484,8 @@ static void put_exists(struct transfer *t, FILE *out, const char *alias,
 	fputc(')', out);
 }
 
-/* Writes a column as an export has it. A reference to a row that may be missing is exported
- * only if the row exists. */
+/* Writes a column in the form of an export. A reference to a row that may be missing is
+ * exported only if the row exists. */
 static void put_told(struct transfer *t, FILE *out, const struct told *c, bool of_team)
 {
 	if (strncmp(c->kind, "is ", 3) == 0) {
@@ -496,7 +501,7 @@ static void put_told(struct transfer *t, FILE *out, const struct told *c, bool o
 	}
 }
 
-/* Selects the rows of a table, or counts the rows. */
+/* Writes a statement that selects or counts the rows of a table. */
 static void put_select(struct transfer *t, FILE *out, const struct table *table,
 		       bool of_team, bool counts)
 {
@@ -545,7 +550,7 @@ static void put_add(FILE *out, const struct table *table)
 
 enum which { ALL, OF_TEAM, COUNT, COUNT_OF_TEAM, ADD, N_WHICH };
 
-/* Writes a statement as a member, after SQLite has accepted the statement. */
+/* Writes a statement as a member of a struct. SQLite must accept the statement. */
 static void sqlgen_transfer_put_statement(struct transfer *t, const struct table *table,
 					  enum which which)
 {

@@ -1,11 +1,11 @@
 /*
- * agent_run - runs a program, such as a client, as an agent: with the agent's identity, and on
- * request in a git worktree of the agent.
+ * agent_run - runs a program, such as a client, with the identity of an agent, and on request
+ * in a git worktree of the agent.
  *
- * The program replaces this process, as with `env`. So signals, stops, the terminal and the
- * exit status belong to the program. A keeper process runs beside the program; it is no child
- * of the program. Every minute the keeper calls this program to keep the agent's leases alive.
- * When the program ends, the keeper sets the agent's status to offline.
+ * The program replaces this process, as with `env`. So the program itself gets the signals and
+ * the terminal, can be stopped, and gives the exit status. A keeper process runs beside the
+ * program, but is no child of the program. Every minute the keeper calls cadre to keep the
+ * agent's leases alive. When the program ends, the keeper sets the agent's status to offline.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,15 +95,16 @@ static void be(const json_t *env)
 	setenv("CADRE_TOKEN", json_text_at(env, "token"), 1);
 }
 
-/* The name of an agent's files: team and agent with a dot between. Neither of the two contains
- * a dot. */
+/* The name of an agent's files: the team's name, a dot and the agent's name. Neither name
+ * contains a dot. */
 static const char *file_name(const struct running *r, const json_t *env)
 {
 	return arena_printf(&r->cli->arena, "%s.%s", json_text_at(env, "team"),
 			    json_text_at(env, "name"));
 }
 
-/* Whether the program that is noted in the lock's file is alive; `*pid` is its process number. */
+/* Whether the program that the lock's file notes is alive; `*pid` becomes the program's process
+ * id. */
 static bool is_running(int lock, int64_t *pid)
 {
 	char note[128] = "";
@@ -118,7 +119,8 @@ static bool is_running(int lock, int64_t *pid)
 	return pid_alive(&p);
 }
 
-/* Writes this process into the lock's file: the program will replace this process. */
+/* Writes the id of this process into the lock's file, since the program will replace this
+ * process. */
 static void note_program(int lock)
 {
 	struct process p = { 0 };
@@ -129,8 +131,8 @@ static void note_program(int lock)
 			p.boot);
 }
 
-/* Takes the lock. A keeper still holds the lock for a moment after its program has ended. If
- * only the keeper was killed, its program runs on without the lock. */
+/* Takes the lock. After a program has ended, the program's keeper still holds the lock for a
+ * moment. If only the keeper was killed, the program runs on without the lock. */
 static int lock_program(struct running *r, const char *path, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_MS * 1000000L };
@@ -150,7 +152,7 @@ static int lock_program(struct running *r, const char *path, struct fault *f)
 	return fault_hint(f, "Run another agent, or end that program first.");
 }
 
-/* Makes sure that an agent is run only once at a time. */
+/* Makes sure that no second program runs as the agent at the same time. */
 static int agent_run_hold(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
@@ -158,7 +160,7 @@ static int agent_run_hold(struct running *r, const json_t *env, struct fault *f)
 	const char *path = arena_printf(a, "%s/%s", folder, file_name(r, env));
 
 	r->lock = -1;
-	if (!*json_text_at(env, "home")) /* a workspace is one agent's anyhow */
+	if (!*json_text_at(env, "home")) /* a workspace has only one agent */
 		return 0;
 	if (dir_have(folder, 0700) == 0)
 		r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -189,7 +191,7 @@ static int make_worktree(struct running *r, const char *branch, const char *path
 	return f->code;
 }
 
-/* Makes the agent's worktree of the repository here, and changes into the worktree. */
+/* Makes the agent's worktree of the current repository, and changes into the worktree. */
 static int agent_run_move_in(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
@@ -211,7 +213,7 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
 
 /* --- while the program runs ---------------------------------------------------------- */
 
-/* Calls this program as the agent that the environment names. */
+/* Runs cadre as the agent that the environment names. */
 static void agent_run_say(const char *const *words)
 {
 	struct fault ignored = { 0 };
@@ -225,8 +227,9 @@ static void say_offline(void)
 					     "offline", NULL });
 }
 
-/* Leaves the program's terminal, folder and descriptors. Also clears the words of this process,
- * so that a search for the program by its words does not find the keeper. */
+/* Detaches the keeper from the program's terminal, folder and descriptors. Also clears the
+ * arguments of the keeper, so that a search for the program by its arguments does not find the
+ * keeper. */
 static void stand_alone(const struct running *r, int program, char **words)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -308,7 +311,7 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (agent_run_hold(&r, env, &f) ||
 	    (r.worktree && agent_run_move_in(&r, env, &f))) {
-		if (r.made) { /* else the new agent would seem to be at work */
+		if (r.made) { /* a new agent must not seem to be at work */
 			be(env);
 			say_offline();
 		}

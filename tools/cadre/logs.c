@@ -32,7 +32,7 @@ static off_t logs_find_start(int fd, off_t size, long lines)
 		if (pread(fd, data, n, at) != (ssize_t)n)
 			return at;
 		for (size_t i = n; i-- > 0;) {
-			/* The newline at the file's end does not end an earlier line. */
+			/* The newline at the file's end belongs to the last line. */
 			if (data[i] != '\n' || at + (off_t)i + 1 == size)
 				continue;
 			if (--lines == 0)
@@ -140,7 +140,7 @@ static void put_bytes(struct shown *s, const char *data, size_t n)
 	text_add(&s->line, data, n);
 }
 
-/* Shows the log from the offset `at` on; returns the offset of its end. */
+/* Shows the log from the offset `at` on; returns the offset of the log's end. */
 static off_t show_from(struct shown *s, int fd, off_t at)
 {
 	char data[65536];
@@ -176,7 +176,7 @@ static void logs_follow(struct shown *s, const char *path, int fd, off_t at)
 	}
 }
 
-/* Takes the words of the command; false: a word is wrong. */
+/* Takes the command's arguments; false: an argument is wrong. */
 static bool logs_take_words(struct shown *s, long *lines, bool *follows, int argc,
 			    char **argv)
 {
@@ -224,7 +224,7 @@ int logs_main(struct cli *cli, int argc, char **argv)
 		fault_hint(&f, "a host writes it: cadre up");
 		return cli_fault(cli, &f);
 	}
-	if (lines < 0) /* with --level there are few lines */
+	if (lines < 0) /* --level leaves few lines, so all of them are shown */
 		lines = s.least == LOG_LEVEL_DEBUG ? LINES : LONG_MAX;
 	cli->clock = true;
 	st.st_size = show_from(

@@ -8,17 +8,17 @@
 /*~ Welcome.  Station 1 of 12.
  *
  * This is a tour through cadre, for an hour. We follow one command, `cadre --team red --as ann
- * claim`. Its way goes from the shell to the SQL statement that decides which agent gets the
- * task, and back. Comments of the tour begin with a tilde; each ends with the file of the next
- * station.
+ * claim`. The command's way goes from the shell to the SQL statement that decides which agent
+ * gets the task, and back. Comments of the tour begin with a tilde; each ends with the file of
+ * the next station.
  *
- * The table below is short on purpose. The table has only the verbs that are about this
- * machine: starting a host, backups, help. `claim` is not among these verbs. `claim` is an
- * operation, and each operation is defined once, in the folder schema/: its names, arguments
- * and answer, its allowed callers, and its form at each door. A program of the build
- * (tools/build) makes tables of C from these definitions. The command line, MCP, the socket and
- * the guests of VMs are interpreters of these tables. So a new operation is a definition and a
- * handler; no door has to be changed.
+ * The table below is short on purpose. The table has only verbs for work on this machine, such
+ * as starting a host, backups and help. `claim` is not among these verbs, because `claim` is an
+ * operation. Each operation is defined once, in the folder schema/. The definition has the
+ * operation's names, arguments, answer, allowed callers, and forms at the doors. A program of
+ * the build (tools/build) makes tables of C from these definitions. The command line, MCP, the
+ * socket and the guests of VMs are interpreters of these tables. So a new operation is a
+ * definition and a handler; no door has to be changed.
  *
  * Look at `op task.claim` in schema/task.op, then go on to how words become a call.
  *
@@ -68,8 +68,8 @@ const struct verb verb_table[] = {
 
 int main(int argc, char **argv)
 {
-	/* With the signal ignored, a file that may not grow (`ulimit -f`) gives a fault like a
-	 * full disk. */
+	/* With the signal ignored, a write beyond `ulimit -f` fails like a write to a full
+	 * disk. */
 	signal(SIGXFSZ, SIG_IGN);
 	/* If the parent process ignores SIGCHLD, waiting for a child would give no status. */
 	signal(SIGCHLD, SIG_DFL);

@@ -9,8 +9,8 @@
 #include "tools/cadre/reference.h"
 #include "tools/cadre/status.h"
 
-/* Writes a character beyond ASCII as its number, which every roff understands. Returns the
- * character's last byte. */
+/* Writes a character beyond ASCII as its number, which every roff understands. Returns a
+ * pointer to the character's last byte. */
 static const char *put_wide(const char *s)
 {
 	unsigned char c = (unsigned char)*s;
@@ -49,7 +49,7 @@ static void man_put_line(const char *s)
 	putchar('\n');
 }
 
-/* Prints an entry: the text at the margin, in bold except for its end, and the meaning. */
+/* Prints an entry: `before` and `name` in bold, then `end`, and below them `doc`, indented. */
 static void man_put_entry(const char *before, const char *name, const char *end,
 			  const char *doc)
 {

@@ -104,7 +104,7 @@ static void put_fields(struct text *out, const struct record *r, const char *tit
 		const struct field *fd = &r->fields[i];
 
 		if (strcmp(fd->name, "idempotency_key") == 0)
-			continue; /* the key is described once, at the top */
+			continue; /* the top of the reference describes the key */
 		if (!any)
 			text_addf(out,
 				  "\n| %s | type | meaning |\n"

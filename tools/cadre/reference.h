@@ -8,7 +8,7 @@
 
 /* Parts of the schema that a program serves or enforces; the reference describes only the parts
  * that `served` names. */
-enum { REFERENCE_ROUTES = 1 /* of HTTP */, REFERENCE_RATES = 2 };
+enum { REFERENCE_ROUTES = 1 /* HTTP paths */, REFERENCE_RATES = 2 };
 
 /* Writes the Markdown reference of all operations, faults, events and wire messages. */
 void reference_write(unsigned served, struct text *out);

@@ -14,7 +14,7 @@ struct watching {
 	struct cli *cli;
 	const char *agent;
 	bool once; /* ends after one turn */
-	json_int_t turn, offset; /* turn shown, or 0; offset up to which it is shown */
+	json_int_t turn, offset; /* the shown turn, or 0; end of its shown part */
 	char state[16]; /* state of the turn, as last shown */
 };
 
@@ -30,7 +30,7 @@ static const char *watch_state_of(const json_t *answer)
 	return json_find_text(json_object_get(answer, "turn"), "state");
 }
 
-/* Prints the new part of the turn: its text, or with --json the answer on one line. */
+/* Prints the new part of the turn's text, or with --json the answer on one line. */
 static void watch_show(struct watching *w, json_t *answer)
 {
 	const json_t *turn = json_object_get(answer, "turn");
@@ -61,8 +61,8 @@ static json_t *read_turn(struct watching *w, json_int_t turn, json_int_t offset,
 			f);
 }
 
-/* Shows the next part of the turn. NULL: the turn still runs, or the fault is filled; else the
- * turn's last state. */
+/* Shows the next part of the turn. Returns the turn's last state. NULL: the turn still runs, or
+ * the fault is filled. */
 static const char *watch_go_on(struct watching *w, char ended[16], struct fault *f)
 {
 	json_t *answer = read_turn(w, w->turn, w->offset, f);
@@ -78,7 +78,7 @@ static const char *watch_go_on(struct watching *w, char ended[16], struct fault 
 	return over ? ended : NULL;
 }
 
-/* Waits for a turn that was not shown yet: 0, or negative. */
+/* Waits for a turn that was not shown yet. Returns 0, or -1 with the fault filled. */
 static int next_turn(struct watching *w, struct fault *f)
 {
 	json_int_t was = w->turn;

@@ -17,7 +17,7 @@ enum { STEPS_MOST = 2000 };
 
 struct journal journal;
 
-/* --- the calls ------------------------------------------------------------------------ */
+/* --- the replaced system calls -------------------------------------------------------- */
 
 static void path_of(int fd, char out[PATH_MAX])
 {
@@ -41,7 +41,7 @@ static void path_at(int dir, const char *name, char out[PATH_MAX])
 	snprintf(out, PATH_MAX, "%.2000s/%.2000s", above, name);
 }
 
-/* The next step to fill; NULL while the journal is closed. */
+/* Returns the next step to fill, or NULL if the journal is closed or full. */
 static struct step *note(enum step_kind kind)
 {
 	struct step *s;

@@ -103,8 +103,8 @@ static bool succeeds(const char *command)
 	return status == 0;
 }
 
-/* A checkpoint is killed after page 1 was written and before the file has grown. A store that
- * opened the file before VACUUM made it smaller still has it open. */
+/* A checkpoint is killed after it wrote page 1, and before it made the file longer. A store
+ * opened the file before VACUUM made the file smaller, and still has the file open. */
 static void test_checkpoint_that_died(void **state)
 {
 	struct place *p = *state;
@@ -139,12 +139,12 @@ static void test_log_cut_off(void **state)
 
 	add_many(s, &p->fault, 5);
 	assert_int_equal(truncate(p->wal, 0), 0);
-	assert_true(store_lost(s)); /* before any write */
+	assert_true(store_lost(s)); /* detected before any write */
 	assert_lost(s, "had its -wal cut off");
 	store_close(s);
 }
 
-/* The copy that replaces the log is longer than the log. */
+/* The WAL is overwritten with a copy of an older WAL, which is longer. */
 static void test_log_written_over(void **state)
 {
 	struct place *p = *state;
@@ -164,8 +164,8 @@ static void test_log_written_over(void **state)
 	assert_same(p->path, p->kept); /* no page of the copy was applied */
 }
 
-/* The file is renamed between BEGIN and COMMIT: COMMIT would write to a file that no longer has
- * the state's name. */
+/* The file is renamed between BEGIN and COMMIT. So COMMIT would write to a file that no longer
+ * has the state's name. */
 static void test_removed_under_commit(void **state)
 {
 	const struct sql_event_add_in event = { .seq = 1, .now = 1, .kind = 120 };
@@ -212,8 +212,8 @@ static void test_replaced_before_it_is_opened_again(void **state)
 	store_close(s);
 }
 
-/* The copy has the same generation and the same length as the log. Only the beginning of the
- * log has that generation. */
+/* The copy has the same generation and the same length as the WAL. In the place of the last
+ * frames of this generation, the copy has frames of an earlier generation. */
 static void test_log_of_a_moment_ago(void **state)
 {
 	struct place *p = *state;
@@ -231,7 +231,8 @@ static void test_log_of_a_moment_ago(void **state)
 	store_close(s);
 }
 
-/* The file is cut between BEGIN and COMMIT: the commit makes it long again. */
+/* Cuts state.db (or its WAL, if `log`) to `size` bytes between BEGIN and COMMIT. The COMMIT
+ * makes the cut file long again. */
 static void cut_under_commit(void **state, bool log, off_t size)
 {
 	const struct sql_event_add_in event = { .seq = 1000, .now = 1, .kind = 120 };

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { PAGES = 28, MARK = 68, PAGE = 4096 }; /* header offsets; page size */
+enum { PAGES = 28, MARK = 68, PAGE = 4096 }; /* header offsets, page size */
 
 static void put_at(const char *path, off_t at, const void *data, size_t n)
 {
@@ -30,7 +30,7 @@ static void get_at(const char *path, off_t at, void *data, size_t n)
 	close(fd);
 }
 
-/* Writes to the file `kept`, and leaves the file's log. */
+/* Runs SQL in the database `kept`, and leaves the WAL of `kept`. */
 static void leave_log(struct place *p, const char *sql)
 {
 	sqlite3 *db;
@@ -44,7 +44,8 @@ static void leave_log(struct place *p, const char *sql)
 	sqlite3_close(db);
 }
 
-/* The state has three events. A copy has the same counters, another mark and no event. */
+/* Makes a state with three events, beside the WAL of a copy in which `sql` ran. The copy had
+ * the same counters, but another mark. */
 static void make_strange(struct place *p, const char *sql)
 {
 	struct store *s = open_it(p);
@@ -88,8 +89,8 @@ static void test_strange_log_without_page_1(void **state)
 	assert_left_alone(*state, "state.db-wal", ((struct place *)*state)->wal);
 }
 
-/* A later frame contains a page 1 that fits: the log does not continue the file's present
- * content. */
+/* A later frame of the WAL contains a page 1 that fits the file. But the WAL does not continue
+ * the file's present content. */
 static void test_log_of_a_later_file(void **state)
 {
 	struct place *p = *state;
@@ -104,9 +105,9 @@ static void test_log_of_a_later_file(void **state)
 	crash(p, 1);
 	copy_over(p->kept, p->path);
 	snprintf(lock, sizeof(lock), "%s/state.lock", p->dir);
-	assert_int_equal(truncate(lock, 0), 0); /* no mark is left */
-	/* The file's counter is lower by two, and a frame behind the last frame has this
-	 * counter. */
+	assert_int_equal(truncate(lock, 0), 0); /* state.lock is empty again */
+	/* The file's change counter is lowered by two, and a frame with this counter is added
+	 * behind the last frame. */
 	get_at(p->path, 24, changes, 4);
 	changes[3] -= 2;
 	put_at(p->path, 24, changes, 4);
@@ -123,7 +124,7 @@ static void test_log_of_a_later_file(void **state)
 	assert_left_alone(p, "state.db-wal", p->wal);
 }
 
-/* The power failed while the last frame was written: its page is missing. */
+/* The power failed while the last frame was written, so the page of this frame is missing. */
 static void test_torn_frame(void **state)
 {
 	struct place *p = *state;
@@ -142,7 +143,8 @@ static void test_torn_frame(void **state)
 
 /* --- a journal ------------------------------------------------------------------- */
 
-/* Makes a journal that contains page 1 of `path`; if not `own`, page 1 gets another mark. */
+/* Makes a journal that contains page 1 of state.db. Unless `own`, page 1 in the journal gets
+ * another mark. */
 static void make_journal(struct place *p, char *journal, size_t room, bool own)
 {
 	unsigned char head[28] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0,
@@ -155,7 +157,7 @@ static void make_journal(struct place *p, char *journal, size_t room, bool own)
 	store_close(s);
 	copy_over(p->path, p->kept);
 	get_at(p->path, 0, record + 4, PAGE);
-	memcpy(head + 16, record + 4 + PAGES, 4); /* the number of pages to keep */
+	memcpy(head + 16, record + 4 + PAGES, 4); /* the number of pages in state.db */
 	if (!own)
 		memcpy(record + 4 + MARK, "\x12\x34\x56\x78", 4);
 	snprintf(journal, room, "%s-journal", p->path);
@@ -171,15 +173,16 @@ static void test_strange_journal(void **state)
 	char journal[160];
 
 	make_journal(p, journal, sizeof(journal), false);
-	/* The journal may belong to this state all the same: the hint says to copy both files
+	/* The journal may still belong to this state, so the hint says to copy both files
 	 * first. */
 	assert_int_equal(store_open(&s, p->dir, 0, NULL, &f), FAULT_IO);
 	assert_non_null(strstr(f.hint, ": copy both files; then, if a killed"));
 	assert_left_alone(p, "state.db-journal", journal);
 }
 
-/* A journal of this file, as a killed `sqlite3` of a person leaves it. The store cannot tell it
- * from a strange one. The person rolls it back with `sqlite3`. */
+/* A journal of this file, which a person's killed `sqlite3` left. The store cannot tell the
+ * state's own journal from a foreign journal. The person can roll the journal back with
+ * `sqlite3`. */
 static void test_own_journal(void **state)
 {
 	struct place *p = *state;
@@ -189,7 +192,8 @@ static void test_own_journal(void **state)
 	assert_left_alone(p, "state.db-journal", journal);
 }
 
-/* A journal that is no longer valid, as `journal_mode = PERSIST` leaves it. */
+/* A journal that is no longer valid is ignored. With `journal_mode = PERSIST` SQLite leaves an
+ * invalid journal. */
 static void test_ended_journal(void **state)
 {
 	struct place *p = *state;

@@ -25,7 +25,8 @@ static void test_failed_commit(void **state)
 	assert_int_equal(store_commit(s, &p->fault), FAULT_UNAVAILABLE);
 	assert_non_null(strstr(p->fault.text, "outcome is not known"));
 	p->fault = (struct fault){ 0 };
-	assert_int_equal(commit_event(other, 2, 1, &p->fault), 0); /* the turn is free */
+	/* The failed commit has ended the writer's turn, so another store can write. */
+	assert_int_equal(commit_event(other, 2, 1, &p->fault), 0);
 	assert_int_equal(commit_event(s, 1, 2, &p->fault), 0);
 	store_close(other);
 	store_close(s);
@@ -44,7 +45,7 @@ static void test_dropped_transaction(void **state)
 	assert_int_equal(add_event(s, 1, 2, &p->fault), FAULT_UNAVAILABLE);
 	assert_non_null(strstr(p->fault.text, "disk is full"));
 	assert_false(store_intact(s));
-	/* No later statement runs outside of the dropped transaction. */
+	/* After the transaction was dropped, no later statement of the same transaction runs. */
 	p->fault = (struct fault){ 0 };
 	assert_int_equal(add_event(s, 1, 3, &p->fault), FAULT_UNAVAILABLE);
 	p->fault = (struct fault){ 0 };
@@ -86,8 +87,8 @@ static void test_full_disk(void **state)
 	place_assert_sound(p);
 }
 
-/* A commit of many pages is one write to the WAL, or a few for a large commit. The gathered
- * pages of a transaction that is rolled back do no harm. */
+/* A commit of many pages is one write to the WAL, and a large commit is a few writes. If a
+ * transaction is rolled back, its gathered pages do no harm. */
 static void test_writes_are_gathered(void **state)
 {
 	struct place *p = *state;
@@ -159,7 +160,7 @@ static void sweep(struct place *p, int kinds, int result)
 	int made = 0;
 
 	assert_int_equal(fault_vfs_register(&control), 0);
-	place_assert_sound(p); /* makes the state */
+	place_assert_sound(p); /* also makes the state */
 	while (survive(p, &control, n, &made))
 		n += each;
 	fault_vfs_unregister();

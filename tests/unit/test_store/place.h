@@ -18,13 +18,13 @@ struct place {
 	struct arena arena;
 };
 
-/* Setup and teardown of a test; its state is the struct place. */
+/* Setup and teardown of a test. The test's `state` is a struct place. */
 int place_make(void **state);
 int place_remove(void **state);
 
 struct store *place_open_with(struct place *p, unsigned flags, const char *vfs);
 struct store *place_open(struct place *p); /* makes the state if there is none */
-/* The integer that a query returns when the program sqlite3 runs it. */
+/* Runs a query in the program sqlite3, and returns the integer that the query returns. */
 int64_t place_number(const struct place *p, const char *sql);
 void place_assert_sound(struct place *p);
 
@@ -33,7 +33,7 @@ int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
 int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
 int64_t events(struct store *s); /* the newest event's number */
 
-/* faults.c: a step, a COMMIT or the disk fails. */
+/* faults.c: tests in which a step, a COMMIT or the disk fails. */
 int run_fault_tests(void);
 
 #endif

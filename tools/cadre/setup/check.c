@@ -1,9 +1,9 @@
 /*
  * check - finds parts of a client that deviate from the set-up state.
  *
- * An entry or hook may be missing, may name another program or a missing one, or may act as the
- * operator. A file may be broken, or a setting may switch a part off. Instructions may be left
- * without any other part.
+ * An entry or hook may be missing, may name another program or a missing program, or may act as
+ * the operator. A file may be broken, or a setting may switch a part off. Instructions may be
+ * left in a file although the client has no other part.
  */
 #include <stdio.h>
 #include <string.h>
@@ -59,8 +59,9 @@ static const char *off_look_in(struct setup_plan *p, const struct setup_off *off
 	return f.code ? arena_strdup(&p->arena, f.text) : NULL;
 }
 
-/* The path of the i-th file that may have a switch: the user's file, the project's file, and a
- * file of the project that git does not track. False: there is no such file. */
+/* The path of the i-th file that may switch a part off. These files are the user's file, the
+ * project's file, and a file of the project that git does not track. False: there is no i-th
+ * file. */
 static bool off_path_of(const struct setup_plan *p, const struct setup_client *c,
 			const struct setup_off *off, int i, char out[4096])
 {
@@ -96,12 +97,13 @@ struct seen {
 	struct setup_target *reads; /* the client's file of instructions, or NULL */
 	struct text wrong;
 	struct text mend; /* files that a person has to mend */
-	int ours, yours; /* numbers of setup's and of a person's entries and hooks */
+	int ours, yours; /* numbers of entries and hooks: setup's, and a person's */
 	bool may_have; /* a file that cannot be read may have setup's parts */
 	bool misled; /* a person's entry for cadre does not work as it should */
 };
 
-/* Adds a text to a list if the list does not have the text yet: two parts may be in one file. */
+/* Adds a text to a list if the list does not have the text yet. The same text can come twice,
+ * since two parts may be in one file. */
 static void check_add(struct text *out, const char *between, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -149,7 +151,7 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 		wrong(s, "%s: %s is another program than this (%s)", name, t.other, file);
 	if (t.as_operator)
 		wrong(s, "%s: --operator makes it act as the operator (%s)", name, file);
-	/* Setup does not change such an entry, so a person has to mend it. */
+	/* Setup does not change a person's entry, so a person has to mend the entry. */
 	if (part == PART_MCP && t.yours && (t.gone[0] || t.other[0] || t.as_operator)) {
 		s->misled = true;
 		to_mend(s, file);
@@ -160,8 +162,9 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 	}
 }
 
-/* Whether instructions are left though no client that is set up reads them. Only one client
- * reports this: a client that reads the instructions, or a client whose files are broken. */
+/* Whether instructions are left although no client that is set up reads them. Only one client
+ * reports leftover instructions: a client that reads the instructions, or a client whose files
+ * are broken. */
 static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 			 const struct seen *all, struct seen *s)
 {

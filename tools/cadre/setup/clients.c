@@ -158,7 +158,7 @@ static bool clients_is_program(const char *path, struct stat *st)
 	return !access(path, X_OK) && !stat(path, st) && S_ISREG(st->st_mode);
 }
 
-/* Finds the file that a command runs. A command that is no path is looked for in PATH. */
+/* Finds the file that a command runs. If a command is no path, it is looked for in PATH. */
 static bool clients_find_program(const char *command, struct stat *st)
 {
 	char path[4096];
@@ -188,7 +188,7 @@ enum setup_runs setup_runs(const char *command, const char *self)
 		       : RUNS_ANOTHER;
 }
 
-/* The folder for a user's file of the client. */
+/* The client's folder for the user's files. */
 static bool user_folder(const struct setup_client *c, bool in_home, char out[4096])
 {
 	const char *said = c->variable ? paths_env(c->variable) : NULL;
@@ -203,7 +203,7 @@ int setup_client_check(const struct setup_client *c, struct fault *f)
 {
 	const char *said = c->variable ? paths_env(c->variable) : NULL;
 
-	/* The rules of XDG say that a relative path is ignored. */
+	/* By the rules of XDG, a relative path is ignored. */
 	if (!said || *said == '/' || !strncmp(c->variable, "XDG_", 4))
 		return 0;
 	fault_set(f, FAULT_INVALID, "",

@@ -5,7 +5,8 @@
 
 #include "core/config/toml.h"
 
-/* INDENT_MOST: the most bytes of an indentation; each inserted line repeats the indentation. */
+/* INDENT_MOST: the maximum number of bytes of an indentation; each inserted line repeats the
+ * indentation. */
 enum { DEPTH = 200, INDENT_MOST = 80 };
 
 #define BLANKS " \t\r\n"
@@ -29,10 +30,10 @@ void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *dat
 /* The line end of the first line of a span. A span without a line end gets the line end of the
  * file's first line.
  *
- * The span is the text that is taken away, and its line end may differ from the file's. In
- * "a\n\nbegin\r\nx\r\nend\nb" the span "begin\r\nx\r\nend" has the line end \r\n, so that
- * "a\n\nb" is left. A single line has no line end in itself, and was put with the file's line
- * end. */
+ * The span is the text that is taken away, and its line end may differ from the file's line
+ * end. In "a\n\nbegin\r\nx\r\nend\nb" the span "begin\r\nx\r\nend" has the line end \r\n, so
+ * that "a\n\nb" is left. A span of one line contains no line end, and was put with the file's
+ * line end. */
 static const char *draft_eol(const struct setup_draft *d, size_t from, size_t to)
 {
 	const char *s = d->text.data,
@@ -89,7 +90,8 @@ void draft_append(struct setup_draft *d, const char *lines)
 	d->there = true;
 }
 
-/* If a line end is just before `at`, returns the offset of its first byte, else `at`. */
+/* Returns the offset of the line end just before `at`; returns `at` if no line end is before
+ * `at`. */
 static size_t back(const struct setup_draft *d, size_t at, const char *eol)
 {
 	size_t n = strlen(eol);
@@ -173,7 +175,7 @@ static size_t comment_end(const char *s, size_t at)
 }
 
 /* Skips blanks, line ends and comments. `*last` becomes the end of the last comment, or `at`.
- * `*line` tells whether the last comment ends at its line's end. */
+ * `*line` becomes true if the last comment begins with two slashes. */
 static size_t jsonc_skip(const char *s, size_t at, size_t *last, bool *line)
 {
 	*last = at;
@@ -426,7 +428,7 @@ json_t *jsonc_value(struct arena *a, const struct setup_draft *d, const struct j
 struct look {
 	const char *eol, *word;
 	struct text indent, unit;
-	bool flat; /* everything on one line */
+	bool flat; /* the inserted text is on one line */
 };
 
 static void add_break(struct text *out, const struct look *look, int depth)
@@ -441,8 +443,8 @@ static void add_break(struct text *out, const struct look *look, int depth)
 		text_add(out, look->unit.data, look->unit.len);
 }
 
-/* Adds JSON that has no blanks, in the layout. Arrays of objects are split into lines, arrays
- * of words are not. */
+/* Adds JSON text that has no blanks, in the layout `look`. Arrays of objects are split into
+ * lines, but arrays of words are not split. */
 static void jsonc_add_value(struct text *out, const struct look *look, const char *json)
 {
 	bool words = false; /* inside an array of words */
@@ -477,8 +479,8 @@ static bool has_line_end(const struct setup_draft *d, size_t from, size_t to)
 	       memchr(d->text.data + from, '\r', to - from);
 }
 
-/* The indentation of one level: the indentation of the root's first member, if this member
- * begins a line. */
+/* Adds one level of indentation to `unit`, as before the root's first member. If this member
+ * begins no line or has no indentation, adds two blanks. */
 static void find_unit(const struct setup_draft *d, const struct jsonc *root,
 		      struct text *unit)
 {
@@ -488,8 +490,8 @@ static void find_unit(const struct setup_draft *d, const struct jsonc *root,
 		text_add(unit, "  ", 2);
 }
 
-/* The end of the comments that follow `at` and end on the same line; `at`: there are no such
- * comments. */
+/* The end of the comments that follow `at` and end on the same line; returns `at` if no comment
+ * follows. */
 static size_t behind_comments(const struct setup_draft *d, size_t at)
 {
 	for (;;) {
@@ -532,9 +534,8 @@ static void jsonc_put_member(struct setup_draft *d, const struct jsonc *c,
 	text_release(&out);
 }
 
-/* Adds the value for the key before key number `from` of a place. The further keys become
- * objects around `value`. With `push`, the innermost object has an array with `value` as its
- * item. */
+/* Adds the text of `value`, inside an object for each key of the place from number `from` on.
+ * With `push`, `value` is the item of an array in the innermost object. */
 static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
 		       const char *value)
 {
@@ -550,7 +551,7 @@ static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
 }
 
 /* The innermost object or array of the place that exists; `*depth` is the number of keys that
- * lead to it. NULL with a fault: a value on the way is of another kind. */
+ * lead to the object or array. NULL with a fault: a value on the way has the wrong kind. */
 static struct jsonc *find_innermost(const struct setup_draft *d,
 				    const struct jsonc_place *p, struct jsonc *root,
 				    int *depth, struct fault *f)
@@ -609,7 +610,7 @@ int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *va
 
 /* --- removing ------------------------------------------------------------------------------------ */
 
-/* Whether setup made the object or array `c`, and `v` is its only member. */
+/* Whether setup made `c`, an object or array whose only member is `v`. */
 static bool jsonc_is_made(const struct setup_draft *d, const struct jsonc *c,
 			  const struct jsonc *v)
 {
@@ -639,7 +640,7 @@ static size_t jsonc_cut_member(struct setup_draft *d, const struct jsonc *v)
 	return before - d->text.len;
 }
 
-/* Removes the member that setup put together with `v`, if this member is the last one and
+/* Removes the member that setup put together with `v`, if this member is the last member and
  * directly behind `v`. */
 static void cut_beside(struct setup_draft *d, struct jsonc *v,
 		       const struct jsonc_beside *beside)

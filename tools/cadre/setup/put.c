@@ -13,7 +13,7 @@
 struct put {
 	const struct setup_client *c;
 	const char *command; /* see setup_put() */
-	const char *line; /* shell's line that runs the hook; NULL: hooks are removed */
+	const char *line; /* shell command that runs the hook; NULL: hooks are removed */
 	struct setup_draft *d;
 	struct setup_tally *t; /* NULL: the part is removed */
 	struct fault *f;
@@ -34,19 +34,19 @@ static struct jsonc *put_read(struct put *p)
 
 /* An entry or hook that is already in a file is of one of three kinds:
  *
- *	another's   The entry does not run cadre: put_is_cadre() is false for its program.  An
- *	            entry named `cadre` is then a conflict, and a hook is ignored.
- *	setup's     put_wrote() is true for the program, and the entry has no other content:
- *	            see put_is_as_written() and put_program_of().  The entry does not tell which
- *	            setup wrote it.  So setup changes the entry's program to this one, and
- *	            --remove removes the entry, whichever cadre it runs.
- *	            A file of code is setup's as a whole if its first line says so.
- *	a person's  The entry runs cadre in any other way (for hooks: put_calls_hook()).  The
- *	            entry stays, and setup and --remove report it.
+ *	another's   The entry does not run cadre: put_is_cadre() is false for its program.  If
+ *	            the entry is named `cadre`, there is a conflict.  A hook is ignored.
+ *	setup's     put_wrote() is true for the program, and the entry has no other content
+ *	            (see put_is_as_written() and put_program_of()).  The entry does not tell
+ *	            which cadre wrote the entry.  So setup changes the entry's program to this
+ *	            program, and --remove removes the entry, whichever cadre it runs.
+ *	            A file of code belongs to setup as a whole if its first line says so.
+ *	a person's  The entry runs cadre in any other way (see put_calls_hook() for hooks).  The
+ *	            entry stays, and setup and --remove report the entry.
  */
 
-/* Whether a program's path or name ends with `cadre`, or is the path of this program, whose
- * file may have another name. */
+/* Whether a program's path or name ends with `cadre`, or is the path of this program. The file
+ * of this program may have another name. */
 static bool put_is_cadre(const struct put *p, const char *word)
 {
 	const char *name = strrchr(word, '/');
@@ -54,14 +54,15 @@ static bool put_is_cadre(const struct put *p, const char *word)
 	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, p->command);
 }
 
-/* Whether the program is cadre, in the form that setup writes: a name, or a path from the root. */
+/* Whether the program is cadre, in a form that setup writes. Setup writes a name, or an
+ * absolute path. */
 static bool put_wrote(const struct put *p, const char *command)
 {
 	return put_is_cadre(p, command) && (command[0] == '/' || !strchr(command, '/'));
 }
 
-/* Counts an entry that was found, and notes its command if the command runs another program or
- * no program. */
+/* Counts an entry that was found. If its command runs another program or no program, notes the
+ * command. */
 static void put_found(const struct put *p, const char *command)
 {
 	enum setup_runs runs = setup_runs(command, p->command);
@@ -84,7 +85,7 @@ static size_t offset_of(const struct setup_draft *d, struct toml_place at)
 	return (size_t)(s - d->text.data) + (size_t)at.column - 1;
 }
 
-/* A value of TOML as JSON; null for kinds that no entry of setup has. */
+/* A value of TOML as JSON; null: setup's entries have no values of this kind. */
 static json_t *put_toml_value(const struct toml_value *v)
 {
 	json_t *out = v->kind == TOML_TABLE   ? json_object()
@@ -274,7 +275,7 @@ struct runs {
 		size_t from, to;
 	} * v;
 	size_t n;
-	bool goes_on; /* the line before belonged to the entry */
+	bool goes_on; /* the line before belongs to the entry */
 };
 
 static bool put_is_key(const struct toml_text *t, const char *key)
@@ -296,7 +297,7 @@ static void put_take_line(void *arg, const struct toml_line *line)
 }
 
 /* Removes the entry, and returns whether there was an entry. A second entry may follow, which
- * the client would see after the removal. */
+ * the client would use after the removal. */
 static bool put_cut_entry(struct put *p)
 {
 	struct entry e = put_find_entry(p);
@@ -316,8 +317,8 @@ static bool put_cut_entry(struct put *p)
 
 /* --- hooks: commands of events, as items of arrays in JSON --------------------------------- */
 
-/* The program in a line that runs the client's hook of cadre and does nothing else; NULL: the
- * line is different. */
+/* The program of a line that runs the client's hook of cadre and does nothing else. NULL: the
+ * line does something else. */
 static const char *put_program_of(struct put *p, const char *line)
 {
 	const char *end = arena_printf(&p->a, " hook %s", p->c->name), *word;
@@ -352,8 +353,9 @@ static bool put_calls_hook(struct put *p, const char *line)
 	       has_words(bare, shell_bare(&p->a, p->line));
 }
 
-/* The string with the command of a handler. With `ours`, the handler must be written by setup;
- * else it must only run cadre's hook. NULL: the handler is a different handler. */
+/* The string with the command of a handler. With `ours`, setup must have written the handler.
+ * Without `ours`, the handler must only run cadre's hook. NULL: the handler does not fulfil
+ * this condition. */
 static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, bool ours)
 {
 	struct jsonc *line = jsonc_member(p->d, handler, "command");
@@ -407,7 +409,8 @@ static void put_event(struct put *p, const char *name)
 	}
 }
 
-/* The most handlers in a file, limited because the whole file is read again for each handler. */
+/* The maximum number of handlers in a file, limited because the whole file is read again for
+ * each handler. */
 enum { HANDLERS = 32 };
 
 /* Removes the last handler of setup in the text; `n` counts the calls. False: there is no such
@@ -495,7 +498,8 @@ static void put_cut_hooks(struct put *p)
 
 /* --- instructions --------------------------------------------------------------------------------- */
 
-/* The most blocks in a file, limited because the whole file is read again for each block. */
+/* The maximum number of blocks in a file, limited because the whole file is read again for each
+ * block. */
 enum { BLOCKS = 8 };
 
 static const char block_begin[] = "<!-- cadre setup: begin -->";
@@ -525,10 +529,10 @@ static bool is_conflict(const char *line, size_t n)
 	return n >= 7 && (!memcmp(line, "<<<<<<<", 7) || !memcmp(line, ">>>>>>>", 7));
 }
 
-/* Finds the last block that ends before `below`. Returns 1, 0 if there is no block, or a fault.
- * `*from` is the block's first byte, `*to` the byte behind the block's last byte. A mark is on
- * its own line. A mark without its partner is a fault, because a person's text could be taken
- * for a part of the block. */
+/* Finds the last block that ends before `below`. Returns 1 if a block was found, 0 if there is
+ * no block, or a fault. `*from` is the block's first byte, `*to` the byte behind the block's
+ * last byte. The begin and the end of a block are marked by lines of their own. A mark without
+ * its partner is a fault, because a person's text could be taken for a part of the block. */
 static int find_block(const struct setup_draft *d, size_t below, size_t *from, size_t *to,
 		      struct fault *f)
 {
@@ -604,7 +608,7 @@ bool setup_imports(const struct setup_draft *d, const char *name)
 	return false;
 }
 
-/* Replaces a former block by the current block; keeps the line ends of the former block. */
+/* Replaces a former block by the current block, and keeps the former block's line ends. */
 static void renew_block(struct setup_draft *d, size_t from, size_t to,
 			struct setup_tally *t)
 {

@@ -1,5 +1,5 @@
 /*
- * setup - tells clients of cadre in their own files: the MCP server, hooks and instructions.
+ * setup - writes cadre's MCP server, hooks and instructions into the files of clients.
  */
 #include "tools/cadre/setup/setup.h"
 
@@ -11,9 +11,9 @@ struct setup {
 	struct cli *cli;
 	struct setup_plan plan;
 	bool user, project, detect, all, dry_run, remove, check;
-	bool asked; /* clients without any part are reported too */
+	bool asked; /* the report includes clients without any part */
 	int n; /* number of chosen clients */
-	json_t *lines; /* objects of the answer, for --json */
+	json_t *lines; /* the answer's objects for --json */
 };
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 	return fault_hint(f, "One of %s, all; or --detect.", setup_names(s));
 }
 
-/* Chooses the clients. With --check or --remove, no client needs to be named. */
+/* Chooses the clients. With --check or --remove, the user need not name a client. */
 static int setup_choose(struct setup *s, struct fault *f)
 {
 	bool named = s->n > 0, any = s->check || s->remove;
@@ -131,7 +131,7 @@ static void print_diff(const struct setup *s, const struct text *diff)
 	arena_release(&a);
 }
 
-/* Shows the change of a file, and unless --dry-run is given, writes the file. */
+/* Shows the change of a file. Unless --dry-run is given, also writes the file. */
 static void setup_apply(struct setup *s, struct setup_target *t, struct fault *f)
 {
 	struct text diff = { 0 };

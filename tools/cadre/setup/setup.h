@@ -2,9 +2,9 @@
  * setup - declarations that the parts of `cadre setup` share.
  *
  * Read the files in this order: clients.c (the table of clients, with the files and parts of
- * each client), setup.c (the verb), setup_plan.c (the files that an act changes). put.c puts
- * one part of a client into one file; jsonc.h edits a text; setup_target.c reads and writes a
- * file. check.c finds deviations from the set-up state.
+ * each client), setup.c (the verb), setup_plan.c (the files that a run of setup changes). put.c
+ * puts one part of a client into one file; jsonc.h edits a text; setup_target.c reads and
+ * writes a file. check.c finds deviations from the set-up state.
  */
 #ifndef TOOLS_CADRE_SETUP_SETUP_H
 #define TOOLS_CADRE_SETUP_SETUP_H
@@ -21,12 +21,12 @@
  * parts in another order. */
 enum setup_part { PART_MCP, PART_HOOKS, PART_TEXT, PART_COUNT };
 
-/* The file of a part. A name is NULL if the client has no such file. */
+/* The file of a part. `project` or `user` is NULL if the client has no file in that place. */
 struct setup_file {
 	const char *project; /* path below the project */
 	const char *user; /* path below the client's folder */
 	bool in_home; /* `user` is a path below the home, unless the variable is set */
-	const char *end; /* appended to the name, if only the longer name exists */
+	const char *end; /* appended to the file's name if only the longer name exists */
 };
 
 /* A setting by which a person switches a part off. */
@@ -55,14 +55,15 @@ struct setup_client {
 	bool toml; /* the servers are in a TOML file */
 	const char *servers; /* the key of the MCP servers */
 	const char *entry; /* a server's entry as JSON: @ stands for the command */
-	/* An item for each event of `cadre hook`, as JSON: @ stands for the command line. NULL:
-	 * the client has no hooks, or its hooks are a file of code, which `cadre hook` prints. */
+	/* The JSON of an item for each event of `cadre hook`, in which @ stands for the command
+	 * line. NULL: the client has no hooks, or its hooks are a file of code that `cadre
+	 * hook` prints. */
 	const char *hook;
-	struct jsonc_beside beside[PART_COUNT]; /* second members; a NULL key: none */
+	struct jsonc_beside beside[PART_COUNT]; /* second members; a NULL key: no member */
 	/* A file of instructions that the client's own file in a project may import; or NULL. */
 	const char *import;
-	const struct setup_off *off; /* NULL: no such setting is known */
-	const char *local; /* another settings file of the project, untracked; or NULL */
+	const struct setup_off *off; /* settings that switch parts off, or NULL */
+	const char *local; /* project's settings file outside of git, or NULL */
 	const char *note; /* advice that a person needs; or NULL */
 };
 
@@ -74,11 +75,11 @@ enum setup_runs { RUNS_NONE, RUNS_ANOTHER, RUNS_SAME };
 enum setup_runs setup_runs(const char *command, const char *self);
 /* Whether the client is installed: its program is in PATH, or its folder is in the home. */
 bool setup_client_there(const struct setup_client *c);
-/* Refuses a variable whose relative path would give another folder in each place where the
- * client is started. */
+/* Refuses a variable with a relative path, since each working directory would give another
+ * folder. */
 int setup_client_check(const struct setup_client *c, struct fault *f);
-/* The path of a part's file; false: the client has no such file. `project` is the project's
- * folder; "" asks for the user's file. */
+/* The path of a part's file; false: the client has no file of this part. `project` is the
+ * project's folder; "" asks for the user's file. */
 bool setup_client_path(const struct setup_client *c, enum setup_part part,
 		       const char *project, char out[4096]);
 
@@ -88,27 +89,28 @@ bool setup_client_path(const struct setup_client *c, enum setup_part part,
 struct setup_tally {
 	int found, missing; /* numbers of entries */
 	int changed; /* found entries that have another command or text */
-	int yours; /* found entries that a person wrote: they stay */
+	int yours; /* found entries that a person wrote, which stay */
 	char gone[200]; /* an entry's command that runs no program; or "" */
 	char other[200]; /* an entry's command that runs another program; or "" */
 	bool as_operator; /* the entry makes its agents act as the operator */
 };
 
-/* Puts a part into a draft; text that is already there stays. `command` runs this program. If
- * PATH leads to this program, `command` is `cadre`, else the program's path. Returns 0 or a
- * fault. With a fault, the draft must not be written. */
+/* Puts a part into a draft. The draft's other text stays. `command` is the command that runs
+ * this program. If PATH leads to this program, `command` is `cadre`, else the program's path.
+ * Returns 0 or a fault. With a fault, the draft must not be written. */
 int setup_put(const struct setup_client *c, enum setup_part part, const char *command,
 	      struct setup_draft *d, struct setup_tally *t, struct fault *f);
-/* Removes a part from a draft. With a fault, some of the part may already be removed. */
+/* Removes a part from a draft. If there is a fault, some of the part may already be removed. */
 int setup_cut(const struct setup_client *c, enum setup_part part, const char *command,
 	      struct setup_draft *d, struct fault *f);
 
 /* A value in a file of JSON or TOML. */
 struct setup_value {
-	json_t *value; /* NULL: no such value; the caller releases the value */
+	json_t *value; /* NULL: there is no value; the caller releases the value */
 	size_t at, from; /* offset of the key, and offset of the value */
 	struct jsonc *node; /* node of a JSON file */
-	/* TOML: the value in braces around this value, to which no table can be added. */
+	/* In TOML, the value in braces around this value. No table can be added to a value in
+	 * braces. */
 	const struct toml_value *braces;
 };
 
@@ -116,8 +118,8 @@ struct setup_value {
 int setup_find_value(struct arena *a, const struct setup_draft *d, bool toml,
 		     const char *path, struct setup_value *out, struct fault *f);
 
-/* Whether instructions without a block of cadre import the file `name`. The block is then put
- * into that file. */
+/* Whether instructions without a block of cadre import the file `name`. If the instructions
+ * import the file, the block is put into the file. */
 bool setup_imports(const struct setup_draft *d, const char *name);
 
 /* --- setup_target.c -------------------------------------------------------------------------------- */
@@ -130,7 +132,7 @@ struct setup_target {
 	struct text before; /* text that was read */
 	bool was; /* the file existed when it was read */
 	struct stat st; /* status when it was read */
-	bool told; /* instructions that belong to no set-up client were reported */
+	bool told; /* the file has leftover instructions, and this was reported */
 };
 
 /* Finds a file's path without links. The file need not exist. If `project` is not "" and not
@@ -151,15 +153,15 @@ int setup_target_write(struct setup_target *t, struct fault *f);
 void setup_target_sweep(const char *path);
 void setup_target_release(struct setup_target *t);
 
-/* Removes the empty folders above a file, if setup made the folders. */
+/* Removes the empty folders above a file, but only folders that setup made. */
 void setup_target_remove_folders(const char *path);
 /* Writes the change of a file, as `diff -u` does. Without the program `diff`, writes only the
- * files' names, and why there is no diff. */
+ * names of the files, and says that the change is not shown. */
 void setup_diff(const struct setup_target *t, struct text *out);
 
 /* Waits until no other setup of the user changes files. Other setups wait until the returned
- * descriptor is closed. Returns -1 with a fault, or if there is no folder for notes. With
- * `make`, makes a missing folder for notes. */
+ * descriptor is closed. Returns -1 if there is a fault, or if there is no folder for notes.
+ * With `make`, makes a missing folder for notes. */
 int setup_lock(bool make, struct fault *f);
 
 /* --- setup_plan.c ------------------------------------------------------------------------------------ */
@@ -184,7 +186,7 @@ struct setup_plan {
 bool setup_plan_begin(struct setup_plan *p);
 /* Chooses all clients of the table. */
 void setup_plan_all(struct setup_plan *p);
-/* The file of a part; NULL: the client has no such file, or the fault is filled. */
+/* The file of a part; NULL: the client has no file of this part, or the fault is filled. */
 struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
 				       enum setup_part part, struct fault *f);
 /* Counts the entries of a part in its draft, by putting the part into a copy of the draft. */
@@ -198,8 +200,8 @@ void setup_plan_sweep(const struct setup_plan *p);
  * file could not be read. */
 bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
 			 const struct fault *f);
-/* These two functions edit the drafts of all files of the chosen clients. The first puts the
- * parts, the second removes the parts. */
+/* setup_plan_put() edits the drafts of all files of the chosen clients, and puts the parts.
+ * setup_plan_cut() removes the parts from the same drafts. */
 int setup_plan_put(struct setup_plan *p, struct fault *f);
 int setup_plan_cut(struct setup_plan *p, struct fault *f);
 void setup_plan_release(struct setup_plan *p);
@@ -210,7 +212,7 @@ void setup_plan_note_off(struct setup_plan *p);
 /* --- check.c ------------------------------------------------------------------------------------ */
 
 struct setup_found_off {
-	const char *text; /* names place and key; NULL ends a list */
+	const char *text; /* names the place and the key; a NULL ends the list */
 	const char *file;
 };
 

@@ -1,5 +1,5 @@
 /*
- * setup_plan - the files that an act of setup changes; each file is read once and written once.
+ * setup_plan - the files that a run of setup changes. Each file is read once and written once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,8 @@ const char *setup_plan_shown(struct setup_plan *p, const char *path)
 	return path;
 }
 
-/* Whether the client's instructions of a project import a file that other clients read too. */
+/* Whether the client's own instructions of a project import a file that other clients read as
+ * well. */
 static bool imports(const struct setup_client *c, const char *path)
 {
 	struct setup_target t;
@@ -202,8 +203,8 @@ static void setup_plan_add(json_t *list, const char *fmt, ...)
 	json_decref(added);
 }
 
-/* Notes that a person's entries that run cadre stay unchanged. Also notes if such an entry runs
- * another program than this one, or no program. */
+/* Notes that setup leaves a person's entries for cadre unchanged. Also notes a person's entry
+ * that runs no program, or a program other than this program. */
 static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		       enum setup_part part, const struct setup_tally *tally)
 {
@@ -268,13 +269,13 @@ int setup_plan_put(struct setup_plan *p, struct fault *f)
 	return f->code;
 }
 
-/* Whether another client that stays set up reads the same instructions. */
+/* Whether another client reads the same instructions and stays set up. */
 static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 {
 	for (const struct setup_client *c = setup_clients; c->name; c++) {
 		struct fault ignored = { 0 };
 
-		/* The drafts of a client that is being removed have no parts any more. */
+		/* If a client is being removed, its drafts have no parts any more. */
 		if (setup_plan_target(p, c, PART_TEXT, &ignored) == t &&
 		    setup_plan_has(p, c))
 			return true;
@@ -282,7 +283,7 @@ static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 	return false;
 }
 
-/* Notes a file that cannot be edited, once, and clears the fault. */
+/* Notes once that a file cannot be edited, and clears the fault. */
 static void setup_plan_pass_over(struct setup_plan *p, const struct setup_client *c,
 				 enum setup_part part, const struct setup_target *t,
 				 struct fault *f)

@@ -1,9 +1,10 @@
 /*
- * setup_target - a file that setup reads and writes: in one step, or not at all.
+ * setup_target - a file that setup reads, and then writes in one step or not at all.
  *
  * The bytes of a file tell whether setup made it, but a folder has no bytes. So setup notes the
- * paths of folders in the user's state, one per line. A path is noted before its folder is
- * made, because a setup may be killed at any moment. Folders whose paths cannot be noted stay.
+ * paths of its folders. The notes are a file of the user's state, with one path per line. A
+ * path is noted before its folder is made, because a setup may be killed at any moment. If a
+ * folder's path cannot be noted, the folder is never removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +33,8 @@ static int setup_target_fail(const char *what, const char *path, struct fault *f
 
 /* --- the path ---------------------------------------------------------------------------- */
 
-/* The path without links of a file, which need not exist; false with errno set. */
+/* Finds the path without links of a file, which need not exist. False: there is an error, and
+ * errno is set. */
 static bool setup_target_resolve(const char *path, char out[4096])
 {
 	char above[4096], real[4096];
@@ -40,7 +42,7 @@ static bool setup_target_resolve(const char *path, char out[4096])
 
 	if (realpath(path, out))
 		return true;
-	if (errno != ENOENT || !lstat(path, &st)) /* or a link to a missing file */
+	if (errno != ENOENT || !lstat(path, &st)) /* lstat() finds broken links */
 		return false;
 	snprintf(above, sizeof(above), "%s", path);
 	do
@@ -51,8 +53,8 @@ static bool setup_target_resolve(const char *path, char out[4096])
 			path + (strcmp(above, "/") ? strlen(above) : 0)) < 4096;
 }
 
-/* Refuses a file outside of the project. The project may have come with a clone, and its links
- * must not lead elsewhere. */
+/* Refuses a file outside of the project. The project may come from a clone, so its links must
+ * not lead out of the project. */
 static int check_inside(const struct setup_target *t, const char *project,
 			struct fault *f)
 {
@@ -132,7 +134,7 @@ void setup_target_release(struct setup_target *t)
 
 /* --- leftovers of a killed setup ----------------------------------------------------------- */
 
-/* A new version of a file is written under the file's name, this mark and a random number. */
+/* The name of a file's new version consists of the file's name, this mark and a random number. */
 static const char mark[] = ".cadre-";
 
 /* Removes a leftover beside the file `name`, unless it belongs to another user or its writer
@@ -188,7 +190,7 @@ void setup_diff(const struct setup_target *t, struct text *out)
 	struct fault ignored = { 0 };
 	struct child_end end;
 
-	setenv("LC_ALL", "C", 1); /* of the words of `diff` */
+	setenv("LC_ALL", "C", 1); /* `diff` must write English words */
 	if (setup_target_changed(t) &&
 	    !fd_write_all(before, t->before.data, t->before.len) &&
 	    (!t->draft.there ||
@@ -210,8 +212,8 @@ void setup_diff(const struct setup_target *t, struct text *out)
 
 enum made { MADE_ASK, MADE_ADD, MADE_DROP };
 
-/* Whether a folder is in the notes. Also adds the folder to the notes, or removes it, as `act`
- * says. */
+/* Whether a folder is in the notes. With MADE_ADD, also adds the folder to the notes. With
+ * MADE_DROP, also removes the folder from the notes. */
 static bool setup_target_note(const char *dir, enum made act)
 {
 	struct setup_target t = { 0 };
@@ -242,7 +244,7 @@ static bool setup_target_note(const char *dir, enum made act)
 	return noted;
 }
 
-/* Makes the missing folders above a file, and notes the folders made. */
+/* Makes the missing folders above a file, and notes the folders that were made. */
 static int setup_target_make_folders(const char *path, struct fault *f)
 {
 	char dir[4096];
@@ -265,7 +267,8 @@ void setup_target_remove_folders(const char *path)
 	char dir[4096];
 
 	snprintf(dir, sizeof(dir), "%s", path);
-	/* A noted folder may be missing, if setup was killed between noting and making it. */
+	/* A noted folder is missing if setup was killed after the note and before the folder
+	 * was made. */
 	while (paths_up(dir) && setup_target_note(dir, MADE_ASK) &&
 	       (!rmdir(dir) || errno == ENOENT)) {
 		dir_sync_above(dir);
@@ -332,8 +335,8 @@ static bool has_bytes(const char *path, const struct text *want)
 }
 
 /* Gives a new file the owner, the mode and the access list of the file that it replaces. If the
- * old file has no access list, the new file must not keep the list of its folder: the mode
- * would only set the limit of that list. */
+ * old file has no access list, the new file must not keep the list that it got from its folder.
+ * With such a list, the mode would only set the list's mask. */
 static bool keep_owner(int fd, const struct setup_target *t)
 {
 	static const char acl[] = "system.posix_acl_access";
@@ -357,7 +360,7 @@ static bool keep_owner(int fd, const struct setup_target *t)
 	return fchmod(fd, now.st_mode & 07777) == 0;
 }
 
-/* Writes the text to a new file beside the file; later the new file replaces the old one.
+/* Writes the text to a new file beside the file; later the new file replaces the old file.
  * Returns a descriptor that is locked until the writer ends; -1: a fault. */
 static int setup_target_write_beside(const struct setup_target *t, const char *beside,
 				     struct fault *f)
@@ -383,8 +386,8 @@ static void setup_target_name_beside(const struct setup_target *t, char out[4200
 		 (unsigned long long)home_random());
 }
 
-/* Whether a call failed because the file system (NFS, some of FUSE) or a sandbox does not
- * support it. */
+/* Whether a call failed because a file system (NFS, some of FUSE) or a sandbox does not support
+ * the call. */
 static bool setup_target_is_unknown(void)
 {
 	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
@@ -420,8 +423,8 @@ static int setup_target_rename(const struct setup_target *t, const char *from,
 }
 
 /* Puts the new text in place, or takes the file away. The old bytes are then in `beside`. If a
- * client has written the file since it was read, the client's bytes get the name back. Returns
- * 0, or -1 with errno set. */
+ * client has written the file since setup read it, the client's bytes get the file's name back.
+ * Returns 0, or -1 with errno set. */
 static int setup_target_move(const struct setup_target *t, const char *beside)
 {
 	const bool there = t->draft.there;
@@ -432,8 +435,8 @@ static int setup_target_move(const struct setup_target *t, const char *beside)
 		return -1;
 	if (!t->was || access(beside, F_OK) || has_bytes(beside, &t->before))
 		return 0;
-	/* A client may meanwhile have replaced setup's file. The client's newest bytes stay
-	 * then. */
+	/* If a client has replaced setup's file in the meantime, the client's newest bytes
+	 * stay. */
 	if (!setup_target_rename(t, beside, t->path, flag) && there &&
 	    !has_bytes(beside, &t->draft.text))
 		setup_target_rename(t, beside, t->path, flag);
@@ -461,8 +464,8 @@ int setup_target_write(struct setup_target *t, struct fault *f)
 		changed_meanwhile(t, f);
 	else
 		setup_target_fail("write", t->shown, f);
-	/* `beside` may have the only copy of another process's bytes, so it is removed only if
-	 * it has setup's text. */
+	/* `beside` may have the only copy of another process's bytes. So `beside` is removed
+	 * only if it has setup's text. */
 	if (f->code && has_bytes(beside, &t->draft.text))
 		unlink(beside);
 	if (fd >= 0)
