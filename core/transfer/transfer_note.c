@@ -61,17 +61,15 @@ static int transfer_note_look(struct call *call, const char *path,
 
 /* Finds a path at which a note can be staged, either `*path` or a path beside `*path`, and
  * stores the found path in `*path`. Returns 0 if the path is free and no other note of the
- * import gets the path. Returns 1 if the same note is already at the path, 2 if other notes are
- * at all tried paths, or negative. */
+ * import gets the path. Returns 1 if the same note is already at the path, or negative. */
 static int transfer_note_find_place(struct call *call, const struct transfer_notes *n,
 				    const struct text *bytes, const char **path)
 {
 	const char *asked = *path, *dot = strrchr(asked, '.');
 	int stem = dot ? (int)(dot - asked) : (int)strlen(asked), rc;
 
-	for (int i = 1; ((rc = transfer_note_look(call, *path, bytes)) == 2 ||
-			 (rc == 0 && json_is_true(json_object_get(n->staged, *path)))) &&
-			i < 1000;
+	for (int i = 1; (rc = transfer_note_look(call, *path, bytes)) == 2 ||
+			(rc == 0 && json_is_true(json_object_get(n->staged, *path)));
 	     i++)
 		*path = i == 1 ? arena_printf(&call->arena, "%.*s.imported%s", stem,
 					      asked, asked + stem)

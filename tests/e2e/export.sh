@@ -170,6 +170,13 @@ done
 is 0 'plan' b vault read teams/shop-2/notes/plan.md
 [ -e "$B/vault/teams/shop-2/tasks/001-one.md" ] || bad "the vault does not show shop-2"
 is 0 . b --team shop-2 --as dev send tester "goes on"
+# A note whose path is taken comes in beside the notes that have the path, however many there are.
+python3 -c '
+import sys
+for n in ["", ".imported"] + [".imported-%d" % n for n in range(2, 1201)]:
+    open("%s/vault/notes/hello%s.md" % (sys.argv[1], n), "w").write("other")' "$B"
+is 0 . b import a2.jsonl
+cmp "$A/vault/notes/hello.md" "$B/vault/notes/hello.imported-1201.md" || bad "a note is lost"
 is 0 . b doctor
 [ "$(sqlite3 "$B/state.db" 'PRAGMA foreign_key_check; PRAGMA integrity_check')" = ok ] || bad "not sound"
 for state in "$A" "$B"; do

@@ -51,7 +51,6 @@ struct talk {
 	size_t size[LINES_MOST];
 	int n, next;
 	int greetings; /* number of correct answers, which make the link */
-	int parts; /* number of answers from the guest's lines */
 	bool over;
 };
 
@@ -96,7 +95,6 @@ static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 		return;
 	line = t->line[t->next % t->n];
 	n = t->size[t->next++ % t->n];
-	t->parts++;
 	json = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
 	if (json_is_object(json))
 		rig_reply(peer, json_incref(json), request);
@@ -114,8 +112,6 @@ static void ask(struct rig *r, const char *op, const char *args)
 	assert(rig_call(r, op, json_loads(args, 0, NULL)));
 	for (int i = 0; i < STEPS && !(answer = rig_answer(r)); i++)
 		rig_step(r, false);
-	/* Besides the call, the host may ask many questions about results and pushes. The host
-	 * must not ask for parts of the call's answer without an end. */
 	json_decref(answer);
 }
 
