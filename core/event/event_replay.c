@@ -1,4 +1,4 @@
-/* event_replay - shows from the log how a team's board and inboxes were after a given event. */
+/* event_replay - shows a team's board and inboxes as they were after a given event of the log. */
 #include <inttypes.h>
 
 #include "core/access/who.h"
@@ -28,7 +28,7 @@ static int tell_tasks(struct call *call, const struct event_replay_in *in,
 	return query_over(&q, rc);
 }
 
-/* Adds lines from number `skip` on, as far as the answer has room. */
+/* Adds copies of messages, without the first `skip` copies, as far as the answer has room. */
 static int tell_copies(struct call *call, const struct event_replay_in *in, int64_t skip,
 		       struct event_replay_out *out)
 {
@@ -56,7 +56,7 @@ static int tell_copies(struct call *call, const struct event_replay_in *in, int6
 	return query_over(&q, rc);
 }
 
-/* Fills the page: first the tasks, then, after the last task, the mail. */
+/* Fills the answer's page with the tasks first, and with the mail behind the last task. */
 static int event_replay_tell(struct call *call, const struct event_replay_in *in,
 			     struct event_replay_out *out)
 {

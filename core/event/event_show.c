@@ -14,7 +14,7 @@ static int event_show_name_of(struct call *call, int64_t agent, const char **out
 	return rc < 0 ? rc : 0;
 }
 
-/* The path in an event of the vault. */
+/* Returns the path in `detail`, the JSON detail of a vault event. */
 static const char *detail_path(struct call *call, const char *detail)
 {
 	json_t *json = json_loads(detail ? detail : "", 0, NULL);

@@ -15,23 +15,23 @@
 #include "core/home/project.h"
 
 enum {
-	BYTES_MOST = 512 << 20, /* largest index; a million files take 100 MB */
+	BYTES_MOST = 512 << 20, /* most bytes of an index; a million files take 100 MB */
 	GIT_ENTRIES_MAX = 4000000,
-	ROWS_MOST = 64 << 20, /* bytes of all entries in memory */
+	ROWS_MOST = 64 << 20, /* most bytes of all entries in memory */
 	GIT_HASH_MAX = 32,
 	GIT_NAME_MAX = 4096,
 	GIT_STAT_SIZE = 40, /* bytes of an entry before the name of its object */
 	GIT_MODE_AT = 24, /* offset of the mode in an entry */
-	EXTENDED = 0x4000, /* flag: two more bytes of flags follow */
-	NAME_BITS = 0x0fff, /* flags: the length of the name; all ones if longer */
-	LINK = 0x6c696e6b, /* the extension of a split index */
+	EXTENDED = 0x4000, /* flag of an entry that has two more bytes of flags */
+	NAME_BITS = 0x0fff, /* bits of the flags with the name's length, or all ones */
+	LINK = 0x6c696e6b, /* signature of the extension `link`, for a split index */
 };
 
 struct git_reader {
 	int fd;
 	unsigned char data[16384];
 	size_t at, len;
-	size_t left; /* bytes that may still be read */
+	size_t left; /* bytes of the file that are left to read */
 	uint32_t version, entries;
 	size_t hash; /* bytes of an object's name */
 	/* The last entry that was read: the fields before its name, and its name. */
@@ -42,7 +42,7 @@ struct git_reader {
 
 /* --- bytes ------------------------------------------------------------------------- */
 
-/* The next byte, or -1 at the end. */
+/* Returns the next byte, or -1 at the end of the file. */
 static int next_byte(struct git_reader *x)
 {
 	if (x->at == x->len) {
@@ -57,7 +57,7 @@ static int next_byte(struct git_reader *x)
 	return x->data[x->at++];
 }
 
-/* Reads `n` bytes; `out` may be NULL. */
+/* Reads `n` bytes to `out`, or skips `n` bytes if `out` is NULL. */
 static bool git_reader_bytes(struct git_reader *x, unsigned char *out, size_t n)
 {
 	while (n) {
@@ -94,8 +94,8 @@ static int64_t git_reader_number(struct git_reader *x, int n)
 
 /* --- entries ----------------------------------------------------------------------- */
 
-/* Reads a number in the format of version 4: how many bytes at the end of the previous name the
- * next name drops. */
+/* Reads a number in the format that version 4 of the index uses. The number says how many bytes
+ * at the end of the previous name are missing in the next name. */
 static int64_t take_strip(struct git_reader *x)
 {
 	int64_t value = 0;
@@ -133,7 +133,7 @@ static bool take_name(struct git_reader *x)
 	return byte == 0;
 }
 
-/* Reads the next entry into the reader. */
+/* Reads the next entry into `x`. */
 static bool git_reader_entry(struct git_reader *x)
 {
 	size_t fixed = GIT_STAT_SIZE + x->hash + 2;
@@ -152,14 +152,14 @@ static bool git_reader_entry(struct git_reader *x)
 	if ((flags & NAME_BITS) !=
 	    (x->name_len < NAME_BITS ? (int64_t)x->name_len : NAME_BITS))
 		return false;
-	/* NULs fill the entry up to the next multiple of eight. take_name() has read the first
-	 * NUL. */
+	/* NUL bytes pad the entry to a multiple of eight bytes. take_name() has read the first
+	 * of these NUL bytes. */
 	return x->version == 4 ||
 	       git_reader_bytes(x, NULL, 7 - (fixed + x->name_len) % 8);
 }
 
-/* Begins to read the open file `fd`; a negative `fd` fails. Checks that the file is an index
- * whose objects have names of `hash` bytes. */
+/* Begins to read the open file `fd`. Returns false if `fd` is negative. Checks that the file is
+ * an index whose objects have names of `hash` bytes. */
 static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 {
 	struct stat st;
@@ -178,7 +178,8 @@ static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 
 /* --- the entries of a folder ------------------------------------------------------- */
 
-/* Entries in no order. Each entry holds the name, a NUL, the mode (4 bytes) and the object. */
+/* An entry in memory. `bytes` holds the name, a NUL, the mode (4 bytes) and the object's name.
+ * A struct git_rows holds its entries in no order. */
 struct git_row {
 	size_t len;
 	unsigned char bytes[];
@@ -193,13 +194,14 @@ struct bits {
 	uint64_t words[GIT_ENTRIES_MAX / 64 + 1];
 };
 
-/* The findings about a repository. A split index names the shared index on which it is based.
- * It also lists which entries of the shared index are removed, and which have other content.
- * The other content is in entries without a name, in the same order. */
+/* The search in a repository's index, and its findings. A split index names the shared index on
+ * which it is based. The split index also lists which entries of the shared index are removed,
+ * and which entries have new content. The new content is stored in entries without a name, in
+ * the order of the shared index. */
 struct look {
 	const char *folder;
 	size_t hash; /* bytes of an object's name */
-	struct git_rows *rows; /* the folder's entries; NULL: find only one */
+	struct git_rows *rows; /* the folder's entries; NULL: stop at the first entry */
 	bool may_split;
 	bool is_split;
 	unsigned char base[GIT_HASH_MAX];
@@ -239,7 +241,8 @@ static void git_rows_release(struct git_rows *rows)
 }
 
 /* Compares the entry that was read last with the folder. Returns 0 if the entry is in the
- * folder, else the order of the two names. */
+ * folder. Returns a negative number if the entry is sorted before the folder's entries, and a
+ * positive number if the entry is sorted behind the folder's entries. */
 static int git_index_compare(const struct git_reader *x, const char *folder)
 {
 	size_t n = strlen(folder);
@@ -250,9 +253,9 @@ static int git_index_compare(const struct git_reader *x, const char *folder)
 
 /* --- a split index ----------------------------------------------------------------- */
 
-/* Reads one run of a bitmap that git has compressed (EWAH), in words of 64 bits. The first word
- * of a run holds two counts: how many words are all 0 or all 1, and how many words follow
- * uncompressed. */
+/* Reads one run of a compressed bitmap of git (EWAH), which has words of 64 bits. The first
+ * word of a run holds two counts: the number of words that are all 0 or all 1, and the number
+ * of uncompressed words that follow. */
 static bool take_run(struct git_reader *x, struct bits *bits, size_t *at, int64_t *left)
 {
 	int64_t high = git_reader_number(x, 4), low = git_reader_number(x, 4);
@@ -297,7 +300,7 @@ static bool git_index_is_set(const struct bits *bits, uint32_t i)
 	return bits && bits->words[i / 64] >> i % 64 & 1;
 }
 
-/* Reads the extensions after the entries. One extension may name a shared index. */
+/* Reads the extensions that follow the entries. One extension may name a shared index. */
 static bool git_index_take_link(struct git_reader *x, struct look *l)
 {
 	int64_t word, size;
@@ -366,7 +369,7 @@ static enum tracked look_own(struct git_reader *x, struct look *l)
 	enum tracked found = TRACKED_NOTHING;
 
 	for (uint32_t i = 0; i < x->entries; i++) {
-		struct git_rows *to = l->rows; /* the list that gets this entry */
+		struct git_rows *to = l->rows; /* the list to which the entry is added */
 		int order;
 
 		if (!git_reader_entry(x))
@@ -429,8 +432,8 @@ static enum tracked look_with(const char *git, const char *folder, size_t hash,
 	return found;
 }
 
-/* Whether shared index files are beside the index. Without them the index cannot be split, and
- * the end of the index need not be read. */
+/* Whether shared index files are beside the index. Without shared index files the index cannot
+ * be split, so the end of the index need not be read. */
 static bool has_shared(const char *git)
 {
 	DIR *dir = opendir(git);
@@ -444,13 +447,14 @@ static bool has_shared(const char *git)
 	return found;
 }
 
-/* Finds which files the repository `git` tracks in `folder`, a path relative to its tree.
- * `rows` is empty and gets the entries. `rows` may get some entries even if the index cannot be
- * read to its end. If `rows` is NULL, the search ends at the first entry.
+/* Finds which files the repository `git` tracks in `folder`, a path relative to the
+ * repository's tree. The caller passes empty `rows`, and `rows` gets the entries. `rows` may
+ * get some entries even if the index cannot be read to its end. If `rows` is NULL, the search
+ * ends at the first entry.
  *
- * The file does not say whether its objects' names have 20 bytes (SHA-1) or 32 (SHA-256). Both
- * lengths are tried, and the length with which the entries can be read counts. Both lengths fit
- * only if no entry has to be read. */
+ * An index file does not say whether the names of its objects have 20 bytes (SHA-1) or 32 bytes
+ * (SHA-256). So this function tries both lengths, and uses the length with which the entries
+ * can be read. Both lengths can be right only if no entry has to be read. */
 static enum tracked git_index_look(const char *git, const char *folder,
 				   struct git_rows *rows)
 {
@@ -484,8 +488,9 @@ static bool git_folder(const char *top, char out[4096])
 	return project_git(top, out);
 }
 
-/* Finds the next repository above `top`. The caller sets `top` to `folder` at first; `top`
- * becomes the top of the repository's tree. `*below` gets the folder's path in that tree. */
+/* Finds the next repository above `top`. For the first call, the caller sets `top` to `folder`.
+ * Each call sets `top` to the top of the repository's tree. `*below` gets the path of `folder`
+ * in the repository's tree. */
 static bool next_git(const char *folder, char top[4096], char git[4096],
 		     const char **below)
 {
@@ -513,8 +518,8 @@ bool git_may_track(const char *folder)
 /* --- the sum ----------------------------------------------------------------------- */
 
 /* The sum covers the content of cadre.toml, since a foreign cadre.toml can be in the folder
- * without an entry in the index. For example, git leaves such a file after a checkout of an
- * earlier commit, a pull that failed halfway, or `git restore`. */
+ * without an entry in the index. Git leaves a foreign cadre.toml after a checkout of an earlier
+ * commit, a pull that failed halfway, or `git restore`. */
 static void add_settings(const char *folder, SHA2_CTX *sum)
 {
 	char path[4096], *bytes = xmalloc(CONFIG_FILE_MOST + 1);
@@ -529,7 +534,8 @@ static void add_settings(const char *folder, SHA2_CTX *sum)
 	free(bytes);
 }
 
-/* Orders entries by name; a file that git is merging has several entries. */
+/* Compares two entries by name. A file that git is merging has several entries with the same
+ * name. */
 static int tracked_by_name(const void *a, const void *b)
 {
 	const struct git_row *const *x = a, *const *y = b;
@@ -538,7 +544,8 @@ static int tracked_by_name(const void *a, const void *b)
 	return memcmp((*x)->bytes, (*y)->bytes, n);
 }
 
-/* Adds entries in the order of their names, since a split index has them in two files. */
+/* Adds entries to the sum in the order of their names, since a split index has its entries in
+ * two files. */
 static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 {
 	if (rows->n)
@@ -548,8 +555,8 @@ static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 	SHA256Update(sum, (const uint8_t *)"", 1);
 }
 
-/* Adds the inode, size and times of an index that cannot be read. So a new file, or a write to
- * the same file, changes the sum. */
+/* Adds to the sum the inode, size and times of an index that cannot be read. So the sum changes
+ * if the index is written or replaced. */
 static void add_unread(const char *git, SHA2_CTX *sum)
 {
 	char path[4096], text[200] = "?";
@@ -572,8 +579,8 @@ static void add_index(enum tracked found, const char *git, struct git_rows *rows
 		add_rows(rows, sum);
 }
 
-/* Reads all repositories around the folder, since an outer repository can track files in the
- * tree of an inner repository and check them out there. `sum` (may be NULL) gets the entries. */
+/* Reads all repositories around the folder, since an outer repository can track files, and
+ * check out files, in the tree of an inner repository. `sum` (may be NULL) gets the entries. */
 static enum tracked tracked_look_around(const char *folder, SHA2_CTX *sum)
 {
 	enum tracked all = TRACKED_NOTHING;

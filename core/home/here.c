@@ -21,10 +21,10 @@ enum {
 	HERE_NAME = 33,
 	HERE_FILE = HERE_NAME + 24,
 	HERE_ROOM = 8192,
-	CALLS = 64, /* concurrent calls in a place; the key of a further call is not kept */
+	CALLS = 64, /* most calls of a place that run at once with a stored key */
 	ABOVE = 64, /* levels of parent processes that are searched for a session */
-	LEFT_SECONDS = 60, /* files that a killed process left are kept so long */
-	GONE_SECONDS = 30 * 86400, /* the file of a missing directory is kept so long */
+	LEFT_SECONDS = 60, /* age at which files of a killed process are removed */
+	GONE_SECONDS = 30 * 86400, /* age at which a missing folder's file is removed */
 };
 
 static const char here_folder[] = "here", untimed[] = " 0.00000000",
@@ -61,13 +61,14 @@ bool here_place(char out[4096])
 	return true;
 }
 
-/* Names a directory by inode and time of birth; false: there is no such directory. */
+/* Writes the inode and time of birth that identify a directory. Returns false if the directory
+ * does not exist. */
 static bool here_birth(const char *place, char out[PATHS_BIRTH])
 {
 	return S_ISDIR(paths_birth(AT_FDCWD, place, untimed, out));
 }
 
-/* Makes a file name from `text`, which is a path or a birth. */
+/* Makes a file name from `text`: a path, or the inode and birth of a directory. */
 static void here_hash(const char *text, char out[HERE_NAME])
 {
 	char sum[SHA256_DIGEST_STRING_LENGTH];
@@ -78,7 +79,8 @@ static void here_hash(const char *text, char out[HERE_NAME])
 
 /* --- the folder -------------------------------------------------------------------- */
 
-/* Fills the fault that a file, or the folder (name ""), cannot be trusted. */
+/* Fills the fault that the file `name` in the folder `here` cannot be trusted. If the name is
+ * "", the fault says that the folder itself cannot be trusted. */
 static int here_refuse(const char *state, const char *name, const char *why,
 		       struct fault *f)
 {
@@ -90,8 +92,8 @@ static int here_refuse(const char *state, const char *name, const char *why,
 			  "forget it with `cadre whoami --forget`, and register again");
 }
 
-/* Opens the folder. Returns a descriptor; -1 if the folder does not exist; or another negative
- * number with the fault filled. */
+/* Opens the folder `here` of a state. Returns a descriptor, or -1 if the folder does not exist,
+ * or another negative number with the fault filled. */
 static int here_open(const char *state, struct fault *f)
 {
 	int top = home_open(state), dir;
@@ -113,7 +115,7 @@ static int here_open(const char *state, struct fault *f)
 	return dir;
 }
 
-/* Like here_open(), but makes the folder if needed, and locks it. */
+/* Makes the folder `here` if needed, opens the folder like here_open(), and locks the folder. */
 static int here_make(const char *state, struct fault *f)
 {
 	int top = home_open(state), dir;
@@ -135,7 +137,8 @@ static int here_make(const char *state, struct fault *f)
 
 /* --- a file ------------------------------------------------------------------------ */
 
-/* Reads the next line, which must begin with `word`; false: the line begins otherwise. */
+/* Writes the text behind `word` in the next line to `out`. Returns false if the line does not
+ * begin with `word`, has no end, or is too long. */
 static bool here_line(char **at, const char *word, char *out, size_t room)
 {
 	size_t n = strlen(word), len = strcspn(*at, "\n");
@@ -159,7 +162,7 @@ static bool here_file_parse(char *text, struct here *k, char birth[PATHS_BIRTH])
 	       *k->agent && *k->token;
 }
 
-/* Reads an open file into `text` and returns NULL, or returns why the file cannot be trusted. */
+/* Reads an open file into `text`. Returns NULL, or the reason why the file cannot be trusted. */
 static const char *here_private(int fd, char text[HERE_ROOM])
 {
 	struct stat st;
@@ -180,8 +183,8 @@ static const char *here_private(int fd, char text[HERE_ROOM])
 	return NULL;
 }
 
-/* Reads the agent of a place from a file of the folder. Returns NULL, or why the file cannot be
- * trusted. `*there` says whether the file exists. */
+/* Reads a place's agent from the file `name` of the folder `here`. Returns NULL, or the reason
+ * why the file cannot be trusted. `*there` says whether the file exists. */
 static const char *here_file(int dir, const char *name, struct here *k,
 			     char birth[PATHS_BIRTH], bool *there)
 {
@@ -201,8 +204,9 @@ static const char *here_file(int dir, const char *name, struct here *k,
 	return why || here_file_parse(text, k, birth) ? why : "is not what cadre wrote";
 }
 
-/* Whether `place` is a copy (a snapshot) of the place that the file names, while the original
- * still exists. Such a copy has the same birth, but is on another device. */
+/* Whether `place` is a snapshot of the directory that the file `name` names, while this
+ * directory still exists. A snapshot has the same birth as the directory, but is on another
+ * device. */
 static bool here_is_copy(int dir, const char *name, const char *place, const char *birth)
 {
 	char was[PATHS_BIRTH];
@@ -215,7 +219,7 @@ static bool here_is_copy(int dir, const char *name, const char *place, const cha
 	       !stat(kept.place, &original) && st.st_dev != original.st_dev;
 }
 
-/* Whether a place has a file whose name is made from its path. */
+/* Whether the file `name`, which is named after the path of `place`, belongs to `place`. */
 static bool here_has_own(int dir, const char *name, const char *place, const char *birth)
 {
 	char was[PATHS_BIRTH];
@@ -226,9 +230,10 @@ static bool here_has_own(int dir, const char *name, const char *place, const cha
 	       !strcmp(kept.place, place) && !strcmp(was, birth);
 }
 
-/* The name of the file of a place with this birth. The name is made from the birth, which
- * survives a move. If there is no time of birth, or if another place has the same birth, the
- * name is made from the path; the place keeps that name when the other place has gone. */
+/* Writes the name of a place's file to `out`. The name is made from the place's inode and
+ * birth, which survive a move. If there is no time of birth, or if another place has the same
+ * birth, the name is made from the path. A name that was made from the path stays in use, even
+ * when the other place is removed. */
 static void here_name(int dir, const char *place, const char *birth, char out[HERE_NAME])
 {
 	char usual[HERE_NAME];
@@ -254,8 +259,8 @@ static bool here_put(int dir, const char *name, const struct here *k, const char
 
 /* --- the agent of a place ---------------------------------------------------------- */
 
-/* Reads the file of a place with this birth. Tries the file's usual name, then the same name
- * with `.gone`, then the name made from the path. */
+/* Reads the file of `place`, whose inode and birth are `birth`. Tries the file's usual name,
+ * then the usual name with `.gone`, then the name made from the path. */
 static const char *here_look(int dir, const char *place, const char *birth,
 			     struct here *out, char was[PATHS_BIRTH],
 			     char name[HERE_FILE], bool *there)
@@ -275,7 +280,7 @@ static const char *here_look(int dir, const char *place, const char *birth,
 	return why;
 }
 
-/* A directory was moved: writes its new path into the file of the directory's agent. */
+/* Writes the new path of a moved directory into the file of the directory's agent. */
 static void here_follow(int dir, const char *place, const char *birth, struct here *out)
 {
 	char name[HERE_FILE], own[HERE_NAME], was[PATHS_BIRTH];
@@ -309,7 +314,7 @@ static int here_read_in(int dir, const char *state, const char *place, struct he
 		return 0;
 	same = !why && strcmp(was, now) == 0;
 	here_hash(place, path);
-	/* The file is of an older directory at the same path. */
+	/* The file belongs to an older directory that had the same path. */
 	if (!why && !same && !strcmp(name, path) && !strcmp(out->place, place))
 		return 0;
 	if (!same)
@@ -320,8 +325,8 @@ static int here_read_in(int dir, const char *state, const char *place, struct he
 	return 1;
 }
 
-/* Reads the agent of `place`. Returns 1 with `out` filled; 0: no agent; or a fault about a file
- * that cannot be trusted. */
+/* Reads the agent of `place`. Returns 1 with `out` filled, or 0 if `place` has no agent, or a
+ * fault if a file cannot be trusted. */
 static int here_read(const char *state, const char *place, struct here *out,
 		     struct fault *f)
 {
@@ -334,8 +339,8 @@ static int here_read(const char *state, const char *place, struct here *out,
 	return rc;
 }
 
-/* Whether `text` is `gitdir: …/worktrees/NAME`. A submodule inside a worktree has more path
- * after NAME and does not count. */
+/* Whether `text` is `gitdir: …/worktrees/NAME`. Returns false for a submodule inside a
+ * worktree, where the path continues after NAME. */
 static bool is_worktree_link(const char *text)
 {
 	static const char folders[] = "/worktrees/";
@@ -347,8 +352,8 @@ static bool is_worktree_link(const char *text)
 	return name[strcspn(name, "/\n")] != '/';
 }
 
-/* Whether `dir` is a further worktree of a repository. Such a worktree has its own agent, even
- * if it lies inside the directory of another agent. */
+/* Whether `dir` is a further worktree of a repository. A further worktree has its own agent,
+ * even inside the directory of another agent. */
 static bool is_linked_worktree(const char *dir)
 {
 	char git[4096], text[4200];
@@ -382,8 +387,8 @@ static void name_session(const char *place, pid_t pid, char out[HERE_FILE])
 	snprintf(out, HERE_FILE, "%s.%d%s", file, (int)pid, session_ending);
 }
 
-/* Names a process by its start, as here_birth() names a directory by its birth. False: there is
- * no such process. */
+/* Writes the start time and the boot that identify a process. Returns false if the process does
+ * not exist. */
 static bool process_birth(pid_t pid, char out[PATHS_BIRTH])
 {
 	struct process p;
@@ -393,7 +398,8 @@ static bool process_birth(pid_t pid, char out[PATHS_BIRTH])
 	return p.start != 0;
 }
 
-/* The process that a session's file is named after; 0: the file is not of a session. */
+/* Returns the process number in the name of a session's file, or 0 if the file belongs to no
+ * session. */
 static pid_t here_session_pid(const char *name)
 {
 	const char *dot = strchr(name, '.');
@@ -403,7 +409,7 @@ static pid_t here_session_pid(const char *name)
 	return pid > 0 && !strcmp(end, session_ending) ? (pid_t)pid : 0;
 }
 
-/* Reads a session's file; false if the session's process has ended. */
+/* Reads a session's file. Returns false if the session's process has ended. */
 static bool here_session_lives(int dir, const char *name, struct here *k)
 {
 	char was[PATHS_BIRTH], now[PATHS_BIRTH];
@@ -413,8 +419,9 @@ static bool here_session_lives(int dir, const char *name, struct here *k)
 	       process_birth(here_session_pid(name), now) && strcmp(was, now) == 0;
 }
 
-/* Renames a place's file to its right name, which has `.gone` if the directory is not at its
- * old path. True: the caller must remove the file. */
+/* Renames a place's file. The new name ends with `.gone` if the directory is missing at its old
+ * path; otherwise the new name is the usual name. Returns true if the caller must remove the
+ * file. */
 static bool here_is_gone(int dir, const char *name, time_t written)
 {
 	char was[PATHS_BIRTH], now[PATHS_BIRTH], own[HERE_NAME], gone[HERE_FILE];
@@ -437,8 +444,8 @@ static bool here_is_gone(int dir, const char *name, time_t written)
 	return false;
 }
 
-/* Whether a file can be removed: its session has ended, its process was killed, or its
- * directory has been missing for long. */
+/* Whether a file can be removed, because the file's session has ended, its process was killed,
+ * or its directory has been missing for GONE_SECONDS. */
 static bool here_is_left(int dir, const char *name)
 {
 	struct here k;
@@ -453,7 +460,7 @@ static bool here_is_left(int dir, const char *name)
 	return st.st_mtime < time(NULL) - LEFT_SECONDS;
 }
 
-/* Removes all files that here_is_left() finds; the folder is locked. */
+/* Removes all files that here_is_left() finds. The caller has locked the folder. */
 static void here_sweep(int dir)
 {
 	DIR *list = paths_list(dir);
@@ -490,7 +497,7 @@ static void here_call_sum_of(const char *place, const char *words, char out[HERE
 	SHA256End(&c, out);
 }
 
-/* Opens and locks a file for a call: returns a descriptor, or -1 if another process holds the
+/* Opens and locks a file for a call. Returns a descriptor, or -1 if another process holds the
  * lock. */
 static int here_call_hold(int dir, const char *name)
 {
@@ -505,8 +512,8 @@ static int here_call_hold(int dir, const char *name)
 	return fd;
 }
 
-/* Reads the key of an unsettled call with the same sum. If the file is empty, writes the sum
- * and the new key into the file. False: the file is of another call. */
+/* Reads the key of an unsettled call whose sum is `sum`. If the file is empty, writes `sum` and
+ * the new key into the file. Returns false if the file belongs to another call. */
 static bool here_call_take_key(struct here_call *c, const char *sum)
 {
 	char text[HERE_ROOM], *at = text;
@@ -581,7 +588,7 @@ void here_settle(const char *state, struct here_call *c)
 	*c = (struct here_call){ 0 };
 }
 
-/* Removes the key files of a place, so that its unsettled calls are forgotten. */
+/* Removes the key files of a place, so that the place's unsettled calls are forgotten. */
 static void here_give_up(const char *state, const char *place)
 {
 	struct fault f = { 0 };
@@ -605,9 +612,10 @@ static bool here_session_is_same(const struct here *a, const struct here *b)
 	       (strcmp(a->agent, b->agent) == 0 && strcmp(a->team, b->team) == 0);
 }
 
-/* Counts the levels from this process up to process `pid`: 1 for the parent. 0: `pid` is a
- * child of the parent, since a script may have started the server. ABOVE: the process is of
- * another session. */
+/* Counts the levels from this process up to its ancestor `pid`. The count is 1 for the parent
+ * of this process. Returns 0 if `pid` is a child of this process's parent, because `pid` may be
+ * a script that started the session's server. Returns ABOVE if `pid` belongs to another
+ * session. */
 static int height_of(pid_t pid)
 {
 	int64_t at = getppid();
@@ -655,9 +663,9 @@ void here_sessions(const char *state, const struct here *place, struct here_sess
 	out->differs = out->own && !here_session_is_same(&out->who, place);
 }
 
-/* Keeps `k` as the agent of the session whose client started this process, in the place of `k`.
- * Without `over`, fails with `conflict` if another agent is kept for the session. Returns 0 or
- * a fault. */
+/* Keeps `k` as the agent that a client session has in the directory k->place. This session
+ * belongs to the client that started this process. Without `over`, fails with `conflict` if
+ * another agent is kept for the session. Returns 0 or a fault. */
 static int here_session_keep(const char *state, const struct here *k, bool over,
 			     struct fault *f)
 {
@@ -700,7 +708,7 @@ void here_session_forget(const char *state, const char *place)
 
 /* --- changes ----------------------------------------------------------------------- */
 
-/* Refuses a place that belongs to another agent; the folder is locked. */
+/* Refuses a place that belongs to another agent. The caller has locked the folder. */
 static int here_check_free(int dir, const char *state, const struct here *k,
 			   struct fault *f)
 {
@@ -739,8 +747,8 @@ static int here_write(const char *state, const struct here *k, bool over, struct
 	return f->code;
 }
 
-/* Removes a file of the folder `here`, and its `.gone` file, even if the folder is open to
- * others. */
+/* Removes the file `name` and the file `name`.gone from the folder `here`, even if other users
+ * can open the folder. */
 static int here_remove(const char *state, const char *name, struct fault *f)
 {
 	char path[4096];
@@ -778,8 +786,8 @@ int here_forget(const char *state, const char *place, struct fault *f)
 
 /* --- the identity of this process if no variable names it -------------------------- */
 
-/* Whether identities are kept for this process. They are kept only in a state that this user
- * owns, and only outside of workspaces: a workspace's socket already says who calls. */
+/* Whether identities are kept for this process. An identity is kept only in a state that this
+ * user owns, and never inside a workspace. A workspace's socket already identifies the caller. */
 static bool keeps(const struct home *h)
 {
 	struct stat st;
@@ -852,7 +860,7 @@ int home_can_keep(struct home *h, struct fault *f)
 	return fault_hint(f, "set CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN instead");
 }
 
-/* Fills `k` with the identity to keep. */
+/* Fills `k` with the agent to keep, and with the place of this process. */
 static int home_who_fill(struct home *h, const char *team, const char *agent,
 			 const char *token, struct here *k, struct fault *f)
 {

@@ -28,7 +28,7 @@ uint64_t home_random(void)
 	uint64_t n;
 	ssize_t got = getrandom(&n, sizeof(n), 0);
 
-	assert(got == sizeof(n)); /* a read of 8 bytes is never interrupted */
+	assert(got == sizeof(n)); /* getrandom() of 8 bytes is never interrupted */
 	return n;
 }
 
@@ -51,9 +51,9 @@ static int home_too_long(const char *path, struct fault *f)
 
 /* --- the file .gitignore ----------------------------------------------------------- */
 
-/* Without the state's .gitignore `git add -A` would add the secret and the messages. A branch,
- * a stash or an archive can replace or remove this .gitignore. So each command that finds a
- * state in a project checks the state's .gitignore. */
+/* Without the state's .gitignore, `git add -A` would add the secret and the messages. A branch,
+ * a stash or an archive can replace or remove the state's .gitignore. So each command that
+ * finds a state in a project checks the state's .gitignore. */
 static const char ignore_name[] = ".gitignore", ignore_content[] = "*\n";
 
 enum { LENGTH = sizeof(ignore_content) - 1 };
@@ -66,7 +66,7 @@ static bool is_right(int dir)
 	return n == LENGTH && !memcmp(bytes, ignore_content, LENGTH);
 }
 
-/* Renames a folder that is called .gitignore; the folder keeps its contents. */
+/* Renames a folder that is called .gitignore. The renamed folder keeps its contents. */
 static void ignore_move_folder(int dir)
 {
 	char aside[40];
@@ -80,16 +80,17 @@ static void ignore_move_folder(int dir)
 }
 
 /* Writes the right .gitignore into the folder open as `dir` if the file is missing or differs.
- * True: a different file was replaced. Does nothing if the folder cannot be written. */
+ * Returns true if a different file was replaced. Does nothing if the folder cannot be written. */
 static bool ignore_keep(int dir)
 {
 	char temp[40];
 	struct stat st;
-	/* The present file is examined first: meanwhile another process may write the right
-	 * file. */
+	/* This check comes before is_right(). Otherwise a right file that another process
+	 * writes after is_right() would count as a different file. */
 	bool other = !fstatat(dir, ignore_name, &st, AT_SYMLINK_NOFOLLOW);
 
-	/* The owner of the folder could not change a file that root made. */
+	/* Only the folder's owner writes the file, since the owner could not change a file that
+	 * root made. */
 	if (is_right(dir) || fstat(dir, &st) || st.st_uid != geteuid())
 		return false;
 	ignore_move_folder(dir);
@@ -99,11 +100,12 @@ static bool ignore_keep(int dir)
 
 /* --- the folder -------------------------------------------------------------------- */
 
-/* How a state folder was chosen: it was named, it was found upward, it is the user's own
- * folder, or `init` makes it (in a project, or at a named path). */
+/* Ways in which a state folder was chosen. The caller named the folder, or a search found the
+ * folder upward. Otherwise the state is in the user's own folder, or `init` makes the folder
+ * (in a project, or at a named path). */
 enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED };
 
-/* The state must not be committed, so its .gitignore makes git ignore the whole folder. */
+/* Git must not commit the state, so the state's .gitignore makes git ignore the whole folder. */
 static void write_ignore(const char *path)
 {
 	int dir = home_open(path);
@@ -135,8 +137,8 @@ static int make_home(const char *path, struct fault *f)
 	return 0;
 }
 
-/* Makes a folder private only if it is, or is about to be, a state. A folder that was named by
- * mistake is not changed. */
+/* Makes a folder private only if the folder is, or is about to be, a state. A folder that was
+ * named by mistake is not changed. */
 static int keep_private(int dir, const char *path, enum meant meant, enum home_use use,
 			struct fault *f)
 {
@@ -184,7 +186,7 @@ static int home_check_folder(int dir, const char *path, enum meant meant,
 	return keep_private(dir, path, meant, use, f);
 }
 
-/* Sets h->dir: absolute and without links, so that one state has one path. */
+/* Sets h->dir to an absolute path without links, so that each state has only one path. */
 static int home_settle(struct home *h, char path[4096], enum meant meant,
 		       enum home_use use, struct fault *f)
 {
@@ -280,8 +282,9 @@ static int find_dir(struct home *h, const char *dir, enum home_use use, struct f
 
 /* --- a new state ------------------------------------------------------------------- */
 
-/* Notes the state as known, so that it counts at this path. A restore alone does not note the
- * state. Only folders called .cadre are found upward, so others are not noted. */
+/* Adds the state to the notes of known states, so that the state counts at this path. A restore
+ * alone does not add the state to the notes. Only folders called .cadre are found upward, so a
+ * folder with another name is not added. */
 static int note_known(const struct home *h, struct fault *f)
 {
 	const char *name = strrchr(h->dir, '/');
@@ -297,8 +300,8 @@ static int note_known(const struct home *h, struct fault *f)
 	return rc;
 }
 
-/* Like note_known(), but a failure is only reported to the user: a caller who names the folder
- * each time needs no note. */
+/* Like note_known(), but only reports a failure to the user. A caller who names the folder each
+ * time needs no note. */
 static int note_named(struct home *h)
 {
 	struct fault f = { 0 };
@@ -345,7 +348,7 @@ static int load_identity(struct home *h, struct fault *f)
 	bool inside;
 
 	snprintf(session, sizeof(session), "cli:%d", getsid(0));
-	inside = paths_env("CADRE_SOCKET") != NULL; /* a workspace */
+	inside = paths_env("CADRE_SOCKET") != NULL; /* this process is in a workspace */
 	for (size_t i = 0; i < 4; i++) {
 		values[i] = paths_env(names[i]);
 		if (i == 3 && !values[i])
@@ -361,16 +364,16 @@ static int load_identity(struct home *h, struct fault *f)
 		.token = values[2],
 		.kept = inside,
 		.session = values[3],
-		/* A workspace belongs to its agent. If a client passes on only some of the
-		 * variables, the caller must not become the operator. */
+		/* Each workspace belongs to an agent. If a client passes on only some
+		 * environment variables, the caller must not become the operator. */
 		.nobody = inside && !values[1],
 	};
 	h->who = values[1] ? HOME_BY_VARIABLE : HOME_BY_DEFAULT;
 	return 0;
 }
 
-/* Sets h->run and h->socket below `base`. `own`: only the user uses the folder `base`;
- * otherwise all users share it. Returns false if a name does not fit into a socket's address. */
+/* Sets h->run and h->socket below `base`. `own`: `base` is the user's own folder, and not a
+ * folder that all users share. Returns false if a name does not fit into a socket's address. */
 static bool place_run(struct home *h, const char *base, bool own, const struct stat *st)
 {
 	char user[16] = "";
@@ -388,8 +391,8 @@ static bool place_run(struct home *h, const char *base, bool own, const struct s
 	return (size_t)n < sizeof(h->socket);
 }
 
-/* The runtime folder, if it can be used. The variable may be inherited from another user (su),
- * or name a folder that no login has made (containers). */
+/* Returns $XDG_RUNTIME_DIR, or NULL if that folder cannot be used. $XDG_RUNTIME_DIR may be
+ * inherited from another user (su), or name a folder that no login has made (containers). */
 static const char *runtime_folder(void)
 {
 	const char *path = paths_env("XDG_RUNTIME_DIR");
@@ -430,7 +433,8 @@ static void settings_keep_texts(struct home *h, struct fault *f)
 	}
 }
 
-/* Checks the address range fully. The pattern of the key refuses only some wrong ranges. */
+/* Checks the value of network.range fully. The pattern of this key refuses only some wrong
+ * ranges. */
 static int settings_check_range(struct config_set *set, const struct config *c,
 				struct fault *f)
 {
@@ -464,9 +468,9 @@ static int load_config(struct home *h, const char *const *flags, struct fault *f
 	return f->code;
 }
 
-/* Finds the network of a state. Names of its interfaces and tables end in the last digits of
- * the id that place_run() makes. A state without a configured range gets its own network: one
- * of the 1,024 networks in 10.64.0.0/10, each with room for 4,093 VMs. */
+/* Finds the network of a state. The names of the network's interfaces and tables end in the
+ * last digits of the id that place_run() makes. A state without a configured range gets its own
+ * network: one of the 1,024 networks in 10.64.0.0/10, each with room for 4,093 VMs. */
 static int find_network(struct home *h, struct fault *f)
 {
 	struct settings *s = &h->settings;
@@ -492,8 +496,8 @@ static int find_network(struct home *h, struct fault *f)
 
 /* --- the secret -------------------------------------------------------------------- */
 
-/* Writes the whole secret under another name first. So processes that start together use one
- * secret, and a crash never leaves half a secret. */
+/* Writes the whole secret under another name first. So processes that start at the same time
+ * use the same secret, and a crash never leaves half a secret. */
 static int make_secret(const char *path, struct fault *f)
 {
 	char temp[4300];
@@ -513,8 +517,8 @@ static int make_secret(const char *path, struct fault *f)
 }
 
 /* Loads the secret. No other function loads the secret. Hosts that share a state must share its
- * secret. The secret is not a row of the state: a reader of a copy of state.db would have the
- * tokens of all agents. */
+ * secret. The secret is not stored in a row of the state, since a reader of a copy of state.db
+ * would then have the tokens of all agents. */
 static int load_secret(struct home *h, bool create, struct fault *f)
 {
 	char path[4200], secret[33];
@@ -550,14 +554,14 @@ static int settings_load(struct home *h, const char *const *flags, bool create,
 {
 	if (load_config(h, flags, f) < 0 || find_network(h, f) < 0)
 		return f->code;
-	/* A lost state may have lost its secret too. No new secret is made for such a state. */
+	/* A lost state may have lost its secret too. No new secret is made for a lost state. */
 	return h->gone ? 0 : load_secret(h, create, f);
 }
 
 /* --- the whole home ---------------------------------------------------------------- */
 
 /* Checks whether the state was lost, and writes the name of the state's database into the
- * state's id. With HOME_MAKE the id names no database before a new database is made. */
+ * state's id. With HOME_MAKE, the id names no database before a new database is made. */
 static int home_look_at(struct home *h, enum home_use use, struct fault *f)
 {
 	int dir = home_open(h->dir);
@@ -575,7 +579,7 @@ static int home_look_at(struct home *h, enum home_use use, struct fault *f)
 	if (use != HOME_LOOK && !h->gone && is_open && home_has_state(dir))
 		state_id_bind(dir, f);
 	if (is_open)
-		state_id_settle(dir, &none); /* the next process retries */
+		state_id_settle(dir, &none); /* if this fails, the next process retries */
 out:
 	if (is_open)
 		close(dir);
@@ -588,7 +592,7 @@ static void home_start(struct home *h)
 	settings_init(&h->settings);
 }
 
-/* Reads the settings and names that depend on the folder. */
+/* Reads the settings and names that depend on the state folder. */
 static int home_load(struct home *h, enum home_use use, const char *const *flags,
 		     struct fault *f)
 {

@@ -33,8 +33,8 @@ static bool is_trusted(const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Reads the values of a file if the file exists and is trusted. In a project, links are not
- * followed. */
+/* Reads the values of a file if the file exists and is trusted. A project's file must not be a
+ * link. */
 static int home_config_take_file(struct config_set *s, const char *path, bool projects,
 				 struct fault *f)
 {
@@ -67,8 +67,8 @@ static int home_config_take_file(struct config_set *s, const char *path, bool pr
 	return why ? home_config_refuse(path, why, f) : (int)f->code;
 }
 
-/* Makes the path of a user's configuration file. `user`: the user's home; NULL: the home is
- * unknown. False if there can be no such file. */
+/* Makes the path of a user's configuration file. `user` is the user's home, or NULL if the home
+ * is unknown. Returns false if the user can have no configuration file. */
 static bool config_users_path(const char *user, char path[CONFIG_PATH])
 {
 	const char *base = getenv("XDG_CONFIG_HOME"), *below = "";

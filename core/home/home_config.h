@@ -6,10 +6,10 @@
  * ~/.config/cadre/cadre.toml. The project's file is the nearest file from the working directory
  * upward in the state's project. For each key the last file with that key wins.
  *
- * A project's file may have come with a clone. So it may set only keys that concern the caller,
- * and it must not be a link. The file of another project is ignored. A file that belongs
- * neither to the user nor to root is ignored too. After the files the environment is read, then
- * the flags: see core/config/config.h.
+ * A project's file may have come with a clone. So a project's file may set only keys that
+ * concern the caller, and must not be a link. The file of another project is ignored. A file
+ * that belongs neither to the user nor to root is ignored too. The environment is read after
+ * the files, and the flags are read last: see core/config/config.h.
  */
 #ifndef CORE_HOME_HOME_CONFIG_H
 #define CORE_HOME_HOME_CONFIG_H
@@ -28,8 +28,8 @@ int config_check_shipped(const char *dir, struct fault *f);
 bool config_is_variable(const char *name, size_t len);
 
 /* `state` is the folder of the state, or NULL if there is no state. `flags` are texts
- * `section.key=value`, with NULL at the end; NULL: no flags. Fills `s`, which is empty before
- * the call. The caller releases `s`, even after a fault. */
+ * `section.key=value`, with NULL at the end; NULL: no flags. The caller passes an empty `s`,
+ * which this function fills. The caller releases `s`, even after a fault. */
 int config_load(struct config_set *s, const char *state, const char *const *flags,
 		struct fault *f);
 
@@ -43,7 +43,8 @@ struct config_watch {
 	} seen[2];
 };
 
-/* Whether a file was changed since the last check. At the first check: whether there is a file. */
+/* Whether a file was changed since the last check. The first check returns whether there is a
+ * file. */
 bool config_watch_look(struct config_watch *w, const struct home *h);
 /* Finds the log level that files, variables and flags set now. Returns 0 or a fault. */
 int config_watch_level(const struct home *h, enum log_level *out, struct fault *f);

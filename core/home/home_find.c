@@ -14,7 +14,7 @@
 
 /* --- upward ------------------------------------------------------------------------ */
 
-/* Judges `dir`/.cadre; true if that folder ends the search. */
+/* Judges `dir`/.cadre. Returns true if this folder ends the search. */
 static bool consider(struct found *x, const char *dir, bool stray)
 {
 	char path[4096];
@@ -230,7 +230,8 @@ bool find_is_fresh(int dir, const char *also)
 
 		while (i < most && strcmp(e->d_name, ours[i]) != 0)
 			i++;
-		/* A new version of `id` or `.gitignore` has such a name until it is complete. */
+		/* A new version of `id` or `.gitignore` has a name with one of these prefixes
+		 * until the version is complete. */
 		fresh = i < most || !strncmp(e->d_name, "id.", 3) ||
 			!strncmp(e->d_name, ".gitignore.", 11);
 	}
@@ -239,12 +240,12 @@ bool find_is_fresh(int dir, const char *also)
 	return fresh;
 }
 
-/* A folder without a state may become a state if it belongs to this user, and is empty or holds
- * only settings. */
+/* A folder without a state may become a state if the folder belongs to this user, and is empty
+ * or holds only settings. */
 static enum found_why judge_fresh(int dir, const char *path)
 {
-	/* The folder is examined before the notes, since another `init` first notes the folder
-	 * and then fills it. */
+	/* The folder is examined before the notes, since another `init` first adds the folder's
+	 * note and then fills the folder. */
 	bool is_fresh = find_is_fresh(dir, config_file_name);
 	struct stat st;
 
@@ -378,8 +379,8 @@ static size_t list_traces(int dir, char *left, size_t room)
 }
 
 /* An empty state.db means that the state is being made. But if state.lock shows that there was
- * a state, the state.db was truncated. Another process may be making the state and makes
- * state.db first, so state.db is checked last. */
+ * a state, the state.db was truncated. A process that makes a state makes state.db first, so
+ * this function checks state.db last. */
 static bool lost_look_into(int dir, char *left, size_t room)
 {
 	size_t n = list_traces(dir, left, room);

@@ -1,23 +1,25 @@
 /*
  * home_find - finds the state that a process uses.
  *
- * The state is a trusted `.cadre` (core/home/home_trust.h) in the working directory or above
- * it, in the same project. A state that does not count is skipped, so that it hides no state
- * further up. If there is no state further up, the skipped state is refused. If no `.cadre` is
- * found at all, the user's own state is used.
+ * The state is a trusted `.cadre` (core/home/home_trust.h) in the working directory or in a
+ * folder above it, in the same project. A `.cadre` that does not count is skipped, so that the
+ * search can find a state further up. If there is no state further up, the skipped `.cadre` is
+ * refused. If no `.cadre` is found at all, the user's own state is used.
  *
  * A project's own state may have been moved or removed (`git clean -fdx`). Or git's folder of a
- * linked worktree is missing, so that no path leads to the state. The user's own state must not
- * take the place of the project's state: nobody would look for the project's data there.
+ * linked worktree may be missing, so that no path leads to the state. The user's own state must
+ * not take the place of a project's state, since nobody would look for the project's data in
+ * the user's own state.
  *
  * A state may be made in a folder that does not exist, or that holds no files of cadre. A
- * folder that holds files which only a state leaves, but no state.db, is a lost state. Nothing
- * makes a new state in place of a lost state unless the user asks, since callers would then
- * find an empty state. `cadre.toml` does not count as such a file: people write it before there
- * is a state.
+ * folder without state.db is a lost state if the folder holds files that only a state leaves.
+ * Nothing makes a new state in place of a lost state unless the user asks, since callers would
+ * then find an empty state. `cadre.toml` alone does not make a folder a lost state, since
+ * people write `cadre.toml` before there is a state.
  *
- * A lost state must differ from a state that is being made. So state.db is the first file of a
- * new state: it is made empty, and stays empty until a store is opened there.
+ * A process must be able to tell a lost state from a state that is being made. So state.db is
+ * the first file of a new state. The new state.db stays empty until a store is opened in the
+ * folder.
  */
 #ifndef CORE_HOME_HOME_FIND_H
 #define CORE_HOME_HOME_FIND_H
@@ -40,31 +42,34 @@ struct found {
  * trust_judge(). */
 void find_upward(struct found *out, const char *dir);
 
-/* Finds the place of a new state for the project around `dir`: in its repository, else in
- * `dir`. `stray`: a state counts at that place, but belongs to a repository that does not list
- * this worktree. False if the path is too long, or with a fault about the file of known states. */
+/* Finds the place of a new state for the project around `dir`. The place is in the project's
+ * repository, or in `dir` if there is no repository. `stray`: a state counts at the found
+ * place, but belongs to a repository that does not list this worktree. Returns false if the
+ * path is too long. Returns false with a fault if the file of known states cannot be used. */
 bool find_place(const char *dir, char out[4096], bool *stray, struct fault *f);
 
 /* Whether a file in `dir` belongs to the project whose state is the folder `state`. No other
- * repository and no other state may lie between the two folders. */
+ * repository and no other state may lie between `dir` and `state`. */
 bool find_is_of(const char *dir, const char *state);
 
 /* Checks whether a state is missing. `dir` is absolute and without links, and no state was
- * found upward from it. Returns a fault if there was a state earlier, or if the file `.git`
- * that leads to the state is broken; else 0. */
+ * found upward from `dir`. Returns a fault if there was a state earlier, or if the file `.git`
+ * that leads to the state is broken. Returns 0 otherwise. */
 int find_check_gone(const char *dir, struct fault *f);
 
 /* --- the user's own folder, independent of projects ------------------------------------- */
 
 /* The user's own folder holds the notes of known states (core/home/home_trust.h), and the state
- * that is used outside of projects. Its path is $XDG_STATE_HOME/cadre, else .local/state/cadre
- * in $HOME, else .local/state/cadre in the home that the password file names. */
+ * that is used outside of projects. The path of the user's own folder is $XDG_STATE_HOME/cadre,
+ * else .local/state/cadre in $HOME, else .local/state/cadre in the home that the password file
+ * names. */
 
-/* The path of the user's own state folder; a fault if the user's home is unknown. */
+/* Writes the path of the user's own state folder to `out`. Returns a fault if the user's home
+ * is unknown. */
 int home_users_folder(char out[4096], struct fault *f);
 
-/* Refuses to make anything in a folder that belongs to another user, as with `sudo -E`; a
- * folder of root counts as the user's own. */
+/* Refuses to make the user's own folder below a folder that belongs to another user, as with
+ * `sudo -E`. A folder that belongs to root is allowed. */
 int home_may_make(struct fault *f);
 
 /* Refuses a state folder of another user. Root may read such a folder but not write to it,
@@ -75,8 +80,8 @@ int home_check_owner(uid_t owner, const char *path, struct fault *f);
 
 /* --- a new state, a whole state, a lost state -------------------------------------------- */
 
-/* Whether a folder holds no files except those that a killed `init` leaves, and the file `also`
- * (may be NULL). */
+/* Whether a folder holds no files except files that a killed `init` leaves, and except the file
+ * `also` (may be NULL). */
 bool find_is_fresh(int dir, const char *also);
 
 /* Checks that `cadre init` may make the state `path`. The path must be free, or be this user's
@@ -90,11 +95,11 @@ int find_each_part(int dir, const char *path,
 			       struct fault *f),
 		   struct fault *f);
 
-/* Refuses a folder, open as `dir`, with an entry that is neither a file nor a folder: no link
- * may lead out of the state. */
+/* Refuses a folder, open as `dir`, that contains an entry which is neither a file nor a folder.
+ * So no link can lead out of the state. */
 int find_check_parts(int dir, const char *path, struct fault *f);
 
-/* Whether the state in the folder `dir` was lost; `left` (may be NULL) gets the names of the
+/* Whether the state in the folder `dir` was lost. `left` (may be NULL) gets the names of the
  * files that are left. */
 bool home_is_lost(const char *dir, char *left, size_t room);
 
@@ -102,10 +107,10 @@ bool home_is_lost(const char *dir, char *left, size_t room);
  * of all agents, so no secret is made unless the user asks. */
 bool home_lost_secret(const char *dir);
 
-/* Fills a fault that says that the state was lost, and what to do. */
+/* Fills the fault that a state was lost. The fault's hint says what the user can do. */
 int home_refuse_lost(const char *dir, struct fault *f);
 
-/* Makes the empty state.db of a new state, unless there is a state.db: 0 or a fault. */
+/* Makes the empty state.db of a new state, unless there is a state.db. Returns 0 or a fault. */
 int home_make_empty(const char *dir, struct fault *f);
 
 /* Whether the folder `dir` has a state with data. */

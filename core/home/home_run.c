@@ -1,8 +1,9 @@
 /*
  * home_run - the folder in which a host and its guests have their sockets, and the host's lock.
  *
- * A host makes this folder and in it `host.sock`. Each guest has a folder `w{number}` in the
- * same folder. All folders of one user's states lie side by side.
+ * A host makes the folder of the sockets, and its socket `host.sock` in that folder. Each guest
+ * has a folder `w{number}` in the same folder. The socket folders of all states of a user are
+ * in one parent folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include "core/machine/pid.h"
 #include "storage/durable.h"
 
-enum { UNUSED_AFTER = 3600 }; /* seconds */
+enum { UNUSED_AFTER = 3600 }; /* seconds without a change */
 
 static int make_private(const char *path, struct fault *f)
 {
@@ -36,7 +37,7 @@ static int make_private(const char *path, struct fault *f)
 		return fault_set(f, FAULT_DENIED, "", "%.150s is not ours", path);
 	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
-	/* An old folder is in use again. Its new time keeps a sweep from removing it. */
+	/* The folder may be old. A new time of change keeps a sweep from removing the folder. */
 	utimensat(AT_FDCWD, path, NULL, 0);
 	return 0;
 }
@@ -69,7 +70,7 @@ static int open_own(int at, const char *path)
 	return -1;
 }
 
-/* Opens a folder to list its names. NULL if open_own() refuses the folder. */
+/* Opens a folder to list its names. Returns NULL if open_own() refuses the folder. */
 static DIR *open_names(int at, const char *path)
 {
 	int fd = open_own(at, path);
@@ -105,7 +106,7 @@ static bool is_guests(const char *name)
 	       strspn(name + 1, "0123456789") == strlen(name + 1);
 }
 
-/* Removes the sockets in the folder `name` of `at`, and then the folder if it is empty. */
+/* Removes the sockets in the folder `name` of `at`. Then removes this folder if it is empty. */
 static void clear_guest(int at, const char *name)
 {
 	DIR *dir = open_names(at, name);
@@ -214,8 +215,9 @@ void home_sweep_runs(const struct home *h)
 
 /* --- the lock, its holder, and the place of its socket ----------------------------- */
 
-/* The start time of a process, by which it differs from a later process with the same number. 0
- * if the process does not exist or has ended, even if it is not yet reaped. */
+/* Returns the start time of a process, by which the process differs from a later process with
+ * the same number. Returns 0 if the process does not exist or has ended, even if the process is
+ * not yet reaped. */
 static int64_t started_at(pid_t pid)
 {
 	struct process process;
@@ -225,8 +227,8 @@ static int64_t started_at(pid_t pid)
 }
 
 /* Takes the lock and returns 0. On failure `*holder` is the process that holds the lock. A host
- * may have been killed while it started a guest. Its child then holds the lock until the child
- * becomes the guest, and this function waits for the lock. */
+ * may have been killed while it started a guest. The killed host's child then holds the lock
+ * until the child becomes the guest, so this function waits for the lock. */
 static int lock_whole(const struct home *h, int fd, pid_t *holder)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -320,8 +322,8 @@ int home_settle_run(struct home *h, int lock, struct fault *f)
 	memcpy(socket, h->socket, sizeof(socket));
 	if (home_find_sockets(h, f) < 0)
 		return f->code;
-	/* The folder's name is made from the state's id. Another name means that the state was
-	 * replaced. */
+	/* The folder's name is made from the state's id. A different name means that the state
+	 * was replaced. */
 	if (strcmp(strrchr(run, '/'), strrchr(h->run, '/')) != 0) {
 		memcpy(h->run, run, sizeof(run));
 		memcpy(h->socket, socket, sizeof(socket));
@@ -353,7 +355,8 @@ int home_hold(struct home *h, struct fault *f)
 	return f->code;
 }
 
-/* Finds the host that holds the lock, and checks that this host wrote the line itself. */
+/* Finds the host that holds the lock, and checks that the same host wrote the line of
+ * host.lock. */
 static bool find_holder(const char *lock, struct holder *out)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -387,7 +390,8 @@ int64_t home_host_of(const char *dir, bool *deaf)
 	return holder.pid;
 }
 
-/* Whether two sockets belong to one state: their folders have the same name. */
+/* Whether the folders of two sockets have the same name, so that the sockets belong to one
+ * state. */
 static bool are_alike(const char *a, const char *b)
 {
 	char x[sizeof(((struct home *)0)->socket)], y[sizeof(x)];
@@ -400,8 +404,8 @@ static bool are_alike(const char *a, const char *b)
 	       strcmp(strrchr(x, '/'), strrchr(y, '/')) == 0;
 }
 
-/* The lock of the host that this process may follow. In a workspace on this machine, the
- * guest's folder lies in the state's folder, and so the path of the lock is known. */
+/* Finds the path of the lock of the host that this process may follow. In a workspace on this
+ * machine, the guest's folder lies in the state's folder, and so the path of the lock is known. */
 static bool find_lock(const struct home *h, char lock[4300])
 {
 	const char *door = paths_env("CADRE_SOCKET"), *guest = paths_env("CADRE_GUEST");

@@ -25,8 +25,8 @@ enum { LINE = 100, PATIENCE_MS = 2000 };
 
 static const char database[] = "state.db", staged[] = "restore.ready/state.db";
 
-/* The lines of the file `id`, `db` and `next` without their first word; "" if a line is
- * missing. */
+/* The lines of the file `id`. The first line is the id. The lines `db` and `next` are stored
+ * without their first word. A missing line is "". */
 struct lines {
 	char id[LINE]; /* the id, and the inode and birth of its folder */
 	char db[LINE], next[LINE];
@@ -37,8 +37,8 @@ static void state_id_take_line(const char *s, char out[LINE])
 	snprintf(out, LINE, "%.*s", (int)strcspn(s, "\n"), s);
 }
 
-/* Reads the lines of the file `id`. A file with a second hard link counts as empty: its
- * content could be changed through the other link. */
+/* Reads the lines of the file `id`. A file with a second hard link counts as empty, since the
+ * file's content could be changed through the other link. */
 static void state_id_read_lines(int dir, struct lines *x)
 {
 	char text[1024], *s = text;
@@ -78,7 +78,7 @@ static bool has_id(const struct lines *x)
 	       (x->id[STATE_ID] == ' ' || !x->id[STATE_ID]);
 }
 
-/* The id of the folder open as `dir`; false if the folder has no id. */
+/* Reads the id of the folder open as `dir`. Returns false if the folder has no id. */
 static bool state_id_read(int dir, char id[STATE_ID + 1])
 {
 	struct lines x;
@@ -100,8 +100,8 @@ bool state_id_is_ours(int dir)
 }
 
 /* Waits until no other process changes the file, and locks the folder. The lock belongs to the
- * returned descriptor: closing the descriptor releases the lock. If the file system has no such
- * locks, the function succeeds without a lock. */
+ * returned descriptor: closing the descriptor releases the lock. If the file system has no
+ * locks for folders, the function succeeds without a lock. */
 static int state_id_hold(int dir, struct fault *f)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -142,8 +142,8 @@ static bool restores_ours(int dir, const struct lines *x, const char *db)
 	return x->next[0] && !strcmp(x->next, db);
 }
 
-/* Whether the id names the present database, and also the database of an interrupted restore. A
- * missing file does not count as another database. */
+/* Whether the id names the present database, and also names the database that an interrupted
+ * restore would install. A missing file does not count as another database. */
 enum state_id_db { STATE_ID_SAME, STATE_ID_OTHER, STATE_ID_UNNAMED };
 
 static enum state_id_db state_id_look_at(int dir, const struct lines *x)
@@ -172,7 +172,8 @@ static enum state_id_db state_id_look(int dir)
 	return found;
 }
 
-/* A function that changes the lines; false: nothing has to be written. */
+/* A function that changes the lines of the file `id`. Returns false if nothing has to be
+ * written. */
 typedef bool change(int dir, struct lines *x, const char *file);
 
 /* Makes a new id, which names no database. */
@@ -271,8 +272,8 @@ int state_id_expect(int dir, const char *file, struct fault *f)
 }
 
 /* On an overlay file system, the first opening for writing copies a file from a lower layer.
- * The copy has a new time of birth. Opens the database for writing, so that it is copied now.
- * True: the database has a new time of birth. */
+ * The copy has a new time of birth. This function opens the database for writing, so that the
+ * file system copies the database now. Returns true if the database has a new time of birth. */
 static bool copy_up(int dir, const struct lines *x)
 {
 	char db[LINE];
@@ -306,8 +307,8 @@ int state_id_settle(int dir, struct fault *f)
 enum {
 	FILE_MOST = 1 << 20,
 	LINES_MOST = 2000,
-	LINES_SWEPT = 100, /* from this number on, lines of missing folders are dropped */
-	KEEP_DAYS = 30, /* younger lines stay: the folder may be moved at the moment */
+	LINES_SWEPT = 100, /* missing folders' lines are removed from this count on */
+	KEEP_DAYS = 30, /* a younger line is kept: its folder is perhaps being moved */
 	LOCK_MS = 5000,
 	LINE_SIZE = 3 * 4096 + 200,
 };
@@ -323,7 +324,7 @@ static const char *const how_words[] = {
 	[KNOWN_TRACKED] = "tracked",
 };
 
-/* Appends a path. Escapes each byte that would end the line or the word, or that is invisible. */
+/* Appends a path. Escapes each byte that is invisible, or that would end the line or the word. */
 static void known_add_path(struct text *out, const char *path)
 {
 	for (; *path; path++) {
@@ -361,7 +362,7 @@ static void known_add_line(struct text *out, const struct known *k)
 	text_addf(out, "%s%s\n", k->sum[0] ? " " : "", k->sum);
 }
 
-/* Reads the line at *s and moves *s to the next line; false if the line is no note. */
+/* Reads the line at *s and moves *s to the next line. Returns false if the line is not a note. */
 static bool known_take_line(const char **s, struct known *k)
 {
 	size_t n = strcspn(*s, "\n");
@@ -448,7 +449,8 @@ int trust_prepare(struct fault *f)
 	return rc;
 }
 
-/* Takes the lock and returns its descriptor; closing the descriptor releases the lock. */
+/* Takes the lock of the notes and returns its descriptor. Closing the descriptor releases the
+ * lock. */
 static int known_lock(int wait_ms, struct fault *f)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -471,7 +473,7 @@ static int known_lock(int wait_ms, struct fault *f)
 	return fd;
 }
 
-/* Replaces the file; the caller holds the lock. */
+/* Replaces the file of the notes. The caller holds the lock. */
 static int known_write_all(const struct text *all, struct fault *f)
 {
 	char path[4096];
@@ -556,9 +558,9 @@ static int known_replace(const struct known *k, struct fault *f)
 
 /* --- sums -------------------------------------------------------------------------- */
 
-/* Whether the folder still has the noted sum. The sum of a state made here covers only its
- * settings: if git tracked a file in the state, the state would not count anyway. The sum of a
- * trusted state also covers the tracked files. */
+/* Whether the folder still has the noted sum. For a state made here, the sum covers only the
+ * state's settings, since a state with a file that git tracks would not count anyway. For a
+ * trusted state, the sum also covers the tracked files. */
 static bool has_noted_sum(const struct known *noted, const char *path)
 {
 	char sum[TRACKED_SUM + 1];
@@ -577,8 +579,8 @@ static bool known_is_changed(const struct known *noted, const char *path)
 	return !has_noted_sum(noted, path);
 }
 
-/* Whether the user changed the settings where no git repository is around. The note then needs
- * a new sum, although known_is_changed() is false. */
+/* Whether the user changed the settings in a folder that no git repository contains. If so, the
+ * note needs a new sum, although known_is_changed() is false. */
 static bool known_wants_sum(const struct known *noted, const char *path)
 {
 	return noted->how != KNOWN_TRACKED && !git_may_track(path) &&
@@ -593,7 +595,8 @@ static bool known_is_same(const struct known *noted, const struct known *here)
 	       (noted->dev == here->dev || !strcmp(noted->path, here->path));
 }
 
-/* Fills `here` with the folder's id, device, inode and path; false if the folder has no id. */
+/* Fills `here` with the folder's id, device, inode and path. Returns false if the folder has no
+ * id. */
 static bool known_see(int dir, const char *path, struct known *here)
 {
 	struct stat st;
@@ -607,7 +610,8 @@ static bool known_see(int dir, const char *path, struct known *here)
 	return true;
 }
 
-/* Looks `here` up among the notes: fills `noted`, and here->how (KNOWN_NOT: no note). */
+/* Finds the note of the folder `here`. Fills `noted` and here->how; KNOWN_NOT means that there
+ * is no note. */
 static int find_noted(struct known *here, struct known *noted, struct fault *f)
 {
 	char *all = known_read_all(f);
@@ -627,7 +631,7 @@ static bool is_moved(const struct known *noted, const struct known *here)
 	return noted->dev != here->dev || strcmp(noted->path, here->path) != 0;
 }
 
-/* A function that changes the notes; the caller holds the lock. */
+/* A function that changes the notes. The caller holds the lock. */
 typedef int known_act(int dir, const char *path, enum known_how how, struct fault *f);
 
 static int known_locked(int wait_ms, known_act *act, int dir, const char *path,
@@ -657,8 +661,8 @@ static int note_locked(int dir, const char *path, enum known_how how, struct fau
 	return f->code;
 }
 
-/* Notes that git tracks the state. The lock keeps other processes from noting meanwhile that
- * the state is trusted. */
+/* Adds a note that git tracks the state. The lock keeps other processes from adding meanwhile a
+ * note that the state is trusted. */
 static int taint_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -694,10 +698,9 @@ enum known_how trust_look(int dir, const char *path)
 	return here.how;
 }
 
-/* Adds a note, and keeps the notes that another process has made meanwhile. The folder's id
- * stays too, since other users and environments may have noted this id. But an id that came
- * with the folder is replaced: the sender of the folder could send another state with the same
- * id. */
+/* Adds a note, and keeps the notes that another process has made meanwhile. Keeps the folder's
+ * id, since other users and environments may have noted this id. Replaces an id that came with
+ * the folder, since the sender of the folder could send another state with the same id. */
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -784,9 +787,9 @@ bool home_has_state(int dir)
 	return found_has(dir, "state.db");
 }
 
-/* Judges a state that was made here. The state does not count if git tracks files in it. Git
- * may have changed the tracked files. So the user must trust the state again, even if git
- * tracks no file later. */
+/* Judges a state that was made here. The state does not count if git tracks files in the
+ * state's folder. Git may have changed the tracked files. So the user must trust the state
+ * again, even if git tracks no file later. */
 static enum found_why judge_tracked(int dir, const char *path)
 {
 	enum tracked is = tracked_look(path);
@@ -810,12 +813,12 @@ static enum found_why judge_database(int dir)
 	return is == STATE_ID_OTHER ? FOUND_OTHER : FOUND_COUNTS;
 }
 
-/* A known folder counts as a state even while its files are lost or being restored: otherwise
+/* A known folder counts as a state even while its files are lost or being restored. Otherwise
  * the search would silently use another state. */
 static enum found_why judge_open(int dir, const char *path)
 {
-	/* The folder is examined before the notes, since `init` first notes a folder and then
-	 * fills it. */
+	/* The folder is examined before the notes, since `init` first adds a folder's note and
+	 * then fills the folder. */
 	bool is_state = home_has_state(dir) || found_has(dir, "restore.ready");
 	enum known_how how = trust_look(dir, path);
 	enum found_why why = FOUND_COUNTS;
@@ -861,7 +864,7 @@ enum found_why trust_judge(const char *path)
 /* --- words ------------------------------------------------------------------------- */
 
 static const struct {
-	const char *what, *hint; /* %s: the folder */
+	const char *what, *hint; /* %s stands for the folder */
 } words[] = {
 	[FOUND_UNKNOWN] = { "was not made here by you",
 			    "if you trust all that is in it: cadre trust %.150s" },

@@ -1,34 +1,37 @@
 /*
  * home_trust - whether the state in a folder is trusted.
  *
- * A `.cadre` found upward is not trusted until it is known: it may have come with a clone. A
- * `.cadre` counts only if this user made or trusted the folder here, and the folder's database
- * is still the same. Besides, git must have tracked no file in the folder, or the same files as
- * when the user trusted the folder. A `.cadre` without `state.db` is no state unless it is
- * known, or holds a restore that was interrupted.
+ * A `.cadre` that is found upward may have come with a clone. So only a known `.cadre` is
+ * trusted. A `.cadre` counts only if this user made or trusted the folder here, and the
+ * folder's database is still the same. Besides, git must have tracked no file in the folder, or
+ * the same files as when the user trusted the folder. A `.cadre` without `state.db` is no
+ * state, unless the folder is known or holds an interrupted restore.
  *
- * The folder's id is random and in its own file `id`. The file's first line is the id, followed
- * by the inode and time of birth of the folder for which the id was made. Nobody can choose a
- * folder's time of birth on another machine. So an id from an archive, a clone or a copy
- * differs from an id that cadre made here.
+ * A state folder has a random id, which is stored in the folder's file `id`. The first line of
+ * the file is the id, followed by the inode and time of birth of the folder for which the id
+ * was made. Nobody can choose a folder's time of birth on another machine. So an id from an
+ * archive, a clone or a copy differs from an id that cadre made here.
  *
- * A line `db` names the state's database in the same way. Git and archives always make a new
- * file, so a database that one of them replaced is noticed. A line `next` names the database
- * that a restore is about to install. The line is written before the restore counts, so after a
- * crash at any point the id names the database. If a file system keeps no times of birth, the
- * inode alone counts. An id without these lines belongs to a state that is being made.
+ * A line `db` of the file `id` names the state's database by inode and time of birth. Git and
+ * archive programs always write a new file, so cadre notices that git or an archive has
+ * replaced a database. A line `next` names the database that a restore is about to install. The
+ * line `next` is written before the restore counts. So the id names the database even after a
+ * crash at any point. If a file system keeps no times of birth, the inode alone counts. An id
+ * without the lines `db` and `next` belongs to a state that is being made.
  *
  * The states that count are noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
  * ~/.local/state/cadre/known; see home_users_folder()). Each state has one line with the day
  * and the state's id, device, inode and path. The first word of a line is `made` (by `cadre
- * init`), `trusted` (by `cadre trust`), or `tracked`. `tracked` means that the state was made
- * here, but then git was seen to track files in it, so it needs to be trusted.
+ * init`), `trusted` (by `cadre trust`), or `tracked`. The word `tracked` means that the state
+ * was made here, and that git later tracked files in the state. So the user must trust a
+ * `tracked` state anew.
  *
- * After the path follows the sum of the state's `cadre.toml`. For a trusted state the sum also
- * covers the files that git tracked in the state (core/home/git_index.h). Files that git adds
- * later are not the user's. Git may also write files into the state that no index lists.
+ * The last word of a line is the sum of the state's `cadre.toml`. For a trusted state the sum
+ * also covers the files that git tracked in the state (core/home/git_index.h). Files that git
+ * adds later are not files of the user. Git may also write files into the state that no index
+ * lists.
  *
- * How a state becomes known; the words in CAPITALS are results of trust_judge():
+ * This is how a state becomes known. The words in CAPITALS are results of trust_judge():
  *
  *	          cadre init            git tracks a file in it: TRACKED
  *	UNKNOWN -------------> `made` -----------------------------------> `tracked`
@@ -44,13 +47,13 @@
  *	                       |
  *	                       +--> UNKNOWN: cadre trust --remove, from any state
  *
- * A `tracked` state is WAS_TRACKED when git tracks no file in it any more.
- * Only `made` and `trusted` without a change count. EDITED, OTHER and CHANGED are found anew at
- * each look, so they end as soon as the change is undone.
+ * A `tracked` state is WAS_TRACKED when git no longer tracks a file in the state. A state
+ * counts only if it is `made` or `trusted`, and has not changed. trust_judge() computes EDITED,
+ * OTHER and CHANGED anew at each call, so these results end when the change is undone.
  *
  * A noted state is recognized if id and inode are as noted, and also the device or the path. So
- * a folder that was moved is known. A copy is not known, nor is a new folder that got the inode
- * of a removed folder.
+ * a state stays known when its folder is moved within its file system. A copy of the folder is
+ * not known. A new folder that got the inode of a removed folder is not known either.
  */
 #ifndef CORE_HOME_HOME_TRUST_H
 #define CORE_HOME_HOME_TRUST_H
@@ -70,27 +73,28 @@ enum found_why {
 	FOUND_LINK,
 	FOUND_FOREIGN, /* the folder belongs to another user */
 	FOUND_TRACKED, /* git tracks a file in the folder */
-	FOUND_UNNOTED, /* git tracks a file in the folder; writing this note failed */
+	FOUND_UNNOTED, /* like FOUND_TRACKED, but the note could not be written */
 	FOUND_WAS_TRACKED, /* git tracked a file in the folder earlier */
-	FOUND_CHANGED, /* tracked files or settings have changed since the user trusted them */
+	FOUND_CHANGED, /* tracked files or settings changed after `cadre trust` */
 	FOUND_EDITED, /* the settings have changed since the folder was made */
 	FOUND_OTHER, /* the database was replaced by another */
 	FOUND_NO_INDEX, /* the files that git tracks cannot be read */
 	FOUND_STRAY, /* the folder's repository does not list this worktree */
 };
 
-/* Judges whether the folder `path` counts as a state. May also record facts: that git tracks a
- * file in the folder, the present database if the folder's id names no database, and the notes
- * of trust_look(). The record that git tracks a file is permanent. FOUND_UNNOTED means that the
- * permanent record could not be written. */
+/* Judges whether the folder `path` counts as a state. If git tracks a file in the folder, adds
+ * a permanent note that git tracks the state. FOUND_UNNOTED means that this permanent note
+ * could not be written. If the folder's id names no database, may add the present database to
+ * the id. May also update a note, as trust_look() does. */
 enum found_why trust_judge(const char *path);
 
-/* Fills the fault that a state folder does not count, with the reason and what the user can do. */
+/* Fills the fault for a state folder that does not count. The fault names the reason, and what
+ * the user can do. */
 int trust_refuse(const char *path, enum found_why why, struct fault *f);
-/* The reason as words, to be printed after the folder's path. */
+/* Returns the reason in words, to be printed behind the folder's path. */
 const char *trust_reason(enum found_why why);
 
-/* Opens a state folder that is not itself a link: a descriptor, or -1 with errno. */
+/* Opens a state folder that is not itself a link. Returns a descriptor, or -1 with errno. */
 int home_open(const char *path);
 
 /* Whether a folder has a state. */
@@ -98,11 +102,11 @@ bool home_has_state(int dir);
 
 /* --- the states that this user made or trusts ------------------------------------------ */
 
-enum { STATE_ID = 32 }; /* digits */
+enum { STATE_ID = 32 }; /* hexadecimal digits of an id */
 
-/* Ways in which a state is known. The last two are never noted. KNOWN_CHANGED is a trusted
- * state whose tracked files or settings differ now. KNOWN_EDITED is a state made here whose
- * settings differ now. */
+/* Ways in which a state is known. KNOWN_CHANGED and KNOWN_EDITED are never noted. KNOWN_CHANGED
+ * is a trusted state whose tracked files or settings differ now. KNOWN_EDITED is a state made
+ * here whose settings differ now. */
 enum known_how {
 	KNOWN_NOT,
 	KNOWN_MADE,
@@ -121,12 +125,12 @@ struct known {
 };
 
 /* Looks up how the state folder `path`, open as `dir`, is known. If no process holds the lock,
- * this function may also update the note: with the new path of a moved state, or with a new sum
- * after the user edited the settings without git. */
+ * this function may also update the state's note. The updated note has the new path of a moved
+ * state, or a new sum after the user edited the settings without git. */
 enum known_how trust_look(int dir, const char *path);
 
-/* Notes that git tracks files in a state that was made here and is not trusted. Waits for the
- * lock. After a fault nothing has been noted. */
+/* Adds a note that git tracks files in a state that was made here and is not trusted. Waits for
+ * the lock. After a fault nothing has been noted. */
 int trust_taint(int dir, const char *path, struct fault *f);
 
 /* Makes the private folder of the file with the notes, or makes an existing folder private.
@@ -151,17 +155,18 @@ int trust_each(int (*each)(void *with, const struct known *k), void *with,
  * of birth. */
 bool state_id_is_ours(int dir);
 
-/* These functions change which database a folder's id names. They give no id to a folder
- * without an id.
+/* The functions state_id_...() change which database a folder's id names. These functions give
+ * no id to a folder without an id.
  *
- * bind: names the present database, if the id names no database. unbind: names no database;
- * used before a new database is made. expect: names `file`, relative to the folder, as the
- * database of the near future. settle: if the `next` database is in place, names it as `db`; on
- * an overlay, also copies the file up and takes its new time of birth.
+ * state_id_bind() names the present database if the id names no database. state_id_unbind()
+ * makes the id name no database, before a new database is made. state_id_expect() names `file`,
+ * relative to the folder, as the `next` database. state_id_settle() names the `next` database
+ * as `db` if that database is in place. On an overlay, state_id_settle() also makes the file
+ * system copy the database, and stores the copy's time of birth.
  *
  * While another process changes the id, these functions wait for two seconds and then fail with
- * `unavailable`. settle may open and close the database, which ends this process's locks on the
- * database. So this process must not have the database open. */
+ * `unavailable`. state_id_settle() may open and close the database, which ends this process's
+ * locks on the database. So this process must not have the database open. */
 int state_id_bind(int dir, struct fault *f);
 int state_id_unbind(int dir, struct fault *f);
 int state_id_expect(int dir, const char *file, struct fault *f);

@@ -89,7 +89,8 @@ bool paths_line(const char *path, char *line, size_t room)
 	return true;
 }
 
-/* Makes the folder's owner the owner of the file. This changes a file only if root made it. */
+/* Makes the folder's owner the owner of the file. Only a file that root made gets another
+ * owner. */
 static int paths_give(int dir, int fd)
 {
 	struct stat st;
@@ -103,7 +104,7 @@ int paths_write(int dir, const char *temp, const char *name, const char *bytes, 
 {
 	int fd, rc = -1;
 
-	unlinkat(dir, temp, 0); /* a file that a killed process left */
+	unlinkat(dir, temp, 0); /* removes a file that a killed process left */
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	if (fd < 0)

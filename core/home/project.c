@@ -22,8 +22,8 @@ static bool same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* Reads the path in one of git's files, relative to the file's folder. Returns false if the
- * file names no path. */
+/* Reads the path behind `word` in the file `name`, which git has written. A path without a
+ * leading slash is relative to the file's folder. Returns false if the file contains no path. */
 static bool tree_follow(const char *dir, const char *name, const char *word,
 			char out[4096])
 {
@@ -42,7 +42,7 @@ bool project_git(const char *dir, char out[4096])
 	return tree_follow(dir, ".git", "gitdir: ", out);
 }
 
-/* Finds git's folder that the file `.git` names; resolves links. */
+/* Finds git's folder that the file `dir`/.git names, and resolves links. */
 static bool follow_git(const char *dir, char out[4096])
 {
 	char path[4096];
@@ -50,7 +50,8 @@ static bool follow_git(const char *dir, char out[4096])
 	return project_git(dir, path) && realpath(path, out);
 }
 
-/* Finds the git folder that all worktrees share, from git's folder for one of the worktrees. */
+/* Finds the git folder that all worktrees share. `own` is git's folder for one of the
+ * worktrees. */
 static bool follow_common(const char *own, char out[4096])
 {
 	char path[4096];
@@ -58,7 +59,7 @@ static bool follow_common(const char *own, char out[4096])
 	return tree_follow(own, "commondir", "", path) && realpath(path, out);
 }
 
-/* Finds the git folder that all worktrees share, from the top of a worktree. */
+/* Finds the git folder that all worktrees share. `top` is the top of one of the worktrees. */
 static bool find_common(const char *top, char out[4096])
 {
 	char path[4096];
@@ -68,7 +69,7 @@ static bool find_common(const char *top, char out[4096])
 		       : paths_join(path, top, ".git") && realpath(path, out);
 }
 
-/* Whether the tops of two worktrees are of one repository. */
+/* Whether `a` and `b`, the tops of two worktrees, belong to one repository. */
 static bool tree_same(const char *a, const char *b)
 {
 	char one[4096], other[4096];
@@ -107,7 +108,7 @@ struct tree_search {
 	char *root; /* gets the folder of the state */
 };
 
-/* Whether a known state is in the main worktree. */
+/* Whether the known state `k` is in the main worktree that the search looks for. */
 static int try_known(void *with, const struct known *k)
 {
 	struct tree_search *search = with;
@@ -121,7 +122,7 @@ static int try_known(void *with, const struct known *k)
 	return 1;
 }
 
-/* Removes `/.git` from the end of a path; false if the path ends otherwise. */
+/* Removes `/.git` from the end of a path. Returns false if the path does not end with `/.git`. */
 static bool cut_git(char root[4096])
 {
 	char *end = strrchr(root, '/');
@@ -146,8 +147,8 @@ static void tree_find_root(char root[4096], struct fault *f)
 
 /* --- tops -------------------------------------------------------------------------- */
 
-/* Judges a linked worktree. The shared folder has a folder in `worktrees` for each linked
- * worktree. A file `gitdir` in that folder names the worktree's `.git` file. */
+/* Judges a linked worktree. For each linked worktree, git's shared folder has a folder
+ * `worktrees`/NAME. The file `gitdir` in `worktrees`/NAME names the worktree's `.git` file. */
 static enum top linked_top(const char *git, const char *own, char root[4096],
 			   struct fault *f)
 {
@@ -160,10 +161,10 @@ static enum top linked_top(const char *git, const char *own, char root[4096],
 	return is_known ? TOP_TREE : TOP_STRAY;
 }
 
-/* Judges a main worktree whose `.git` is a file. The repository may not name the worktree, so
- * the worktree normally has its own state. If the repository lies inside the worktree and has a
- * state, that state is used. If the repository lies elsewhere and has a state, nothing proves
- * that the repository belongs to this worktree. */
+/* Judges a main worktree whose `.git` is a file. Perhaps the repository does not name the
+ * worktree, so the worktree normally has its own state. If the repository lies inside the
+ * worktree and has a state, the repository's state is used. If the repository lies elsewhere
+ * and has a state, nothing proves that the repository belongs to this worktree. */
 static enum top claiming_top(const char *dir, const char *own, char root[4096])
 {
 	memcpy(root, own, 4096);
@@ -241,8 +242,8 @@ bool project_at(struct project *p, const struct home *h, const char *at)
 	return true;
 }
 
-/* Resolves links in the part of a path that exists: `there` gets that part, `out` gets the
- * whole path. */
+/* Resolves links in the part of a path that exists. `there` gets the resolved part, and `out`
+ * gets the whole path. */
 static bool project_resolve(const char *path, char there[4096], char out[4096])
 {
 	char real[PATH_MAX];
@@ -260,8 +261,9 @@ static bool project_resolve(const char *path, char there[4096], char out[4096])
 	return paths_join(out, real, path + strspn(path, "/"));
 }
 
-/* Finds the top from which a file's path is counted: the top of the innermost worktree around
- * the file. If that worktree is not of the project's repository, the result is p->top. */
+/* Finds the top to which a file's path is relative. This is the top of the innermost worktree
+ * around the file. If that worktree does not belong to the project's repository, the result is
+ * p->top. */
 static void top_of(const struct project *p, const char *there, char top[4096])
 {
 	project_find_place(there, top);
@@ -269,8 +271,8 @@ static void top_of(const struct project *p, const char *there, char top[4096])
 		memcpy(top, p->top, sizeof(p->top));
 }
 
-/* Makes an absolute path of `given` with its links (`whole`) and one without links (`real`),
- * and finds the top for them. */
+/* Makes two absolute paths of `given`: `whole` with its links, and `real` without links. Finds
+ * the top to which both paths are relative. */
 static bool project_find(const struct project *p, const char *given, char whole[4096],
 			 char real[4096], char top[4096])
 {

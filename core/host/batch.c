@@ -42,7 +42,7 @@ static void batch_put_back(struct call *call, const struct before *b)
 	call->replayed = b->replayed;
 }
 
-/* A fault of the store replaces the call's own answer or fault. */
+/* Replaces the call's own answer or fault by a fault of the store. */
 static void batch_fail_call(struct call *call, const struct fault *why)
 {
 	call->fault = *why;
@@ -77,7 +77,7 @@ enum outcome {
 	WAS_DROPPED, /* the store has dropped the transaction */
 };
 
-/* Maximum of rate buckets that one transaction stores. */
+/* Most rate buckets that one transaction stores. */
 enum { RATES_MOST = 256 };
 
 struct batch {
@@ -86,7 +86,7 @@ struct batch {
 	size_t n;
 	struct rates *rates; /* NULL: no buckets are kept in memory */
 	struct rate_bucket spent[RATES_MOST];
-	const struct batch_source *source; /* NULL: no calls follow `calls` */
+	const struct batch_source *source; /* source of further calls, or NULL */
 	struct before before[BATCH_CALLS];
 };
 
@@ -116,7 +116,7 @@ static enum outcome run_saved(struct store *store, struct call *call)
 	return rc ? WAS_DROPPED : WENT_WELL;
 }
 
-/* Whether the batch has a call number i. Asks the source for more calls first if needed. */
+/* Whether the batch has a call number i. If needed, asks the source for more calls first. */
 static bool batch_has(struct batch *b, size_t i)
 {
 	if (i == b->n && b->source && i < BATCH_CALLS) {
@@ -127,8 +127,8 @@ static bool batch_has(struct batch *b, size_t i)
 	return i < b->n;
 }
 
-/* Runs calls until BATCH_MS are over or a call goes wrong; sets b->n to the number of calls
- * run. */
+/* Runs calls until BATCH_MS are over, or until a call's outcome is not WENT_WELL. Sets b->n to
+ * the number of calls run. */
 static enum outcome run_together(struct batch *b, bool saved)
 {
 	int64_t end = clock_steady_ms() + BATCH_MS;
@@ -154,8 +154,8 @@ static void put_all_back(struct batch *b)
 		batch_put_back(b->calls[i], &b->before[i]);
 }
 
-/* Whether the batch is one call that only writes the caller's spending, which is not worth a
- * sync of the disk. */
+/* Whether the batch is a single call whose write may be lost when the power fails (OP_LAX), and
+ * which therefore needs no sync of the disk. */
 static bool is_lax(const struct batch *b)
 {
 	return b->n == 1 && (b->calls[0]->op->flags & OP_LAX);
@@ -179,7 +179,7 @@ static int keep_rates(struct batch *b, size_t *n, struct fault *f)
 	return 0;
 }
 
-/* Stores the rate buckets that the calls spent, and commits. */
+/* Stores the rate buckets that calls have used, and commits. */
 static int batch_commit(struct batch *b, struct fault *f)
 {
 	size_t n;
@@ -194,7 +194,7 @@ static int batch_commit(struct batch *b, struct fault *f)
 	return rc;
 }
 
-/* Runs the calls in one transaction; sets b->n to the number of calls run. */
+/* Runs the calls in one transaction, and sets b->n to the number of calls run. */
 static enum outcome run_transaction(struct batch *b, bool saved)
 {
 	struct fault why = { 0 };

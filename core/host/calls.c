@@ -1,4 +1,4 @@
-/* calls - calls on their way between the loop and the threads. */
+/* calls - passes calls between the loop and the threads. */
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
@@ -16,10 +16,11 @@
 /*
  * workers - the threads of a host that run calls which may take long.
  *
- * Such calls work on the vault's files, or read the output of turns. Each worker has a
- * connection of its own to the state, and waits for its turn to write as any process does.
- * There are only a few workers, so that they do not use up the machine. A call that waits for
- * another call's lock keeps its thread, and the jobs that are queued behind this call wait.
+ * Long calls work on the vault's files, or read the output of turns. Each worker has its own
+ * connection to the state. To write, a worker waits in the queue of writers like any process.
+ * There are only a few workers, so that the workers do not use up the machine. A call that
+ * waits for another call's lock keeps its thread, and the jobs that are queued behind this call
+ * wait.
  */
 
 enum { WORKERS = 4 };
@@ -28,7 +29,7 @@ struct workers;
 
 struct worker {
 	struct workers *all;
-	struct store *store; /* NULL before its first call */
+	struct store *store; /* NULL before the worker's first call */
 	uv_thread_t thread;
 	bool runs;
 };
@@ -41,9 +42,8 @@ struct workers {
 	void *arg;
 };
 
-/* An earlier process may have decided a change of the vault and ended before it made the
- * change; the worker makes the change now. The worker also removes notes whose time in the
- * trash is over. */
+/* Makes the changes of the vault that earlier processes decided but did not make before they
+ * ended. Also removes notes whose time in the trash has ended. */
 static void workers_sweep(struct worker *w)
 {
 	struct call call = { .store = w->store, .settings = &w->all->home->settings };
@@ -84,7 +84,7 @@ static void workers_work(void *arg)
 	}
 }
 
-/* The first thread begins with the work that earlier processes left undone. */
+/* The first thread begins with the work that earlier processes have not finished. */
 static void work_first(void *arg)
 {
 	struct worker *w = arg;
@@ -110,7 +110,7 @@ static int worker_open(struct workers *all, int i, struct fault *f)
 	return 0;
 }
 
-/* runs the queued jobs first; `all` may be NULL */
+/* runs the queued jobs before it returns; `all` may be NULL */
 static void workers_close(struct workers *all)
 {
 	if (!all)
@@ -125,8 +125,8 @@ static void workers_close(struct workers *all)
 	free(all);
 }
 
-/* `done` gets each job after its run, on the worker's thread. A worker opens the state at its
- * first call. */
+/* A worker calls `done` for each job that it has run. A worker opens the state at its first
+ * call. */
 static int workers_open(struct workers **out, const struct home *home, batch_done *done,
 			void *arg, struct fault *f)
 {
@@ -162,15 +162,16 @@ static void calls_refuse(struct host *host, struct job *job)
 	chain_add(&host->calls->early, job);
 }
 
-/* Operations that work on files run on threads of their own: they would hold up the threads
- * that only query the store. */
+/* Whether a worker must run the call. Operations that work on files run on workers, since work
+ * on files would delay the threads that only query the store. */
 static bool calls_is_slow(const struct job *job)
 {
 	return job->call.op && job->call.op->steps;
 }
 
-/* Gives the writer's thread the writes that the clock makes due and then, unless `held`, the
- * writes of callers. `part`: further writes follow before the loop sleeps. */
+/* Gives the writer's thread first the writes of host_ahead(), and then the writes of callers.
+ * If `held` is set, the writes of callers have to wait. `part` means that further writes follow
+ * before the loop sleeps. */
 static void hand_writes(struct host *host, bool held, bool part)
 {
 	struct calls *c = host->calls;
@@ -299,7 +300,7 @@ static void calls_finish(struct host *host, struct chain *jobs)
 
 /* --- the loop --------------------------------------------------------------------- */
 
-/* Gives answers to the kernel and calls to the threads, before the loop sleeps. */
+/* Before the loop sleeps, passes answers to the kernel, and calls to the threads. */
 static void hand_over(struct host *host)
 {
 	struct calls *c = host->calls;
@@ -324,7 +325,8 @@ static void hand_over(struct host *host)
 		queue_push(&c->workers->queue, &c->works);
 }
 
-/* Passes answered calls to the loop; runs on the writer's thread or a reader's. */
+/* Passes answered calls to the loop. Runs on the writer's thread, or on the thread of a reader
+ * or worker. */
 static void on_batch(void *arg, struct chain *jobs)
 {
 	struct host *host = arg;

@@ -33,8 +33,8 @@ static void crowd_open(struct crowd *crowd)
 		crowd->most = r.rlim_cur / 2;
 }
 
-/* Sends the fault before the connection is closed: the socket's buffer is still empty, so the
- * fault fits. */
+/* Sends a client the fault before the connection is closed. The fault fits into the socket's
+ * buffer, which is still empty. */
 static void crowd_turn_away(struct conn *c, const char *why)
 {
 	struct fault f = { 0 };
@@ -53,7 +53,7 @@ static bool is_silent(const struct conn *c, uint64_t now)
 	return c->seated && !c->started && now - c->since >= CLIENT_SILENT_MS;
 }
 
-/* Closes the oldest silent client. The list begins with the newest client. */
+/* Closes the oldest silent client. The list of clients begins with the newest client. */
 static void crowd_make_room(struct host *host)
 {
 	struct conn *oldest = NULL;
@@ -67,8 +67,8 @@ static void crowd_make_room(struct host *host)
 	conn_close(oldest);
 }
 
-/* Gives a new client a place. Returns false if all places are taken. In that case a fault was
- * sent to the client, and the caller closes the client. */
+/* Gives a new client a place. Returns false if all places are taken. If all places are taken,
+ * this function sends the client a fault, and the caller closes the client. */
 static bool crowd_enter(struct conn *c)
 {
 	struct crowd *crowd = &c->host->clients->crowd;
@@ -126,8 +126,7 @@ static void unread_forget(struct conn *c)
 	c->unread.memory = 0;
 }
 
-/* Counts the bytes that the client has not read.  May close this client or another
- * client. */
+/* Counts the bytes that the client has not read. May close this client or another client. */
 static void unread_note(struct conn *c)
 {
 	struct host *host = c->host;
@@ -157,11 +156,11 @@ void unread_tick(struct host *host)
 
 enum {
 	JOBS_MOST = 256, /* calls under way per connection */
-	/* Calls under way on all connections; above this number each connection may have only
-	 * JOBS_FEW, until a quarter of the calls is done. */
+	/* Calls under way on all connections. When this number is reached, each connection may
+	 * have only JOBS_FEW calls, until a quarter of all calls is done. */
 	JOBS_ALL = 4096,
 	JOBS_FEW = 8,
-	READS_MOST = 16, /* reads under way per connection: answers may be large */
+	READS_MOST = 16, /* reads under way per connection, since answers may be large */
 	REST_MOST = 256 << 10,
 };
 
@@ -247,7 +246,8 @@ static void link_job(struct conn *c, struct job *job)
 		c->solo = job;
 }
 
-/* Ends the crowding: reads on from each client that was held up by the calls of other clients. */
+/* Clears clients->crowded. Reads again from each client that was held up by the calls of other
+ * clients. */
 static void end_crowding(struct host *host)
 {
 	host->clients->crowded = false;
@@ -292,20 +292,21 @@ static void start_job(struct conn *c, struct job *job)
 /*~ A frame arrives.  Station 4 of 12.
  *
  * All connections are served by one thread, the loop of libuv. The loop never waits for the
- * database, so it goes on reading from all clients when the disk is slow. A frame is four bytes
- * of length and a JSON object. From here on the frame is a `job`: the call, its memory, and its
- * connection.
+ * database, so the loop reads from all clients even when the disk is slow. A frame is four
+ * bytes of length and a JSON object. From here on the frame is a `job`: the call, its memory,
+ * and its connection.
  *
  * The client may be broken or hostile. So the host bounds the length of a frame, the number of
- * calls under way (held_up), and the bytes of unread answers. The host stops reading from a
- * client beyond a bound. The kernel then stops this client from writing, and other clients do
- * not notice. For each bound, docs/limits.md lists what a client within the bound can cost, and
- * the test of the bound.
+ * calls under way (held_up), and the bytes of unread answers. The host does not read from a
+ * client with too many calls under way or too many unread bytes. The kernel then stops this
+ * client from writing, and other clients are not slowed. The host disconnects a client whose
+ * frame is too long. For each bound, docs/limits.md lists what a client within the bound can
+ * cost, and the test of the bound.
  *
- * start_job() gives writes to the one thread that writes. Reads go to other threads, but only
- * after the earlier writes of the same client are done: a client sees its own writes.
+ * start_job() gives writes to the one thread that writes. Reads are given to other threads, but
+ * only after the earlier writes of the same client are done. So a client sees its own writes.
  *
- * First, however, the job has to be understood, and its caller known.
+ * Before a thread can run the job, the host has to decode the call and to identify its caller.
  *
  * Next: core/host/dialect.c
  */
@@ -360,8 +361,8 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 	return at;
 }
 
-/* A send that is under way runs to its end. A call that only waits or receives is not run any
- * more. */
+/* Ends a job whose caller has left. A call that is sending a message runs to its end. A call
+ * that only waits or receives is not run any more. */
 static void conn_abandon_job(struct conn *c, struct job *job)
 {
 	if (job->parked_at) {
@@ -458,7 +459,8 @@ static void read_on(struct conn *c)
 /* --- answers ------------------------------------------------------------------ */
 
 /* Runs a read when the earlier writes are done and few bytes of answers are unread. After a
- * large answer, the next answer may be large too, so reads then run one after another. */
+ * large answer, the next answer may be large too, so the client's reads then run one after
+ * another. */
 static void release_held(struct conn *c)
 {
 	struct unread_all *all = &c->host->clients->unread;
@@ -477,8 +479,9 @@ static void release_held(struct conn *c)
 	}
 }
 
-/* Handles the end of a large read of the connection `served` (NULL: the connection closes).
- * Connections behind `served` in the list may read first, so that no connection waits for ever. */
+/* Handles the end of a large read of the connection `served`. If `served` is NULL, the
+ * connection was closed. Connections behind `served` in the list may read first, so that no
+ * connection waits for ever. */
 static void large_read_over(struct host *host, struct conn *served)
 {
 	host->clients->unread.large_reads--;
@@ -489,7 +492,7 @@ static void large_read_over(struct host *host, struct conn *served)
 		release_held(c);
 }
 
-/* Handles the end of the first run of a write; the call may still wait for a change. */
+/* Handles the end of the first run of a write. The call may still wait for a change. */
 static void conn_written(struct conn *c, struct job *job)
 {
 	if (job->counted)
@@ -510,8 +513,9 @@ static void conn_unref(struct conn *c)
 	free(c);
 }
 
-/* Logs a call that failed by a fault of the host or of the machine; at the debug level, logs
- * each call. Arguments are never logged: they may be secrets or the text of a message. */
+/* Logs a call that failed by a fault of the host or of the machine. At the debug level, logs
+ * each call. Arguments are never logged, since an argument may be a secret or the text of a
+ * message. */
 static void log_call(struct host *host, const struct call *call, uint64_t ns)
 {
 	const enum fault_code code = call->fault.code;
@@ -553,8 +557,8 @@ void conn_answer(struct job *job)
 		c->unread.small = !large;
 	handout_answered(c, job, told);
 	job_free(job);
-	/* A large answer is sent and counted at once: many unsent large answers in one turn of
-	 * the loop would take too much memory. */
+	/* A large answer is sent and counted at once. Otherwise many unsent large answers in
+	 * one iteration of the loop would take too much memory. */
 	if (large)
 		conn_send_out(c);
 	conn_mark_dirty(c);
@@ -564,8 +568,8 @@ void conn_answer(struct job *job)
 		conn_unref(c);
 }
 
-/* A read's caller has a lease with under half of its time left. The host renews the lease by a
- * write in the caller's name. */
+/* Renews the lease of a read's caller, by a write in the caller's name. Less than half of the
+ * time of this lease is left. */
 static void conn_renew(struct conn *c, const struct job *read)
 {
 	const struct identity id = call_renewer(&read->call);
@@ -580,7 +584,7 @@ static void conn_renew(struct conn *c, const struct job *read)
 	host_submit(c->host, job);
 }
 
-/* A job has run: answers the call, or asks a guest, or lets the call wait. */
+/* Answers the call of a job that has run, or asks a guest, or lets the call wait. */
 static void conn_go_on(struct job *job)
 {
 	struct conn *c = job->conn;
@@ -601,7 +605,7 @@ static void conn_go_on(struct job *job)
 	left = c->closing || c->ended || job->unheard || atomic_load(&job->gone);
 	if (!job->call.fault.code) {
 		if (job->call.workspace.asked) {
-			/* ask_start() begins no command whose caller is gone. */
+			/* ask_start() starts no command for a caller that has left. */
 			atomic_store(&job->gone, left);
 			ask_start(c->host, job);
 			return;
@@ -616,7 +620,7 @@ static void conn_go_on(struct job *job)
 	conn_answer(job);
 }
 
-/* A job has returned from its thread. */
+/* Handles a job that a thread has run. */
 static void on_job(struct job *job)
 {
 	struct conn *c = job->conn;
@@ -624,7 +628,7 @@ static void on_job(struct job *job)
 	const bool large = job->large, closing = c->closing;
 
 	job->large = false;
-	conn_go_on(job); /* may close the connection, and frees it if it was closing */
+	conn_go_on(job); /* may close the connection; frees a closing connection */
 	if (large)
 		large_read_over(host, closing || c->closing ? NULL : c);
 }

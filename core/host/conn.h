@@ -1,12 +1,12 @@
 /*
- * conn - a connection of a client to the host's socket.
+ * conn - a connection of a client to the host's socket, or a single call over HTTP.
  *
  * A frame is a Hello (first, optional), a Call, or one of the older messages that a guest's
- * agent may send. Calls with an id are answered in any order; a call without an id delays the
- * next frames until its answer. A read waits until the writes that were sent before it are
+ * agent may send. Calls with an id are answered in any order. A call without an id delays the
+ * next frames until the call is answered. A read waits until the client's earlier writes are
  * done. The host stops reading from a client that does not read its answers. The host closes a
- * client that does not read for too long, or whose unread answers take too much memory: see
- * struct unread.
+ * client that does not read for too long, or whose unread answers take too much memory (see
+ * struct unread).
  */
 #ifndef CORE_HOST_CONN_H
 #define CORE_HOST_CONN_H
@@ -21,11 +21,12 @@
 #include "core/wire/receipt.h"
 
 /*
- * How many clients are connected to the host's socket at once.
+ * The number of clients that can be connected to the host's socket at once.
  *
- * Half of the process's descriptors are for clients, CLIENTS_MOST at most. The rest is for
- * guests and for the host itself. When all places are taken, the oldest client that has never
- * sent a frame is closed. Without such a client, the new client gets a fault and is closed.
+ * Half of the process's descriptors are for clients, CLIENTS_MOST at most. The other half is
+ * for guests and for the host itself. When all places are taken, the oldest client that has
+ * never sent a frame is closed. If no client can be closed, the new client gets a fault and is
+ * closed.
  */
 
 enum {
@@ -42,8 +43,8 @@ struct crowd {
 /*
  * Answers that clients have not read, bounded in bytes and in time.
  *
- * The host stops reading from a client that does not read its answers (conn.c). It closes the
- * client when the client does not read for too long, or when all clients' unread answers
+ * The host stops reading from a client that does not read its answers (conn.c). The host closes
+ * the client when the client does not read for too long, or when all clients' unread answers
  * together take too much memory.
  */
 
@@ -51,22 +52,22 @@ enum {
 	/* Unread bytes of one client above which no more calls of the client are taken or
 	 * run. */
 	UNREAD_SOFT = 1 << 20,
-	UNREAD_SOFT_S = 60, /* a client above UNREAD_SOFT for so long is closed */
+	UNREAD_SOFT_S = 60, /* seconds above UNREAD_SOFT after which a client is closed */
 	/* Unread bytes of one client above which the client is closed. */
 	UNREAD_HARD = 64 << 20,
 	/* Bytes of all clients' buffers above which the client with the most bytes is closed. */
 	UNREAD_ALL = 256 << 20,
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
-	/* How many reads run at a time for all clients whose last answer had UNREAD_LARGE
-	 * bytes, or who had no answer yet. Each read holds its rows until the answer is
-	 * written. */
+	/* The number of large reads that run at a time for all clients. A read is large if the
+	 * client's last answer had UNREAD_LARGE bytes, or if the client has had no answer yet.
+	 * Each read holds its rows until the answer is written. */
 	UNREAD_LARGE_READS = 4,
 };
 
 /* The unread answers of one client. */
 struct unread {
-	size_t memory; /* bytes of its buffers, as counted in unread_all.memory */
+	size_t memory; /* bytes of the client's buffers; part of unread_all.memory */
 	int seconds; /* seconds above UNREAD_SOFT without a break, while the host ran */
 	bool small; /* the last read's answer was small; false before the first read */
 };
@@ -78,7 +79,7 @@ struct unread_all {
 	struct log_pause closed;
 };
 
-/* Called each second: closes connections that have not read for too long. */
+/* Called each second. Closes connections that have not read for too long. */
 void unread_tick(struct host *host);
 
 /*
@@ -101,11 +102,11 @@ void unread_tick(struct host *host);
  *	                             v
  *	                         `closed`, freed with the last call: conn_unref()
  *
- * held_up() decides between READING and HELD UP. In HELD UP, bytes gather in `rest`; in
- * `stopped`, none are read. In `ended`, a call that only waits is dropped, and all others run to
- * their end.
+ * held_up() decides between READING and HELD UP. In HELD UP, received bytes are added to
+ * `rest`. In `stopped`, no bytes are read. In `ended`, a call that only waits is dropped, and
+ * all other calls run to their end.
  *
- * The way of a call:
+ * The steps of a call:
  *
  *	on_frame() --> start_job() --> a write: host_write() ---------------> on_job()
  *	                    |                                                  ^  |
@@ -122,7 +123,7 @@ struct conn {
 	struct conn *dirty; /* link of the list host->clients->dirty */
 	uv_pipe_t pipe;
 	struct frame_reader reader;
-	struct text rest; /* bytes that came while the connection was held up */
+	struct text rest; /* bytes received while the connection was held up */
 	size_t rest_used;
 	struct flow flow; /* answers on their way to the client */
 	struct unread unread; /* how much of `flow` the client has not read */
@@ -134,19 +135,19 @@ struct conn {
 	struct chain held; /* reads that wait for writes, or for room for answers */
 	size_t n_reads; /* reads that the readers' threads run now */
 	uint64_t writes_sent, writes_done;
-	struct receipts handouts; /* answers that may not have arrived: handout.h */
+	struct receipts handouts; /* answers that perhaps did not arrive: handout.h */
 
 	struct identity identity;
 	char *texts; /* memory of the identity's texts */
 	bool greeted, started;
-	bool seated; /* the client has a place of the crowd */
+	bool seated; /* the client has one of the places of struct crowd */
 	uint64_t since; /* loop time at which the client got its place */
-	bool pinned; /* the channel sets the identity; the client cannot */
+	bool pinned; /* the channel sets the identity, not the client */
 
-	/* The function that gets the answer of a single call over HTTP, which has no
-	 * connection. After the answer the conn ends. NULL: there is a connection. */
+	/* Called with the answer of a single call over HTTP, which has no connection. The conn
+	 * ends after this answer. NULL: the conn has a connection. */
 	void (*told)(struct conn *c, struct job *job);
-	void *owner; /* belongs to `told`; NULL: nobody waits for the answer any more */
+	void *owner; /* argument for `told`; NULL: nobody waits for the answer */
 };
 
 /* All connections of the host. */
@@ -159,8 +160,8 @@ struct clients {
 	struct log_pause failed; /* pauses the log of failed calls */
 };
 
-/* Takes a client that connects to the listener. Closes the client at once if it belongs to
- * another user or if there is no room. */
+/* Takes a client that connects to the listener. Closes the client at once if the client belongs
+ * to another user, or if there is no room. */
 void conn_accept(struct host *host);
 
 /* Takes over a descriptor whose other end is a client, on a channel that proves the client's
@@ -168,18 +169,18 @@ void conn_accept(struct host *host);
 void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted);
 
 /* Makes a conn for a single call, which conn_call() starts. `told` is called with the call's
- * answer unless conn_close() is called before. NULL: no memory. */
+ * answer unless conn_close() is called before. Returns NULL if there is no memory. */
 struct conn *conn_single(struct host *host, void (*told)(struct conn *c, struct job *job),
 			 void *owner);
 /* Starts a decoded call. */
 void conn_call(struct conn *c, struct job *job);
 
-/* Ends the call with this id, whose answer nobody waits for any more. If the call has been
- * answered, takes back the answer, which was lost. `gone`: the caller left without a cancel and
- * may have seen the answer. */
+/* Ends the call with this id, since nobody waits for its answer any more. If the call has been
+ * answered, takes back the answer, since the answer was lost. `gone` means that the caller left
+ * without a cancel, and perhaps has seen the answer. */
 void conn_cancel(struct conn *c, const char *id, bool gone);
 
-/* Sends the answers of `dirty` connections; called before each poll. */
+/* Sends the answers of `dirty` connections. Called before each poll. */
 void conn_flush(struct host *host);
 void conn_close(struct conn *c);
 

@@ -1,8 +1,8 @@
 /*
- * conn_flow - bytes on their way out of a stream.
+ * conn_flow - bytes that wait to be sent through a stream.
  *
- * New bytes are gathered in `out`. The kernel gets at once as many bytes as it takes. The loop
- * sends the rest later, while further bytes are gathered.
+ * New bytes are gathered in `out`. flow_send() gives the kernel as many bytes as the kernel
+ * takes at once. The loop sends the other bytes later, while further bytes are gathered.
  */
 #ifndef CORE_HOST_CONN_FLOW_H
 #define CORE_HOST_CONN_FLOW_H
@@ -17,19 +17,19 @@ struct flow {
 	struct text sending; /* bytes of which the kernel has taken a part */
 	uv_write_t write;
 	bool busy;
-	/* Called when a write that had to wait is over; `status` is 0 or a libuv error. */
+	/* Called when a write that had to wait has ended. `status` is 0 or a libuv error. */
 	void (*wrote)(struct flow *flow, int status);
 	void *arg;
 };
 
-/* Sends the gathered bytes. Returns 0 or a libuv error; after an error the stream must be
+/* Sends the gathered bytes. Returns 0 or a libuv error. After an error the stream must be
  * closed. */
 int flow_send(struct flow *flow);
 size_t flow_left(const struct flow *flow); /* bytes not sent */
 size_t flow_memory(const struct flow *flow); /* bytes of memory that the buffers take */
 void flow_release(struct flow *flow); /* call when the stream is closed */
 
-/* Empties `t`, and frees its memory if that is much. */
+/* Empties `t`. Frees the memory of `t` if the memory is large. */
 void flow_empty(struct text *t);
 
 #endif

@@ -17,14 +17,14 @@
 /* --- fit --------------------------------------------------------------------- */
 
 /*
- * Cuts the answers that contain a guest's data, so that they fit a frame.
+ * Cuts the answers that contain a guest's data, so that each answer fits a frame.
  *
  * The database's part of an answer was measured before COMMIT (core/call/space.h). The guest's
- * part arrived later, in any number of frames.
+ * part of an answer arrived later, in any number of frames.
  */
 
-/* Errors get room first, since they are usually short. The output is cut to the rest of the
- * room. */
+/* The command's stderr gets room first, since stderr is usually short. The command's stdout is
+ * cut to the rest of the room. */
 static void fit_exec(struct job *job)
 {
 	struct workspace_exec_out *out = job->call.out;
@@ -75,8 +75,8 @@ static void fit_list_dir(struct job *job)
 	out->has_more = out->more = true;
 }
 
-/* The number of bytes that are a text without NUL. With `more`, the last character may be cut,
- * since the file goes on. 0: the bytes are no text. */
+/* Returns how many of the bytes are text without NUL, or 0 if the bytes are not text. With
+ * `more`, the last character may be incomplete, since the file continues behind these bytes. */
 static size_t text_bytes(const char *bytes, size_t n, bool more)
 {
 	size_t at = 0, wide;
@@ -90,7 +90,8 @@ static size_t text_bytes(const char *bytes, size_t n, bool more)
 	return at == n || (more && bytes[at] && n - at < 4) ? at : 0;
 }
 
-/* Gives a model a part of the file in plain text, which it reads better than base64. */
+/* Gives a model a part of the file in plain text, since a model reads plain text better than
+ * base64. */
 static void fit_read(struct job *job)
 {
 	struct workspace_file_read_out *out = job->call.out;
@@ -112,8 +113,8 @@ static void fit_read(struct job *job)
 	out->size = (int64_t)n;
 }
 
-/* Cuts the answer to its room: keeps whole items of a list, or the first parts of a command's
- * output, with the full sizes and the job that holds the rest. */
+/* Cuts the answer to its room. Keeps whole items of a list, or the first parts of a command's
+ * output. A cut output is sent with its full sizes and with the job that keeps the rest. */
 static void fit_answer(struct job *job)
 {
 	space_open(&job->call);
@@ -130,7 +131,7 @@ static void fit_answer(struct job *job)
 struct speech {
 	const char *type;
 	enum heard (*hear)(struct conn *c, struct job *job, struct fault *f);
-	/* Appends the answer to c->flow.out; sets `f` if that fails, and the caller sends the
+	/* Appends the answer to c->flow.out. If this fails, sets `f`, and the caller sends the
 	 * fault. */
 	void (*answer)(struct conn *c, struct job *job, struct fault *f);
 	bool tells_conflicts; /* the answer has a field for conflicts */
@@ -144,7 +145,8 @@ static enum heard speech_decode(struct conn *c, struct job *job, const struct op
 				json_t *args, struct fault *f);
 
 /*
- * Calls for the vault and for sub-teams, in the messages of a guest's agent.
+ * Reads the messages in which a guest's agent uses the vault or makes a sub-team, and writes
+ * the answers.
  */
 
 /* --- reading of messages -------------------------------------------------------- */
@@ -191,8 +193,8 @@ static enum heard hear_vault_list(struct conn *c, struct job *job, struct fault 
 	return speech_decode(c, job, op_vault_list, args, f);
 }
 
-/* Searches as the older dialect did: for a regular expression, with two lines around each
- * match, unless the message sets other values. */
+/* Searches as the older dialect did: for a regular expression, and with two lines around each
+ * match. The message may set other values. */
 static enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;
@@ -300,7 +302,7 @@ static void answer_sub_team(struct conn *c, struct job *job, struct fault *f)
 	wire_write(&c->flow.out, "SubTeamCreated", &m, job->id, f);
 }
 
-/* A text of a message; NULL if it is absent or empty. */
+/* Returns a text of a message, or NULL if the text is absent or empty. */
 static const char *speech_text(const json_t *json, const char *key)
 {
 	const char *s = json_find_text(json, key);
@@ -310,7 +312,8 @@ static const char *speech_text(const json_t *json, const char *key)
 
 /* --- Hello ------------------------------------------------------------------- */
 
-/* Copies a text to `*at`, in c->texts, and moves `*at` behind it; NULL stays NULL. */
+/* Copies a text to `*at`, in c->texts, and moves `*at` behind the text. If `s` is NULL, returns
+ * NULL. */
 static const char *dialect_keep(char **at, const char *s)
 {
 	size_t size = s ? strlen(s) + 1 : 0;
@@ -440,20 +443,20 @@ static struct form form_of(json_t *json)
 /*~ The caller and the call.  Station 5 of 12.
  *
  * op_find() looks the operation up by its name, and call_decode() turns the JSON into the C
- * struct that its table describes: call_decode() checks types, sizes, patterns and the lengths
- * of lists, once for all doors. A handler therefore never sees a text that is too long or a
- * number out of range, and has no code for such values.
+ * struct that the operation's table describes. call_decode() checks types, sizes, patterns and
+ * the lengths of lists, once for all doors. A handler therefore never sees a text that is too
+ * long or a number out of range, and has no code for such values.
  *
  * The identity is taken from the connection and not from the call. A connection that a guest
- * has made is `pinned`: it uses a channel that only this VM can use. So a program in the VM
- * always speaks as the agent of that VM, even if it claims to be another one. The socket of the
- * host can be opened only by this user. A client of this socket names its agent in its Hello,
- * and proves its identity with a token unless it is the operator. Only the state shows whether
- * the agent exists and whether the token is valid. So core/call/call.c checks both inside the
- * transaction.
+ * has made is `pinned`: the connection uses a channel that only the guest's VM can use. So a
+ * program in a VM always speaks as the agent of this VM, even if the program claims to be
+ * another agent. The socket of the host can be opened only by this user. A client of this
+ * socket names its agent in its Hello, and proves its identity with a token unless the client
+ * is the operator. Only the state shows whether the agent exists and whether the token is
+ * valid. So core/call/call.c checks the agent and the token inside the transaction.
  *
  * The other functions of this file speak the older dialect of the wire, which has a message for
- * each action, and translate these messages into the same operations.
+ * each action. Messages of the older dialect are translated into the same operations.
  *
  * Next: core/host/writer.c
  */
@@ -474,7 +477,7 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 		args = json_object();
 		json_object_set_new(job->packet.json, "args", args);
 	}
-	/* Several clients may share a channel: each client names its session. */
+	/* Several clients may share a channel, so each client names its session. */
 	if (c->pinned && speech_text(job->packet.json, "session"))
 		snprintf(session, sizeof(session), "%s",
 			 speech_text(job->packet.json, "session"));
@@ -495,8 +498,8 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 	return HEARD_CALL;
 }
 
-/* Cancels a request of the same connection: the caller behind the guest has stopped
- * waiting. */
+/* Cancels a request of the same connection. The caller behind the guest has stopped waiting for
+ * the answer. */
 static enum heard hear_cancel(struct conn *c, struct job *job, struct fault *f)
 {
 	const char *id = speech_text(job->packet.json, "request");
@@ -518,8 +521,8 @@ static enum heard hear_arrived(struct conn *c, struct job *job, struct fault *f)
 	return HEARD_ANSWERED;
 }
 
-/* Makes the arguments for the operation that an older message means. The arguments are freed
- * with the message. */
+/* Makes the JSON arguments of the operation that stands for an older message. The arguments are
+ * freed with the message. */
 static json_t *speech_args(struct job *job)
 {
 	json_t *args = json_object();
@@ -528,7 +531,7 @@ static json_t *speech_args(struct job *job)
 	return args;
 }
 
-/* Copies a member of `from` if it is present and neither null nor "". */
+/* Copies a member of `from` if the member is present and neither null nor "". */
 static void speech_copy(json_t *args, const char *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
@@ -557,8 +560,8 @@ static enum heard hear_message(struct conn *c, struct job *job, struct fault *f)
 	return speech_decode(c, job, op_message_send, args, f);
 }
 
-/* A client without a request_id cannot ask for lost messages again, so its messages are
- * acknowledged at once. */
+/* A client without a request_id cannot ask for lost messages again, so the messages for this
+ * client are acknowledged at once. */
 static enum heard hear_receive(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;
@@ -587,7 +590,7 @@ static enum heard hear_claim(struct conn *c, struct job *job, struct fault *f)
 
 /* --- answers in the dialect --------------------------------------------------- */
 
-/* printf() would take a tenth of the time of an answer. */
+/* Appends a number without printf(), which would take a tenth of the time of an answer. */
 static void add_int(struct text *out, int64_t n)
 {
 	char digits[24], *at = digits + sizeof(digits);
@@ -616,7 +619,8 @@ static void dialect_add_id(struct text *out, const json_t *id)
 	free(s);
 }
 
-/* Appends a CallResult for any call. `old`: the client said no Hello; `id`: the request's id. */
+/* Appends a CallResult for any call. `old` means that the client has not sent Hello. `id` is
+ * the request's id. */
 static void dialect_result(struct text *out, struct call *call, bool old,
 			   const json_t *id)
 {
@@ -686,8 +690,8 @@ static void answer_receive(struct conn *c, struct job *job, struct fault *f)
 	wire_write(&c->flow.out, "TeamMessages", &m, job->id, f);
 }
 
-/* If another agent has claimed the task, says so in the answer and not as a fault, as the older
- * host did. */
+/* If another agent has claimed the task, says so in the message TaskClaimed and not in a fault,
+ * as the older host did. */
 static void answer_claim(struct conn *c, struct job *job, struct fault *f)
 {
 	const struct task_claim_out *out = job->call.out;

@@ -23,7 +23,8 @@
 /* --- halt -------------------------------------------------------------------- */
 
 /*
- * halt - tells guests to stop the commands of a stopped team, or to let them go on.
+ * halt - tells guests to stop the commands of a stopped team, and later to continue these
+ * commands.
  */
 
 enum { HALT_MS = 10000 };
@@ -37,7 +38,7 @@ static void halt_on_noted(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Stores in the workspace's row whether the guest's commands stand still. */
+/* Stores in the workspace's row whether the guest's commands are stopped. */
 static void halt_note(struct hosted_guest *t)
 {
 	if (t->halt_noting)
@@ -48,11 +49,11 @@ static void halt_note(struct hosted_guest *t)
 		 .has_halted = true, .halted = t->halted);
 }
 
-/* Moves the deadlines by the time for which the commands stood still. */
+/* Moves the deadlines by the time for which the commands were stopped. */
 static void halt_go_on(struct hosted_guest *t)
 {
 	guest_conn_leap(&t->control, clock_boot_ms() - t->halt_since);
-	push_poke(t); /* assignments may wait */
+	push_poke(t); /* perhaps assignments are waiting */
 }
 
 static void halt_become(struct hosted_guest *t, bool halted)
@@ -77,7 +78,7 @@ static void on_halted(void *arg, struct packet *answer, struct fault *f)
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
 			   "a workspace does not stand still",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(f));
-		return; /* the next reading of the rows tries again */
+		return; /* the host tries again when it reads the rows next */
 	}
 	halt_become(t, !t->halted);
 	halt_tell(t);
@@ -106,7 +107,7 @@ void halt_want(struct hosted_guest *t, bool stopped, bool written)
 		halt_note(t);
 }
 
-/* Notes whether a guest that has just answered a Hello can halt commands. */
+/* Stores whether a guest that has just answered a Hello can halt commands. */
 static void halt_greeted(struct hosted_guest *t, bool knows_halt)
 {
 	t->knows_halt = knows_halt;
@@ -117,15 +118,15 @@ static void halt_greeted(struct hosted_guest *t, bool knows_halt)
 /* --- chatter ----------------------------------------------------------------- */
 
 /*
- * chatter - a bound for a guest's messages that nobody asked for.
+ * chatter - bounds the bytes of a guest's messages for which the host did not ask.
  *
  * Heartbeats, answers without a request, and refused requests cost the host a little time each.
- * Their bytes are counted, and the count falls by CHATTER_SECOND each second. While the count
- * is above CHATTER_SECOND, the host does not read from the guest. Answers that were asked for
- * and requests that are taken are not counted.
+ * The host counts the bytes of these messages, and lowers the count by CHATTER_SECOND each
+ * second. While the count is above CHATTER_SECOND, the host does not read from the guest.
+ * Answers to the host's requests, and requests that the host accepts, are not counted.
  */
 
-/* Lowers the count by the time since the last call; a clock that went back lowers nothing. */
+/* Lowers the count by the time since the last call. If the clock was set back, lowers nothing. */
 static void chatter_settle(struct chatter *c, int64_t now)
 {
 	int64_t ms = now > c->at ? now - c->at : 0;
@@ -136,7 +137,7 @@ static void chatter_settle(struct chatter *c, int64_t now)
 		c->bytes = 0;
 }
 
-/* Counts a frame of `size` bytes that was received. */
+/* Adds a received frame of `size` bytes to the count. */
 static void chatter_note(struct chatter *c, size_t size, int64_t now)
 {
 	chatter_settle(c, now);
@@ -151,15 +152,15 @@ static bool chatter_waits(struct chatter *c, int64_t now)
 }
 
 enum {
-	UNREAD_MOST = 8 << 20, /* above so many unread bytes no more requests are sent */
+	UNREAD_MOST = 8 << 20, /* unread bytes above which no requests are sent */
 };
 
 struct asked {
 	struct asked *next;
 	int64_t id, at, until;
-	enum fault_code why; /* fault with which the next tick ends the request; 0: sent */
+	enum fault_code why; /* fault with which the next tick ends the request, or 0 */
 	const struct wire *type; /* message type of the request */
-	struct text held; /* older dialect: the frame, until it can be sent */
+	struct text held; /* older dialect: the frame, until the host may send it */
 	guest_conn_done *done;
 	void *arg;
 };
@@ -167,8 +168,8 @@ struct asked {
 static void guest_conn_send(struct guest_conn *conn);
 static void guest_conn_drop(struct guest_conn *conn);
 
-/* Gives a finished request's caller the fault, if it is set, or else the answer. Frees the
- * request. */
+/* Passes the answer to the caller of a finished request, or the fault if the fault is set.
+ * Frees the request. */
 static void asked_end(struct asked *a, struct packet *answer, struct fault *f)
 {
 	a->done(a->arg, f->code ? NULL : answer, f);
@@ -203,8 +204,8 @@ void guest_conn_fail_all(struct guest_conn *conn)
 		fail_asked(take_at(conn, &conn->asked), FAULT_UNAVAILABLE);
 }
 
-/* Removes the request with this answer's id from the connection and returns it. NULL: there is
- * no such request. */
+/* Removes the request with this answer's id from the connection and returns it. Returns NULL if
+ * no request has this id. */
 static struct asked *asked_take(struct guest_conn *conn, const json_t *id)
 {
 	/* Answers of the older dialect have no ids and arrive in the order of the requests. */
@@ -218,7 +219,8 @@ static struct asked *asked_take(struct guest_conn *conn, const json_t *id)
 	return NULL;
 }
 
-/* Older dialect: after an answer, sends the next request, which was held back until then. */
+/* In the older dialect, sends the next request after an answer. The next request was kept back
+ * until the answer arrived. */
 static void asked_next(struct guest_conn *conn)
 {
 	struct asked *a = conn->asked;
@@ -232,7 +234,7 @@ static void asked_next(struct guest_conn *conn)
 	guest_conn_send(conn);
 }
 
-/* Sends a request. If that fails, returns the fault with which the next tick ends the request. */
+/* Sends a request. On failure, returns the fault with which the next tick ends the request. */
 static enum fault_code send_asked(struct guest_conn *conn, struct asked *a,
 				  const char *type, const void *src)
 {
@@ -271,15 +273,15 @@ void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 		guest_conn_send(conn);
 }
 
-/* Whether the request was sent before a halt that still lasts. The time of such a request does
- * not run. */
+/* Whether the request was sent before a halt that still lasts. During the halt, the request
+ * cannot time out. */
 static bool guest_conn_asked_stands_still(const struct guest_conn *conn,
 					  const struct asked *a)
 {
 	return conn->guest->halted && a->at <= conn->guest->halt_since;
 }
 
-/* Ends the requests whose time is over and the requests that could not be sent. */
+/* Ends the requests that have timed out, and the requests that could not be sent. */
 static void asked_time_out(struct guest_conn *conn, int64_t now)
 {
 	struct asked **at = &conn->asked;
@@ -293,7 +295,7 @@ static void asked_time_out(struct guest_conn *conn, int64_t now)
 			at = &a->next;
 			continue;
 		}
-		/* An old guest's answers have no ids: a late answer would be taken for the
+		/* An old guest's answers have no ids, so a late answer would be taken for the
 		 * answer to the next request. */
 		if (why == FAULT_TIMEOUT && conn->guest->old && !a->held.len) {
 			guest_conn_drop(conn);
@@ -304,7 +306,7 @@ static void asked_time_out(struct guest_conn *conn, int64_t now)
 	}
 }
 
-/* The clock has leapt: moves the deadlines of the requests by `ms`. */
+/* Moves the deadlines of the requests by `ms`, by which the clock has leapt. */
 static void asked_leap(struct guest_conn *conn, int64_t ms)
 {
 	for (struct asked *a = conn->asked; a; a = a->next)
@@ -313,11 +315,12 @@ static void asked_leap(struct guest_conn *conn, int64_t ms)
 
 enum {
 	HELLO_MS = 10000,
-	/* A guest that was silent for QUIET_MS gets a Ping. If it does not answer within
-	 * PONG_MS, the connection counts as lost. */
+	/* A guest that was silent for QUIET_MS gets a Ping. If the guest does not answer the
+	 * Ping within PONG_MS, the connection counts as lost. */
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
-	/* So many unread bytes above UNREAD_MOST end the connection when a fault is sent. */
+	/* The connection ends if its unread bytes exceed UNREAD_MOST by this number when a
+	 * fault is sent. */
 	FAULTS_MOST = 1 << 20,
 };
 
@@ -337,7 +340,8 @@ static void guest_conn_become(struct guest_conn *conn, enum guest_conn_state to)
 
 /* --- what is sent ----------------------------------------------------------------- */
 
-/* Sends what was written to the connection's flow; drops the connection when that fails. */
+/* Sends the bytes that were written to the connection's flow. Drops the connection if sending
+ * fails. */
 static void guest_conn_send(struct guest_conn *conn)
 {
 	if (flow_send(&conn->flow))
@@ -386,23 +390,24 @@ static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet 
 			   "a guest answers what it may not",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(&f));
 	asked_end(a, p, &f);
-	/* An old guest's answers have no ids. After a wrong answer, the request of the next
-	 * answer is unknown. */
+	/* An old guest's answers have no ids. So after a wrong answer, the host cannot match
+	 * the next answer to a request. */
 	if (is == ANSWER_WRONG && t->old && conn->state == GUEST_CONN_UP)
 		hosted_guest_punish(t);
 	else if (t->old)
 		asked_next(conn);
 }
 
-/* Handles a packet. False: the packet is counted as chatter. Chatter is a heartbeat, an answer
- * that nobody waits for, or a request that was refused. */
+/* Handles a packet. Returns false if the packet is counted as chatter. Chatter is a heartbeat,
+ * an answer that nobody waits for, or a request that was refused. */
 static bool guest_conn_hear(struct guest_conn *conn, struct packet *p)
 {
 	struct asked *a;
 	bool beat = !strcmp(p->type, "Heartbeat"), asked;
 
 	if (beat || uplink_wants(p)) {
-		/* Before its greeting, a guest's heartbeats and requests are ignored. */
+		/* The host ignores a guest's heartbeats and requests before the guest is
+		 * greeted. */
 		if (conn->state == GUEST_CONN_UP && beat)
 			daemon_beat(conn->guest, p);
 		return conn->state == GUEST_CONN_UP && !beat && uplink_take(conn, p);
@@ -413,12 +418,12 @@ static bool guest_conn_hear(struct guest_conn *conn, struct packet *p)
 		hear_answer(conn, a, p);
 	else if (!p->wire)
 		uplink_take(conn, p); /* refuses the unknown packet */
-	/* else the answer is too late: nobody waits for it */
+	/* Otherwise the answer is too late, and no request waits for the answer. */
 	return asked;
 }
 
 /* Closes the connection after malformed bytes. A guest that is up gets the longest pause, since
- * it would send such bytes again. */
+ * the guest would send malformed bytes again. */
 static void break_off(struct guest_conn *conn, const struct fault *why)
 {
 	struct hosted_guest *t = conn->guest;
@@ -466,8 +471,8 @@ static void guest_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *
 	struct guest_conn *conn = stream->data;
 
 	if (n < 0) {
-		/* A guest that closes after a Hello may not know the message, or may only have
-		 * ended. So the two dialects are tried in turn. */
+		/* A guest that closes the connection after a Hello either does not know Hello,
+		 * or has just ended. So the host tries the two dialects alternately. */
 		if (conn->state == GUEST_CONN_GREETING && !conn->heard_at)
 			conn->guest->old = !conn->guest->old;
 		guest_conn_drop(conn);
@@ -520,7 +525,7 @@ void guest_conn_close(struct guest_conn *conn)
 	uv_close((uv_handle_t *)&conn->pipe, guest_conn_on_closed);
 }
 
-/* Closes both connections of the guest; both are dialled anew later. */
+/* Closes both connections of the guest. The host dials both connections anew later. */
 static void guest_conn_drop(struct guest_conn *conn)
 {
 	if (conn->state != GUEST_CONN_IDLE && conn->state != GUEST_CONN_CLOSING)
@@ -601,8 +606,8 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	greeted(conn, boot, f);
 }
 
-/* A guest that knows Hello says so in its Pong. Such a guest was merely not ready when the
- * earlier Hello came. */
+/* Handles the Pong of a guest that did not answer Hello. If the Pong says that the guest knows
+ * Hello, the guest was merely not ready yet when the host sent Hello. */
 static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 {
 	struct guest_conn *conn = arg;
@@ -702,7 +707,7 @@ static void on_pong(void *arg, struct packet *answer, struct fault *f)
 
 static void check_pulse(struct guest_conn *conn, int64_t now)
 {
-	/* In the older dialect, an earlier request that runs delays the Pong. */
+	/* In the older dialect, a Pong has to wait for an earlier request that still runs. */
 	if (conn->state != GUEST_CONN_UP || conn->pinged ||
 	    now - conn->heard_at < QUIET_MS || (conn->guest->old && conn->asked))
 		return;

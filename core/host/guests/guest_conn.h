@@ -1,8 +1,8 @@
 /*
- * guest_conn - a port of a guest: a link, and the requests on it.
+ * guest_conn - the connection to a port of a guest: a link, and the requests on this link.
  *
- * A guest that answers Hello gets requests with ids, and many at once. A guest of the older
- * dialect knows no ids, so it gets one request at a time.
+ * A guest that answers Hello gets requests with ids, and can get many requests at once. A guest
+ * of the older dialect knows no ids, so such a guest gets one request at a time.
  */
 #ifndef CORE_HOST_GUESTS_GUEST_CONN_H
 #define CORE_HOST_GUESTS_GUEST_CONN_H
@@ -22,18 +22,19 @@ typedef void guest_conn_done(void *arg, struct packet *answer, struct fault *f);
 
 enum {
 	CHATTER_FRAME = 1 << 10, /* bytes counted for a frame in addition to its size */
-	/* Bytes by which the count falls each second; also the bound of the count. */
+	/* Bytes by which the count of struct chatter falls each second, and also the bound of
+	 * this count. */
 	CHATTER_SECOND = 1000 << 10,
 };
 
-/* Counts the chatter of one connection; begins zeroed. */
+/* Counts the chatter of one connection. The struct must be zeroed before its first use. */
 struct chatter {
-	int64_t bytes; /* bytes counted, less CHATTER_SECOND each second */
+	int64_t bytes; /* bytes counted, minus CHATTER_SECOND for each second */
 	int64_t at; /* when `bytes` was last lowered */
 };
 
 /*
- * States of a connection; each dial of the guest begins at IDLE:
+ * States of a connection. Each dial of the guest begins at IDLE:
  *
  *	     guest_conn_dial()          connected            the guest has said who it is
  *	IDLE --------------> DIALING ------------> GREETING --------------------> UP
@@ -74,7 +75,7 @@ struct guest_conn {
 	int64_t last_id;
 };
 
-/* Sets up a connection to a port of the guest; nothing is dialed yet. */
+/* Sets up the connection to a port of the guest, without dialing the port. */
 void guest_conn_init(struct guest_conn *conn, struct hosted_guest *t, unsigned port);
 
 /* Dials the guest's port. hosted_guest_greeted() or guest_conn_drop() is called later. */
@@ -86,7 +87,7 @@ void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 		    int64_t timeout_ms, guest_conn_done *done, void *arg);
 
 /* Sends a whole frame, or an Error, as the answer to the guest's own request. Returns false if
- * the guest should read before more is sent. */
+ * no more should be sent before the guest has read. */
 bool guest_conn_pass(struct guest_conn *conn, const char *body, size_t size);
 void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 			   const json_t *id);
@@ -94,11 +95,11 @@ void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 /* Ends requests that took too long, and a connection that is open but dead. */
 void guest_conn_tick(struct guest_conn *conn, int64_t now);
 
-/* The clock has leapt by `ms`: moves the deadlines of requests and of the connection. */
+/* Moves the deadlines of requests and of the connection by `ms`, by which the clock has leapt. */
 void guest_conn_leap(struct guest_conn *conn, int64_t ms);
 
-/* For hosted_guest.c. The first function closes the connection; the second fails all requests
- * that have no answer. */
+/* These functions are for hosted_guest.c. guest_conn_close() closes the connection.
+ * guest_conn_fail_all() fails all requests that have no answer. */
 void guest_conn_close(struct guest_conn *conn);
 void guest_conn_fail_all(struct guest_conn *conn);
 

@@ -21,11 +21,12 @@ struct output {
 	bool full; /* further bytes are not kept */
 };
 
-/* An answer that is being gathered. job->owner points to it, and the call's arena holds it. */
+/* An answer that is being gathered. A struct gather is in the call's arena, and job->owner
+ * points to it. */
 struct gather {
 	struct answer_parts parts;
 	struct output stream[2];
-	int64_t written[2]; /* bytes that the command wrote to each stream; 0: not told */
+	int64_t written[2]; /* bytes that the command wrote to each stream; 0: unknown */
 	bool replaced; /* some bytes of the output were no text */
 	int64_t job_id; /* job of the guest that keeps the rest of the output */
 	size_t room; /* bytes of JSON left for a directory's entries */
@@ -33,7 +34,7 @@ struct gather {
 
 /* The functions below are members of struct ask_kind. A fill function completes the message. A
  * check function sets the call's fault, or corrects the answer. A take function sets the call's
- * answer or fault; it returns true when it has asked for a further part. */
+ * answer or fault. A take function returns true if it has asked for a further part. */
 
 static struct gather *gather_of(struct job *job);
 static bool ask_is_gone(struct job *job);
@@ -46,11 +47,13 @@ static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms);
 /*
  * Joins an answer that a guest sends in parts.
  *
- * Each part is copied once. A stream keeps whole characters up to its bound, and counts the
- * bytes behind them. The list of a directory ends when its room, about one frame, is full.
+ * Each part is copied once. A stream keeps whole characters up to its bound, and only counts
+ * the bytes behind the bound. The list of a directory ends when the list has no more room
+ * (about one frame).
  */
 
-/* Bytes of an entry's JSON beside its texts: the names of the fields, and two numbers. */
+/* Bytes of an entry's JSON without its texts. These bytes are the names of the fields and two
+ * numbers. */
 enum { ENTRY_COST = 120 };
 
 struct piece {
@@ -61,14 +64,16 @@ struct piece {
 
 /* --- streams ------------------------------------------------------------------------ */
 
-/* The length of the longest beginning of at most `most` bytes that ends with a whole character. */
+/* Returns the length of the longest beginning of `s` that has at most `most` bytes and ends
+ * with a whole character. */
 static size_t whole_characters(const char *s, size_t len, size_t most)
 {
 	return len <= most ? len : text_start(s, most);
 }
 
-/* Takes a part; true when some of its bytes were kept. `size` is the size of the whole stream
- * as the guest reports it, or 0. `most` is the bound of all kept bytes. */
+/* Takes a part of a stream. Returns true if some bytes of the part were kept. `size` is the
+ * size of the whole stream as the guest reports it, or 0. `most` is the bound of all kept
+ * bytes. */
 static bool output_take(struct output *s, const char *part, int64_t size, int64_t most,
 			struct arena *a)
 {
@@ -97,13 +102,14 @@ static bool output_take(struct output *s, const char *part, int64_t size, int64_
 	return n > 0;
 }
 
-/* Whether bytes of a further part would be kept. `more`: the guest reports a further part. */
+/* Whether bytes of a further part would be kept. `more` means that the guest reports a further
+ * part. */
 static bool output_wants(const struct output *s, bool more)
 {
 	return more && !s->full;
 }
 
-/* The offset at which a further part begins. */
+/* Returns the offset at which the next part begins. */
 static int64_t output_offset(const struct output *s)
 {
 	return s->full ? s->size : (int64_t)s->len;
@@ -172,8 +178,8 @@ static bool listing_is_entry(const struct dir_entry *e)
 	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
 }
 
-/* Adds entries while the caller's `room` lasts; the caller starts with ANSWER_ROOM. False: an
- * entry did not fit, so the list ends before the entry. */
+/* Adds entries as long as the caller's `*room` lasts. For the first page, `*room` is
+ * ANSWER_ROOM. Returns false if an entry did not fit. The list then ends before this entry. */
 static bool listing_take(struct workspace_list_dir_out *out,
 			 const struct wire_dir_listing *part, size_t *room,
 			 struct arena *a)
@@ -196,7 +202,7 @@ static bool listing_take(struct workspace_list_dir_out *out,
 /* --- command ----------------------------------------------------------------- */
 
 /*
- * Reads the answers about commands: output in parts, and jobs.
+ * Reads a guest's answers about commands and jobs, with the parts of the output.
  */
 
 static void fill_exec(struct job *job, const struct gather *g, bool more)
@@ -225,7 +231,8 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->job_id = g->job_id; /* fit_exec() sends the id if it has to cut the output */
 }
 
-/* Asks for the rest of the output. False: this failed, and the call has its fault. */
+/* Asks for the rest of the output. Returns false, with the call's fault set, if the rest cannot
+ * be asked for. */
 static bool hosted_ask_command_ask_rest(struct job *job, struct gather *g,
 					struct guest_conn *conn)
 {
@@ -241,8 +248,9 @@ static bool hosted_ask_command_ask_rest(struct job *job, struct gather *g,
 	return ms > 0;
 }
 
-/* A part of both streams as a guest sends it. size: bytes that the guest keeps; written: bytes
- * that the command wrote. 0: the guest does not report the number. */
+/* A part of both streams as a guest sends it. The size is the number of bytes that the guest
+ * keeps. The member `written` is the number of bytes that the command wrote. A 0 means that the
+ * guest does not report the number. */
 struct streams {
 	const char *part[2];
 	int64_t size[2], written[2];
@@ -273,7 +281,7 @@ static bool check_streams(const struct gather *g, const struct streams *m,
 	return !f->code;
 }
 
-/* Takes a part of both streams; false when no bytes of it were kept. */
+/* Takes a part of both streams. Returns false if no bytes of the part were kept. */
 static bool hosted_ask_command_take_part(struct job *job, struct gather *g,
 					 const struct streams *m)
 {
@@ -331,7 +339,7 @@ static bool check_job_id(int64_t id, struct fault *f)
 	return !f->code;
 }
 
-/* Checks how a guest says that a command ended, or that it runs on. A command may run on only
+/* Checks a guest's report that a command has ended or still runs. A command may still run only
  * if the call follows the command. */
 static bool check_exec(const struct job *job, struct wire_exec_result *m, struct fault *f)
 {
@@ -416,7 +424,7 @@ static void ask_fill_read(struct job *job, void *message)
 	struct wire_file_read *m = message;
 
 	m->has_offset = in->offset > 0;
-	int64_t most = (int64_t)space_all(&job->call) / 4 * 3; /* in base64 */
+	int64_t most = (int64_t)space_all(&job->call) / 4 * 3; /* bytes before base64 */
 
 	m->limit = in->length;
 	m->has_limit = in->has_length;
@@ -473,7 +481,7 @@ static void ask_fill_list(struct job *job, void *message)
 		m->after = out->entries[out->n_entries - 1].name;
 }
 
-/* Names must rise over all pages, so that no name is listed twice. */
+/* Names must ascend over all pages, so that no name is listed twice. */
 static bool hosted_ask_file_check_page(struct job *job, const struct wire_dir_listing *m)
 {
 	const struct workspace_list_dir_out *out = job->call.out;
@@ -492,8 +500,8 @@ static bool hosted_ask_file_check_page(struct job *job, const struct wire_dir_li
 	return !f->code;
 }
 
-/* Takes a page of a directory's list; true when it has asked for the next page. The answer
- * contains the entries that fit. */
+/* Takes a page of a directory's list. Returns true if the next page was asked for. The call's
+ * answer contains the entries for which it has room. */
 static bool take_page(struct job *job, const struct wire_dir_listing *m,
 		      struct guest_conn *conn)
 {
@@ -532,7 +540,8 @@ static bool ask_take_list(struct job *job, struct packet *answer, struct guest_c
 /* --- replay ------------------------------------------------------------------ */
 
 /*
- * Stores a guest's answer to a call with a key, for repeats of the call.
+ * Stores a guest's answer to a call with an idempotency key. A repeat of the call gets the
+ * stored answer.
  */
 
 enum { STDOUT_KEPT = 4096, STDERR_KEPT = 2048 };
@@ -552,7 +561,7 @@ static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_
 	*text = arena_strndup(a, *text, text_start(*text, most));
 }
 
-/* The answer in the form that a repeated call gets. */
+/* Returns the call's answer in the form that a repeated call gets. */
 static const char *kept_answer(const struct job *job, struct arena *a)
 {
 	const struct record *r = job->call.op->out;
@@ -575,8 +584,8 @@ static const char *kept_answer(const struct job *job, struct arena *a)
 	return kept;
 }
 
-/* Whether a row remembers the call under its key. The row has to be settled even if the caller
- * has left. */
+/* Whether a row with the call's key was made. The host has to settle this row even if the
+ * caller has left. */
 static bool replay_has_row(const struct job *job)
 {
 	return job->call.has_key && job->call.made;
@@ -593,9 +602,10 @@ static void replay_on_kept(struct job *note)
 	conn_answer(asking);
 }
 
-/* Settles the row of the call's key and then answers the job, whose owner this function
- * becomes. A success is stored for repeats. If the call failed and `nothing_done`, the key
- * becomes free; only the call that made the row may free the key. */
+/* Settles the row of the call's key, if there is a row, and then answers the job. The caller
+ * must not use the job any more. A success is stored for repeats of the call. If the call
+ * failed and `nothing_done`, the key becomes free. Only the call that made the row may free the
+ * key. */
 static void replay_keep(struct job *job, bool nothing_done)
 {
 	struct host *host = job->conn->host;
@@ -618,14 +628,14 @@ static void replay_keep(struct job *job, bool nothing_done)
 }
 
 enum {
-	GRACE_MS = 15000, /* added to a command's own time */
-	LINK_MS = 3000, /* time to reach the guest; a starting host dials all guests */
+	GRACE_MS = 15000, /* added to the time of the command */
+	LINK_MS = 3000, /* wait for the link; a starting host dials all guests */
 };
 
 /* Describes a message to a guest and the reading of its answer. Four structs have fields in
  * common: the call's arguments, the message, the guest's answer and the call's answer. Fields
- * with equal names are copied from one struct to the next. An ask_kind handles the other
- * fields; a message without such fields needs no ask_kind. */
+ * with equal names are copied from one struct to the next. An ask_kind handles the fields whose
+ * names differ. A message without such fields needs no ask_kind. */
 struct ask_kind {
 	const struct record *asks;
 	const struct record *in; /* arguments of the only operation; NULL: any operation */
@@ -633,22 +643,24 @@ struct ask_kind {
 	void (*fill)(struct job *job, void *message);
 	/* Sets the call's fault if the answer is wrong. */
 	void (*check)(struct job *job, void *answer);
-	/* Replaces the copying and `check` of the answer: sets the call's answer or its fault.
-	 * True when it has sent another message to get the rest. */
+	/* If `take` is set, fields are not copied and `check` is not called. Then `take` itself
+	 * sets the call's answer or its fault. Returns true if another message was sent to get
+	 * the rest of the answer. */
 	bool (*take)(struct job *job, struct packet *answer, struct guest_conn *conn);
 };
 
 static const struct ask_kind *ask_kind_of(const struct job *job);
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
-/* Whether the caller has stopped waiting; if so, the guest is not asked further. */
+/* Whether the caller has stopped waiting. If so, the guest gets no further requests for the
+ * call. */
 static bool ask_is_gone(struct job *job)
 {
 	return job->conn->closing || atomic_load(&job->gone);
 }
 
-/* Asks the guest by a message of this type, which is the call's message or asks for a further
- * part. */
+/* Sends the guest a message of this type. The message is the call's own message, or a request
+ * for a further part. */
 static void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
 		      const void *src, int64_t ms)
 {
@@ -656,7 +668,7 @@ static void ask_guest(struct job *job, struct guest_conn *conn, const char *type
 }
 
 /* If the caller allows less room than a frame, tells the guest how much the answer may hold.
- * The guest keeps the rest, which a later call can ask for. */
+ * The guest keeps the rest of the answer for a later call. */
 static void set_room(const struct job *job, const struct record *r, void *message)
 {
 	const struct field *room = field_find(r, "room");
@@ -680,8 +692,8 @@ static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
 	ask_guest(job, conn, w->name, m, ms);
 }
 
-/* Fills the call's answer from the call's arguments and then from the guest's answer. A bare Ok
- * has no fields, so then all fields are from the arguments. */
+/* Fills the call's answer from the call's arguments and then from the guest's answer. If the
+ * guest's answer is an Ok without fields, all fields are from the arguments. */
 static void hosted_ask_take_fields(struct job *job, struct packet *answer)
 {
 	const struct op *op = job->call.op;
@@ -742,8 +754,8 @@ static const struct ask_kind *ask_kind_of(const struct job *job)
 }
 
 /* Whether the call's fault proves that the guest did nothing. After any other fault the guest
- * may have acted. Once the first part of an answer has arrived, the guest has acted. In both
- * cases the key stays used. */
+ * may have acted. Once the first part of an answer has arrived, the guest has acted. If the
+ * guest may have acted, the key stays used. */
 static bool did_nothing(const struct job *job)
 {
 	const enum fault_code code = job->call.fault.code;
@@ -807,7 +819,8 @@ static void hosted_ask_refuse(struct host *host, struct job *job)
 	replay_keep(job, true);
 }
 
-/* Asks the guest, or refuses the call. False: the guest may still become reachable. */
+/* Asks the guest, or refuses the call. Returns false to wait, since the guest may still become
+ * reachable. */
 static bool hosted_ask_begin(struct host *host, struct job *job)
 {
 	struct hosted_guest *t = hosted_guest_of(host, job->call.workspace.asked);
