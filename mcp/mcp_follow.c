@@ -1,9 +1,9 @@
 /*
- * mcp_follow - hints how to read the rest of an answer that was cut.
+ * mcp_follow - the hints that tell a client how to read the rest of a cut answer.
  *
  * The hint contains calls that can be made unchanged, such as `task action=part task="001"`.
- * The schema names the operation that reads the rest (op.c, `reads`, `rest`). The arguments are
- * the values in the call and in its answer.
+ * The schema names the operation that reads the rest (op.c, `reads`, `rest`). The arguments get
+ * their values from the present call and from its answer.
  */
 #include "core/call/space.h"
 #include "mcp/mcp_peer.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 340 }; /* bytes of JSON for the hint, kept free by tools.c */
+enum { ROOM = 340 }; /* bytes of JSON that a hint may take: HINT in tools.c */
 
-/* A cut text: its field, and the objects around it. */
+/* A field with a cut text, and the objects around the field. */
 struct place {
 	const struct record *record;
-	const json_t *item; /* the object of the record */
-	const json_t *whose; /* the object around `item`; NULL: `item` is the answer */
+	const json_t *item; /* the JSON object that has the field */
+	const json_t *whose; /* the object around `item`; NULL: the whole answer */
 	const struct field *field;
 };
 
@@ -27,7 +27,7 @@ struct follow {
 	const json_t *answer;
 	struct text *hint;
 	size_t calls; /* calls in the hint so far */
-	bool left; /* the hint had no room for further calls */
+	bool left; /* a call had no room in the hint */
 };
 
 static const json_t *asked(const struct follow *w, const struct field *fd)
@@ -44,8 +44,8 @@ static int64_t offset_asked(const struct follow *w, const char *name)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
-/* Whether a text needs no quotes: a text that cannot be taken for a number, and whose end is
- * clear. */
+/* Whether a text may be written without quotes: the text cannot be read as a number, and has no
+ * character that could end it. */
 static bool mcp_follow_is_plain(const char *s)
 {
 	static const char letters[] =
@@ -104,8 +104,8 @@ static bool mcp_follow_has_choice(const struct type *t, const char *name)
 	return false;
 }
 
-/* The name under which a reading operation offers this text as a part: the name of the field,
- * or the name of its record. Returns NULL if no part has this name. */
+/* Returns the choice of the type `parts` that stands for the text of a place. The choice is
+ * named like the field or like the field's record. Returns NULL if no part has this name. */
 static const char *part_name(const struct place *p, const struct type *parts)
 {
 	if (mcp_follow_has_choice(parts, p->field->name))
@@ -113,8 +113,8 @@ static const char *part_name(const struct place *p, const struct type *parts)
 	return mcp_follow_has_choice(parts, p->record->name) ? p->record->name : NULL;
 }
 
-/* The argument with which the same operation can read this text of its answer from an offset.
- * Returns NULL if the operation has no such argument. */
+/* Returns the argument by which a call of the same operation reads only the text of a place,
+ * from an offset on. Returns NULL if the operation has no such argument. */
 static const struct field *mcp_follow_own_part(const struct follow *w,
 					       const struct place *p)
 {
@@ -126,7 +126,7 @@ static const struct field *mcp_follow_own_part(const struct follow *w,
 	return NULL;
 }
 
-/* Whether the call asked for a single part, and this part is not this text. */
+/* Whether the call asked for one part only, and the field of this place is another part. */
 static bool asked_another(const struct follow *w, const struct place *p,
 			  const struct field *part)
 {
@@ -136,7 +136,7 @@ static bool asked_another(const struct follow *w, const struct place *p,
 }
 
 /* Returns the operation that reads the rest of RECORD.FIELD, or NULL if no operation reads the
- * rest. If `fd` is NULL, any field of the record will do. */
+ * rest. If `fd` is NULL, returns an operation that reads the rest of any field of the record. */
 static const struct op *reader_of(const struct record *r, const struct field *fd)
 {
 	size_t n = strlen(r->name);
@@ -159,8 +159,8 @@ static const json_t *item_value(const struct place *p, const struct field *arg)
 }
 
 /* Returns the value of an argument for the next call, or NULL if the argument may be absent.
- * The value is taken from the item, or from the id of the item or of the object around the
- * item, or from the present call. */
+ * The value is a field of the item, or the id of the item, or the id of the object around the
+ * item, or an argument of the present call. */
 static const json_t *mcp_follow_value_of(const struct follow *w, const struct place *p,
 					 const struct field *arg)
 {
@@ -176,8 +176,8 @@ static const json_t *mcp_follow_value_of(const struct follow *w, const struct pl
 	return value ? value : asked(w, arg);
 }
 
-/* Whether the argument `team` is left out, because an agent has one team, and an agent's tools
- * have no argument `team`. */
+/* Whether `name` is `team` and the caller is an agent. An agent has one team, so the tools of
+ * an agent have no argument `team`. */
 static bool is_own_team(const struct follow *w, const char *name)
 {
 	return w->r->mcp->identity.agent && strcmp(name, "team") == 0;
@@ -219,7 +219,8 @@ static void follow_text(struct follow *w, const struct place *p)
 	add_call(w, "Texts are cut. Read on: ", &call);
 }
 
-/* For a record with `more`, adds calls for the lists, and for the parts that had no room at
+/* If a record's field `more` is true, adds calls for those fields of the record that are read
+ * in parts and have no size field. A field without a size field is a list, or had no room at
  * all. */
 static void follow_lists(struct follow *w, const struct place *p)
 {
@@ -266,7 +267,8 @@ static void visit(struct follow *w, const struct record *r, const json_t *item,
 
 /* --- pages, bytes and streams ---------------------------------------------------------------- */
 
-/* Writes the offsets after the received bytes of streams: X_offset for each text X. */
+/* Writes arguments with which a call continues output streams: the argument X_offset gets the
+ * number of bytes of the stream X that are already received. */
 static void add_offsets(const struct follow *w, const struct record *in,
 			struct text *call)
 {
@@ -304,7 +306,7 @@ static void follow_rest(struct follow *w, const struct op *rest)
 	add_call(w, "Output is cut. Read on: ", &call);
 }
 
-/* Writes the arguments that begin the next page. */
+/* Writes the arguments with which a call reads the next page. */
 static void add_next(const struct follow *w, struct text *next)
 {
 	const struct op *op = w->r->op;
@@ -320,8 +322,8 @@ static void add_next(const struct follow *w, struct text *next)
 		add_offsets(w, op->in, next);
 }
 
-/* Adds the call of the tool that reads the same data as the resource, with the arguments of
- * this page and then `next`. */
+/* Adds a call of the tool that reads the same data as the resource. The call has the arguments
+ * of this page, and then the text `next`, with the arguments of the next page. */
 static void follow_resource(struct follow *w, const struct text *next)
 {
 	struct text call = { 0 };

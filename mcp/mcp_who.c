@@ -1,10 +1,10 @@
 /*
  * mcp_who - a session without an agent, until it joins a team.
  *
- * With one configuration for many agents, nothing tells a session which agent it is. Such a
- * session may look, and register. From then on the session is that agent, and so is every
- * `cadre` in its worktree. A model need not repeat any token. A session that is already an
- * agent stays that agent.
+ * If many agents share one configuration, nothing tells a session which agent it is. A session
+ * without an agent may read, and may join a team as an agent. After joining, the session and
+ * every `cadre` command in its worktree are that agent. The model never has to pass a token. A
+ * session that is already an agent stays that agent.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "mcp/mcp_peer.h"
 #include "ops.gen.h"
 
-/* Stores the identity for the worktree and for the client's session. Returns the text that
- * reports this in the answer. */
+/* Stores the identity for the worktree and for the client's session. Returns a text for the
+ * answer, which says where the identity is stored. */
 static json_t *keep_here(struct mcp *m, const char *team, const char *name,
 			 const char *token)
 {
@@ -67,16 +67,17 @@ static struct identity nobody_of(const struct mcp *m)
 	return who;
 }
 
-/* Whether the call of a request is made as nobody. */
+/* Whether the request's caller is no agent. */
 static bool calls_as_nobody(const struct request *r)
 {
 	return r->as || r->mcp->identity.nobody;
 }
 
-/* Sets the key of a call by which a session becomes an agent. This key outlives the process. If
- * the process is killed before the identity is stored for its place, the next session in this
- * place gets the agent by the same call. Another session that runs at the same time does not
- * get this agent. A key from the client itself is dropped, because somebody else could know it. */
+/* Sets the key of a call by which a session becomes an agent. The key of a call to join
+ * outlives the process. If the process is killed before it stores the identity for its
+ * directory, the next session in this directory gets the agent by the same call. A session that
+ * runs at the same time does not get the agent. A key that the client chose is dropped, because
+ * somebody else could know the key. */
 static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args)
 {
 	struct mcp *m = r->mcp;
@@ -96,9 +97,9 @@ static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args
 	free(words);
 }
 
-/* For a session in a place where another session is already the agent. If this session asks to
- * become another agent, this call is made as nobody. Other calls of the session are made under
- * its own identity. */
+/* If another session is already the agent of this directory, and this session asks to become a
+ * different agent, makes the call as nobody. Other calls of this session keep the session's
+ * identity. */
 static void step_aside(struct request *r, json_t *args)
 {
 	struct mcp *m = r->mcp;
@@ -120,7 +121,8 @@ void who_joins(struct request *r, const struct op *op, json_t *args)
 	mcp_who_set_key(r, op, args);
 }
 
-/* A fault about the caller names no argument of the call, except perhaps /from. */
+/* A call to join starts again only after a fault about the caller. A fault about the caller
+ * names no argument of the call, or the argument /from. */
 bool who_begins_anew(struct request *r, const struct fault *f)
 {
 	struct mcp *m = r->mcp;
@@ -214,20 +216,20 @@ char *who_result(struct request *r, const char *result)
 /*
  * keep - an agent that thinks for an hour keeps its claims.
  *
- * As long as its `cadre mcp` runs, the process checks the tasks that its agent holds, and
- * renews the leases that end soon. When the process ends, the renewals end, too, and each claim
- * ends with its lease.
+ * A running `cadre mcp` process checks the tasks that its agent holds, and renews the leases
+ * that end soon. After the end of the process, nobody renews the leases, and each claim ends
+ * with its lease.
  */
 
 enum {
-	FIRST_MS = 10000, /* first check, for claims of an earlier process */
+	FIRST_MS = 10000, /* time to the first check, for claims of earlier processes */
 	SOON_MS = 1000,
 	LATER_MS = 30000,
-	RENEW_MS = 450000, /* half of the usual lease */
+	RENEW_MS = 450000, /* leases with less time are renewed; half a usual lease */
 	FAIL_MS = 10000,
 };
 
-/* Plans the next check of the agent's claims, for a time soon after a call that may have
+/* Plans the next check of the agent's claims, soon after the call `done`, which may have
  * claimed a task. */
 void mcp_keep_soon(struct mcp *m, const struct op *done)
 {
@@ -242,7 +244,7 @@ void mcp_keep_soon(struct mcp *m, const struct op *done)
 
 static void renew_done(void *arg, const char *result, const struct fault *f)
 {
-	(void)arg, (void)result, (void)f; /* a lost claim cannot be regained */
+	(void)arg, (void)result, (void)f; /* a heartbeat cannot regain a lost claim */
 }
 
 static void keep_renew(struct mcp *m, json_t *task)

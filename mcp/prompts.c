@@ -1,5 +1,5 @@
 /*
- * prompts - texts that begin a piece of work, chosen by a person in the client.
+ * prompts - texts with which a person begins a piece of work in the client.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct argument {
 
 struct prompt {
 	const char *name, *title, *doc;
-	struct argument arguments[3]; /* ends with a NULL name */
+	struct argument arguments[3]; /* an argument with the name NULL ends the list */
 	void (*write)(const struct mcp *m, json_t *args, struct text *out);
 };
 
@@ -175,7 +175,8 @@ static const struct argument *argument_find(const struct prompt *p, const char *
 	return NULL;
 }
 
-/* Whether the prompt with this name takes the argument; `prompt` may be NULL. */
+/* Whether the prompt of the name `prompt` takes the argument. If `prompt` is NULL, returns
+ * false. */
 static bool prompt_has(const char *prompt, const char *argument)
 {
 	const struct prompt *p = prompt_find(prompt);
@@ -281,8 +282,8 @@ static void answer_values(struct request *r, json_t *list, const char *field)
 	answer_end(r);
 }
 
-/* Answers with the values. For a team that does not exist, the answer has no values, and is not
- * an error. */
+/* Answers with the names or ids that begin with the typed word. If the team does not exist, the
+ * answer is an empty list, not an error. */
 static void complete_end(struct request *r, const char *result, const struct fault *f)
 {
 	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
@@ -294,8 +295,9 @@ static void complete_end(struct request *r, const char *result, const struct fau
 
 /* --- the noun that is completed ------------------------------------------------------ */
 
-/* Finds the noun that a template's variable stands for: a team, or the noun that the
- * operation's argument names. Returns false if no template of this server has the variable. */
+/* Finds the noun that a template's variable stands for: a team, or the noun that the schema
+ * gives to the argument of the resource's operation. Returns false if no template of this
+ * server has the variable. */
 static bool template_noun(const char *uri, const char *variable, const char **noun)
 {
 	for (int i = 0; uri && i < URI_KINDS; i++) {
@@ -314,8 +316,8 @@ static bool template_noun(const char *uri, const char *variable, const char **no
 	return false;
 }
 
-/* Finds the noun that an argument stands for. An argument of a prompt has the same name as its
- * noun. */
+/* Finds the noun that an argument stands for. A prompt's argument is named like the noun that
+ * it stands for. */
 static bool complete_find_noun(json_t *ref, const char *argument,
 			       const struct noun **noun)
 {
@@ -332,8 +334,8 @@ static bool complete_find_noun(json_t *ref, const char *argument,
 	return true;
 }
 
-/* The arguments of the call that lists the values: the team from the request, or else the
- * caller's team, and the highest limit. */
+/* Makes the arguments of the call that lists the values. The team is the request's team, or
+ * else the caller's team. The limit is the highest that the operation allows. */
 static json_t *make_args(struct request *r, json_t *params, const struct op *op)
 {
 	json_t *context = json_object_get(params, "context");

@@ -12,7 +12,7 @@
 #include "mcp/uri.h"
 #include "ops.gen.h"
 
-enum { PAGE = 50 }; /* teams on a page of resources/list */
+enum { PAGE = 50 }; /* maximum number of teams on a page of resources/list */
 
 /* --- templates ----------------------------------------------------------------- */
 
@@ -45,8 +45,8 @@ void resources_templates(struct request *r, json_t *params)
 /* --- resources/list -------------------------------------------------------------- */
 
 /* Writes the cursor of the next page. A cursor contains the name of the last team on the page,
- * so it stays valid when teams are added or removed. The cursor is encoded in base64, so that
- * clients do not rely on its content. */
+ * so the cursor stays valid when teams are added or removed. The cursor is encoded in base64,
+ * so that clients do not rely on its content. */
 static void resources_write_cursor(const char *team, struct text *out)
 {
 	char code[128], name[80];
@@ -84,8 +84,8 @@ static void write_resource(enum uri_kind kind, const char *team, const char *res
 		  k->doc);
 }
 
-/* Writes the resources of a team that a caller is likely to want: the team, its board, and the
- * caller's own inbox. */
+/* Writes the resources of a team that a caller is likely to read: the team, the team's board,
+ * and the caller's inbox in this team. */
 static void write_team(const struct mcp *m, const char *team, struct text *out)
 {
 	const struct identity *who = &m->identity;
@@ -104,7 +104,8 @@ static int resources_compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The sorted names of the teams in `list`. The caller frees the array; the texts are borrowed. */
+/* The sorted names of the teams in `list`. The caller frees the array; the names belong to
+ * `list`. */
 static const char **sort_teams(json_t *list, size_t *n)
 {
 	const char **names = xcalloc(json_array_size(list) + 1, sizeof(*names));
@@ -166,7 +167,7 @@ void resources_list(struct request *r, json_t *params)
 			return;
 		}
 	}
-	/* The status also names the event up to which the list of teams is valid. */
+	/* The state's status lists the teams, and names the last event that the list includes. */
 	request_call(r, op_state_status, json_object(), list_end);
 }
 

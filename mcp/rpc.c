@@ -44,8 +44,8 @@ static void read_id(struct rpc *rpc, json_t *id)
 			   "id is neither a string nor an integer");
 }
 
-/* Reads the params. Invalid params are an error only in a request, because even a malformed
- * notification is never answered. */
+/* Reads the params. Invalid params are an error only in a request, because a notification gets
+ * no answer, not even if it is malformed. */
 static void read_params(struct rpc *rpc, json_t *params)
 {
 	if (json_is_object(params))
@@ -90,7 +90,8 @@ void rpc_add_id(struct text *out, const json_t *id)
 		text_add_json(out, json_string_value(id));
 }
 
-/* The place after the closing quote of the JSON string at `at`, or `end`. */
+/* Returns a pointer behind the closing quote of the JSON string at `at`, or `end` if the string
+ * is not closed. */
 static const char *rpc_string_end(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -105,8 +106,8 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* The start of the value of the member "id" in the outermost object, or NULL. The search reads
- * only strings, brackets and commas. */
+/* Returns the start of the value of the member "id" in the outermost object, or NULL. To find
+ * the member, looks only at strings, brackets and commas. */
 static const char *id_begins(const char *at, const char *end)
 {
 	const char *next;
@@ -160,7 +161,7 @@ void rpc_add_error(struct text *out, const char *id, int code, const char *why,
 
 /* --- lines --------------------------------------------------------------- */
 
-/* Makes room for one more read and for a NUL after the bytes. */
+/* Makes room in the buffer for one more read(), and for a NUL after the bytes. */
 static bool rpc_make_room(struct lines *l)
 {
 	size_t room = l->room ? l->room : 64 << 10;

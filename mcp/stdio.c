@@ -1,5 +1,5 @@
 /*
- * stdio - MCP over a pair of pipes: one message per line, nothing else on stdout.
+ * stdio - MCP over stdin and stdout: stdout gets one message per line, and nothing else.
  */
 #include "mcp/mcp.h"
 
@@ -23,7 +23,7 @@ static const char usage[] =
 	"many tokens the list of tools takes of each set, a token being 4 bytes, and of all.\n";
 
 enum {
-	OUT_MOST = 1 << 20, /* size at which the answers of one round are written */
+	OUT_MOST = 1 << 20, /* a round that has more bytes of output writes early */
 	UNREAD_MOST_MS = 1000,
 };
 
@@ -31,12 +31,13 @@ struct stdio {
 	struct mcp *mcp;
 	struct lines in;
 	struct text out;
-	uint64_t sent; /* bytes of input sent before the last write */
-	bool broken; /* stdout has no reader any more */
+	uint64_t sent; /* bytes that the client had sent before the last write */
+	bool broken; /* nobody reads stdout any more */
 	int unread_ms; /* time to the next check of unread output; 0: no check */
 };
 
-/* The number of bytes of input that the client has sent until now, including unread bytes. */
+/* The number of bytes that the client has sent so far, including the bytes that this process
+ * has not read. */
 static uint64_t sent_by_now(const struct stdio *s)
 {
 	int waiting = 0;
@@ -46,8 +47,8 @@ static uint64_t sent_by_now(const struct stdio *s)
 	return s->in.total + (uint64_t)waiting;
 }
 
-/* Writes all output. While the client does not read, the function blocks, so the client's input
- * is not read either. */
+/* Writes all output. While the client does not read, the function blocks, and no input of the
+ * client is read. */
 static void stdio_write_out(struct stdio *s)
 {
 	size_t done = 0;
@@ -70,7 +71,8 @@ static void stdio_write_out(struct stdio *s)
 	s->out.len = 0;
 }
 
-/* Keeps a message. The answers of one round are written together, unless they become too large. */
+/* Appends a message to the output. The answers of one round are written together, unless they
+ * exceed OUT_MOST bytes. */
 static void keep_message(void *arg, const struct mcp_message *message)
 {
 	struct stdio *s = arg;
@@ -80,8 +82,8 @@ static void keep_message(void *arg, const struct mcp_message *message)
 		stdio_write_out(s);
 }
 
-/* The number of bytes of output that the client has not read. Returns -1 if the number is not
- * known, as for a file, a terminal, or a connection to another machine. */
+/* Returns the number of bytes of output that the client has not read. Returns -1 if the number
+ * is not known: for a file, a terminal, or a connection to another machine. */
 static int count_unread(void)
 {
 	int domain = 0, n = -1;
@@ -91,15 +93,15 @@ static int count_unread(void)
 	if (getsockopt(STDOUT_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0)
 		return domain == AF_UNIX && ioctl(STDOUT_FILENO, SIOCOUTQ, &n) == 0 ? n
 										    : -1;
-	/* For a terminal, FIONREAD would return the bytes that this process can read, so only a
-	 * pipe is asked. */
+	/* For a terminal, FIONREAD would return the number of bytes that this process can read,
+	 * so FIONREAD is used only for a pipe. */
 	if (fstat(STDOUT_FILENO, &st) || !S_ISFIFO(st.st_mode))
 		return -1;
 	return ioctl(STDOUT_FILENO, FIONREAD, &n) == 0 ? n : -1;
 }
 
-/* Checks whether the client has read all output. The first check is soon after an answer. The
- * pauses between later checks grow longer and longer. */
+/* Checks whether the client has read all output. The first check is soon after an answer. Each
+ * pause between checks is twice as long as the pause before, up to UNREAD_MOST_MS. */
 static void check_unread(struct stdio *s)
 {
 	int unread = mcp_has_unread(s->mcp) ? count_unread() : -1;
@@ -128,7 +130,7 @@ static int until_due(const struct stdio *s)
 	return s->unread_ms && (due < 0 || s->unread_ms < due) ? s->unread_ms : due;
 }
 
-/* Handles the lines received so far, but stops when enough calls are running. */
+/* Handles the lines received so far, but stops if as many calls run as may run at a time. */
 static void take_lines(struct stdio *s)
 {
 	enum line got;
@@ -162,8 +164,8 @@ static int wait_input(struct stdio *s)
 	return 0;
 }
 
-/* Serves until the input has ended and all requests are answered, or until stdout has no
- * reader. */
+/* Serves until the input has ended and all requests are answered, or until nobody reads stdout
+ * any more. */
 static void stdio_serve(struct stdio *s)
 {
 	bool told = false;
@@ -188,7 +190,8 @@ static int bad_usage(const char *word)
 	return fault_info(FAULT_INVALID)->exit_status;
 }
 
-/* The value of `--name=value` or `--name value`; NULL if argv[*i] is not `--name`. */
+/* Returns the value of the option --NAME=VALUE or --NAME VALUE at argv[*i]. Returns NULL if
+ * argv[*i] is another option. */
 static const char *option(const char *name, char **argv, int *i)
 {
 	size_t n = strlen(name);
@@ -219,8 +222,8 @@ static int print_cost(struct mcp_options o, const char *sets, bool *told, struct
 	return 0;
 }
 
-/* Prints the size of the lists of tools: for the sets that the options name. If the options
- * name no set, prints the size for each set and for all sets together. */
+/* Prints the size of the list of tools for the sets that the options name. If the options name
+ * no set, prints the size for each set, and for all sets together. */
 static int print_costs(const struct mcp_options *o, struct fault *f)
 {
 	const char *set = "";

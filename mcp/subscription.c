@@ -1,11 +1,12 @@
 /*
  * subscription - notifies a peer of changes in the resources that the peer watches.
  *
- * A watch is for one URI, or for the list of resources. The watch belongs to a request (modern)
- * or to the peer (legacy). A watch needs the right to read the resource, so each watch begins
- * with a read. A subscription is acknowledged once all its feeds are open, so nothing that
- * happens later is missed. Calls are started only by subscriptions_run(), never at the end of
- * another call. The end of a call only stores its result.
+ * A watch is for one URI, or for the list of resources. A modern watch belongs to a request,
+ * and a legacy watch belongs to the peer. A watch needs the right to read the resource, so each
+ * watch begins with a read. The peer gets the acknowledgement after all feeds of the
+ * subscription are open, so no later change is missed. Calls are started only by
+ * subscriptions_run(), never at the end of another call. The end of a call only stores its
+ * result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,30 +20,30 @@
 /*
  * feed - a reader of one team's event log, which all watches of the team share.
  *
- * A feed first asks for the end of the log. Then one call after another waits for new events
- * and passes them to the watches.
+ * A feed first asks for the end of the log. Each later call waits for new events, which the
+ * feed passes to the watches.
  */
 
 enum feed_state {
 	FEED_OPENING, /* the end of the log is not yet known */
 	FEED_LIVE,
-	FEED_BROKEN, /* no such team, no right to read it, or opening failed */
+	FEED_BROKEN, /* the team is missing, may not be read, or opening failed */
 };
 
 struct mcp_feed {
 	struct mcp_feed *next;
 	struct mcp *mcp;
 	enum feed_state state;
-	char team[65]; /* "": events of all teams that the caller sees */
+	char team[65]; /* "": the events about all teams that the caller may see */
 	int64_t after;
 	int64_t number; /* number of the running call */
 	bool busy;
 	int64_t due; /* time of the next call */
-	struct fault fault; /* the reason why the feed is broken */
+	struct fault fault; /* why the feed is broken */
 };
 
-/* A number that no event has. After this number there are no events to search, and `next` in
- * the answer is the number of the last event. */
+/* A number that no event has. A call that reads the events after this number finds no event,
+ * and the `next` of its answer is the number of the last event. */
 #define BEYOND ((json_int_t)1 << 53)
 
 enum {
@@ -50,8 +51,8 @@ enum {
 	FEED_WAIT_S = 300,
 };
 
-/* Returns the team's feed that is not broken, and makes the feed if it is missing. A feed that
- * no watch uses is freed by feeds_run(). */
+/* Returns the team's feed. If the team has no feed, or only broken feeds, makes a feed. A feed
+ * that no watch uses is freed by feeds_run(). */
 static struct mcp_feed *feed_get(struct mcp *m, const char *team)
 {
 	struct mcp_feed *feed;
@@ -77,7 +78,7 @@ static void feed_failed(struct mcp_feed *feed, const struct fault *f)
 		    f->code == FAULT_INVALID;
 
 	if (feed->state == FEED_LIVE && strcmp(f->where, "/after") == 0) {
-		/* Events that were not read yet have been deleted. Subscribers are notified
+		/* Events that were not read yet have been deleted. The subscribers are told
 		 * that anything may have changed. */
 		subscriptions_tell(feed, NULL);
 		feed->state = FEED_OPENING;
@@ -146,8 +147,8 @@ static void feed_free(struct mcp_feed *feed)
 	free(feed);
 }
 
-/* Whether a feed may make calls. While a peer has no stream for notifications, the peer's feeds
- * read no events. Such feeds read the events later. */
+/* Whether a feed may make calls. While a peer has no stream for notifications, the peer's live
+ * feeds make no calls, and read the events later. */
 static bool may_call(const struct mcp_feed *feed)
 {
 	return !feed->busy && feed->state != FEED_BROKEN &&
@@ -183,8 +184,8 @@ void mcp_place(const struct mcp *m, struct text *out)
 	}
 }
 
-/* The text of a place is "TEAM=SEQ,TEAM=SEQ". If no event has the number SEQ yet, the next call
- * fails, and the peer is then notified that anything may have changed. */
+/* A place is a text such as "TEAM=SEQ,TEAM=SEQ". If no event has a number as high as SEQ, the
+ * next call fails, and the peer is told that anything may have changed. */
 void mcp_go_back(struct mcp *m, const char *place)
 {
 	while (*place) {
@@ -246,7 +247,7 @@ enum { WATCHES_MAX = 1000 };
 
 enum watch_state {
 	WATCH_NEW,
-	WATCH_READING, /* a read checks the caller's right */
+	WATCH_READING, /* a running read shows whether the caller may read */
 	WATCH_FINE,
 	WATCH_REFUSED,
 };
@@ -254,10 +255,10 @@ enum watch_state {
 struct subscription {
 	struct subscription *next;
 	struct mcp_feed *feed;
-	struct request *owner; /* NULL: the legacy peer, after the acknowledgement */
+	struct request *owner; /* NULL: the legacy peer owns the acknowledged watch */
 	enum watch_state state;
-	int64_t number; /* number of the call that reads */
-	struct fault fault; /* the reason why the watch is refused */
+	int64_t number; /* number of the call that reads the resource */
+	struct fault fault; /* why the watch is refused */
 	struct uri uri;
 	char *text; /* the watched URI; NULL: the list of resources */
 };
@@ -324,7 +325,7 @@ static void watch_free(struct mcp *m, struct subscription *w)
 	m->n_watches--;
 }
 
-/* Removes the watches for which `is` is true. */
+/* Removes the watches for which the function `is` returns true. */
 static void watch_sweep(struct mcp *m,
 			bool (*is)(const struct subscription *, const void *),
 			const void *arg)
@@ -400,8 +401,8 @@ static void write_subscription(const struct request *r, struct text *out)
 	text_addf(out, "\"_meta\":{\"" META "subscriptionId\":%s},", r->id);
 }
 
-/* Answers a modern subscription. Refused watches are dropped first, so that the answer lists
- * only the watches that will be served. */
+/* Answers a modern subscription. Drops the refused watches first, so that the answer lists only
+ * open watches. */
 static void listen_ready(struct request *r)
 {
 	struct text *out;
@@ -413,8 +414,8 @@ static void listen_ready(struct request *r)
 	note_end(r->mcp, r->stream);
 }
 
-/* Answers a legacy subscription. The watch now belongs to the peer and replaces an older watch
- * of the same URI. */
+/* Answers a legacy subscription. If the watch is open, the peer becomes the owner of the watch,
+ * and the peer's older watch of the same URI is removed. */
 static void subscribe_ready(struct request *r)
 {
 	struct subscription *mine = r->mcp->watches;
@@ -500,8 +501,8 @@ static void watch_read(struct mcp *m, struct subscription *w)
 
 /* --- changes ------------------------------------------------------------------------- */
 
-/* The kinds of resources that an event changes, by the beginning of the event's name. The first
- * match counts. */
+/* Which kinds of resources an event changes. The first line with a prefix of the event's name
+ * counts. */
 static const struct {
 	const char *prefix;
 	unsigned kinds;
@@ -525,8 +526,8 @@ static unsigned changed_kinds(const char *event)
 	return changes[i].kinds;
 }
 
-/* Whether an event is about the resource of a watch. An event that names no task or recipient
- * may be about any task or recipient. */
+/* Whether an event is about the resource of a watch. An event without a task counts as an event
+ * about every task, and an event without a recipient as an event about every inbox. */
 static bool subscription_is_about(const struct subscription *w, json_t *event)
 {
 	const char *kind = json_find_text(event, "event");
@@ -552,8 +553,8 @@ static bool is_about_one(const struct subscription *w, json_t *events)
 	return false;
 }
 
-/* Notifies the owner of a watch. `last` is true for the last notification about a batch of
- * events. */
+/* Notifies the owner of a watch. `last` is true for the last notification about the events that
+ * one call returned. */
 static void subscription_tell(struct mcp *m, const struct subscription *w, bool last)
 {
 	struct text *out =
@@ -572,10 +573,10 @@ static void subscription_tell(struct mcp *m, const struct subscription *w, bool 
 		note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
-/* Passes borrowed events to the watches of a feed. `events` is NULL if some events were missed,
- * so that anything may have changed. A watch is notified once for all events of its resource. A
- * watch that is not acknowledged yet is not notified, because the client has not read the
- * resource yet. */
+/* Notifies the owners of a feed's watches of the events. `events` is borrowed; it is NULL if
+ * events were missed, so that anything may have changed. A watch gets one notification for all
+ * events about its resource. A watch that is not acknowledged yet gets no notification, because
+ * the client has not read the resource yet. */
 static void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
 	const struct subscription *before = NULL;
@@ -595,7 +596,7 @@ static void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 
 /* --- start and end ------------------------------------------------------------------- */
 
-/* Whether a watch uses the feed. */
+/* Whether any watch uses the feed. */
 static bool subscriptions_use(const struct mcp_feed *feed)
 {
 	for (const struct subscription *w = feed->mcp->watches; w; w = w->next)
@@ -625,7 +626,7 @@ void subscriptions_release(struct mcp *m)
 	feeds_release(m);
 }
 
-/* --- kept in rows --------------------------------------------------------------------- */
+/* --- watches as JSON, kept in a row of the state -------------------------------------- */
 
 void subscriptions_write(const struct mcp *m, struct text *out)
 {
@@ -656,7 +657,7 @@ static void restore_one(struct mcp *m, const char *text, int64_t after)
 		w->feed->state = FEED_LIVE;
 		w->feed->after = after;
 	}
-	w->state = WATCH_FINE; /* read when the peer subscribed */
+	w->state = WATCH_FINE; /* checked already, when the peer subscribed */
 	if (!*text)
 		return;
 	w->uri = uri;

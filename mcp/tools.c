@@ -1,6 +1,5 @@
 /*
- * tools - the operations as MCP tools: each operation is a whole tool, or an `action` of a
- * tool.
+ * tools - the operations as MCP tools; an operation is a whole tool, or one `action` of a tool.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,24 +9,25 @@
 #include "mcp/mcp_peer.h"
 
 /*
- * result - the answer to a tool call or to a read of a resource, as one text that the client
- * shows whole.
+ * result - writes the answer to a tool call, or to a read of a resource, as one text that the
+ * client shows whole.
  *
- * Of four common clients, two show a model only `structuredContent` if the answer has it, and
- * two show only the text. Each client cuts a long answer in another way, and one client cuts in
- * the middle without a notice. So the text contains the whole answer, within a limit that the
- * state observes (struct form). The structured form is only for a client that asks for it.
+ * Two of four common clients show a model only the `structuredContent` of an answer that has
+ * such a member. The other two clients show only the text. Each client cuts long answers
+ * differently, and one client removes the middle without a notice. Therefore the text contains
+ * the whole answer, and the state limits the size of the answer (struct form).
+ * `structuredContent` is sent only to a client that asks for `structuredContent`.
  */
 
 enum {
-	TOKEN = 4, /* bytes of a token, as clients count */
+	TOKEN = 4, /* bytes that clients count as one token */
 	TOKENS_LEAST = 750,
 	TOKENS_MOST = 250000,
-	HINT = 400, /* bytes kept free for the hint after the state's answer */
+	HINT = 400, /* bytes kept free for the hint in an answer */
 };
 
-/* Names, as clients give them, of the clients that show more of an answer than other clients
- * do. */
+/* Clients that show more tokens of an answer than other clients do. `name` is the beginning of
+ * the name that the client sends. */
 static const struct {
 	const char *name;
 	int64_t tokens;
@@ -48,8 +48,8 @@ int64_t result_tokens(const struct mcp *m, const char *client)
 	return most;
 }
 
-/* The number of bytes that an answer of `tokens` tokens may take, without the bytes of the
- * hint. */
+/* The number of bytes that the state's answer may take if the answer with its hint may take
+ * `tokens` tokens. */
 static size_t result_most_of(int64_t tokens)
 {
 	return (size_t)(tokens * TOKEN) - HINT;
@@ -61,8 +61,8 @@ void result_form_read(struct request *r)
 	r->form = (struct form){ .most = result_most_of(r->tokens) };
 }
 
-/* Takes max_result_tokens out of the arguments of a tool, and sets the form of the answer.
- * Returns 0 or a fault. */
+/* Removes max_result_tokens from the arguments of a tool, and sets the form of the answer by
+ * the value of max_result_tokens. Returns 0 or a fault. */
 static int result_form(struct request *r, json_t *args, struct fault *f)
 {
 	json_t *asked = json_object_get(args, "max_result_tokens");
@@ -101,7 +101,7 @@ static void write_text(struct text *out, const char *json, const struct text *hi
 
 	text_adds(&whole, json);
 	if (hint->len) {
-		whole.len--; /* the closing brace */
+		whole.len--; /* removes the closing brace */
 		text_adds(&whole,
 			  whole.data[whole.len - 1] == '{' ? "\"hint\":" : ",\"hint\":");
 		text_add_json(&whole, hint->data);
@@ -120,7 +120,8 @@ void result_text(struct request *r, const char *json, struct text *out)
 	text_release(&hint);
 }
 
-/* Writes the parts of a tool's answer. If `hints` is true, adds a hint how to go on. */
+/* Answers a tool call with the JSON text `json`. If `hints` is true, adds the hint that
+ * find_hint() or wait_hint() writes. */
 static void write_parts(struct request *r, const char *json, bool is_error, bool hints)
 {
 	struct text hint = { 0 }, *out = answer_begin(r, CACHE_NONE);
@@ -151,8 +152,8 @@ static void result_fault(struct request *r, const struct fault *f)
 	text_release(&t);
 }
 
-/* Refuses an answer that is longer than this caller can see. Such an answer is the stored
- * answer of a call that is now repeated. */
+/* Answers with a fault, because the answer is too long for this caller. Only the stored answer
+ * of a repeated call can be too long. */
 static void refuse_long(struct request *r, size_t len)
 {
 	struct fault f = { 0 };
@@ -181,9 +182,9 @@ enum { NEAR_MOST = 3 };
 
 #define DEFAULT_SETS "core"
 
-/* --- which tools ------------------------------------------------------------- */
+/* --- which tools are offered ------------------------------------------------- */
 
-/* Whether `word` is one of the words in `list`, which have commas between them. */
+/* Whether `word` is one of the words in `list`. Commas separate the words of `list`. */
 static bool tools_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -212,8 +213,8 @@ static const struct tool *tool_find(const struct mcp *m, const char *name)
 	return NULL;
 }
 
-/* Finds a tool by its name with an action after it, such as team_create in earlier systems.
- * Sets `*action` to the action. */
+/* Finds a tool by a name of the form TOOL_ACTION, such as team_create, which earlier systems
+ * used. Sets `*action` to the action in the name. */
 static const struct tool *tool_spelled(const struct mcp *m, const char *name,
 				       const char **action)
 {
@@ -231,7 +232,8 @@ static const struct tool *tool_spelled(const struct mcp *m, const char *name,
 	return NULL;
 }
 
-/* The name of a tool without the server's name, which some clients write before it. */
+/* Returns the name of a tool without the server's name, which some clients write before a
+ * tool's name. */
 static const char *bare_name(const char *name)
 {
 	static const char *const before[] = { "mcp__cadre__", "cadre__", "cadre_",
@@ -243,7 +245,8 @@ static const char *bare_name(const char *name)
 	return name;
 }
 
-/* Refuses a name that no tool has, and names the tool that may be meant. */
+/* Answers with an error, because no tool has the name `name`. The error names the tool that the
+ * client may mean. */
 static void no_tool(struct request *r, const char *name)
 {
 	size_t best = NEAR_MOST + 1;
@@ -267,7 +270,7 @@ static void no_tool(struct request *r, const char *name)
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "no tool %.100s", name);
 }
 
-/* The next operation of a tool from `i` on; NULL after the last operation. */
+/* Returns the tool's next operation from op_table[*i] on, or NULL after the last operation. */
 static const struct op *next_op(const struct tool *tool, size_t *i)
 {
 	while (*i < op_count) {
@@ -287,7 +290,7 @@ static bool is_bundle(const struct tool *tool)
 	return op && op->action;
 }
 
-/* The tool's face; NULL: the tool is made of operations. */
+/* Returns the face that is the whole tool, or NULL if the tool is made of operations. */
 static const struct face *face_of(const struct tool *tool)
 {
 	return face_tool(tool->name, NULL);
@@ -295,9 +298,9 @@ static const struct face *face_of(const struct tool *tool)
 
 /* --- how tools are described --------------------------------------------------- */
 
-/* The hints of a tool. By default a client assumes that a tool may write, is destructive, and
- * is not idempotent. Only hints that differ from the client's default are written. Tools have
- * no titles, because a title would only repeat the name. */
+/* Makes the annotations of a tool. Without annotations, a client assumes that a tool may write,
+ * is destructive, and is not idempotent. Only annotations that differ from this assumption are
+ * written. Tools have no titles, because a title would only repeat the name. */
 static json_t *make_annotations(const struct tool *tool)
 {
 	json_t *a = json_pack("{s:b}", "openWorldHint", false);
@@ -320,8 +323,8 @@ static json_t *make_annotations(const struct tool *tool)
 	return a;
 }
 
-/* Makes the schema of a face's answer. No member is required, because a fault has other
- * members, such as `code`. */
+/* Makes the schema of a face's answer. No member is required, because a tool may also answer
+ * with a fault, which has other members. */
 static json_t *output_of(const struct face *face)
 {
 	json_t *s = face_schema(face);
@@ -330,9 +333,9 @@ static json_t *output_of(const struct face *face)
 	return s;
 }
 
-/* Makes the schema of a tool's output: the fields that any of its operations may give, and the
- * fields of a fault. The schema does not describe the fields, because without descriptions it
- * is already long. */
+/* Makes the schema of a tool's output. The schema lists the fields of the answers of all the
+ * tool's operations, and the fields of a fault. The fields have no descriptions, because the
+ * schema is already long without them. */
 static json_t *make_output(const struct tool *tool)
 {
 	json_t *defs = json_object(), *root;
@@ -357,8 +360,8 @@ static json_t *make_output(const struct tool *tool)
 	return root;
 }
 
-/* The highest level for which tools are listed. An agent is at most the lead of its team, so it
- * does not see the actions that only the operator may use. */
+/* Returns the highest level of callers whose actions are listed. An agent is at most the lead
+ * of its team, so an agent is not shown the actions that only the operator may use. */
 static enum who tools_level_of(const struct mcp *m)
 {
 	return m->identity.agent || m->identity.nobody ? WHO_LEAD : WHO_OPERATOR;
@@ -429,9 +432,9 @@ static bool was_said(const json_t *of_name, const json_t *property)
 	return false;
 }
 
-/* Removes repeated descriptions of arguments. A model reads the whole list, so an argument that
- * an earlier tool describes in the same words is not described again. `said` holds the earlier
- * descriptions by the argument's name. */
+/* Removes an argument's description from a tool if an earlier tool describes the argument in
+ * the same words. A model reads the whole list of tools, so one description is enough. `said`
+ * maps the name of an argument to the earlier descriptions. */
 static void leave_out_said(json_t *said, json_t *tool)
 {
 	json_t *props =
@@ -513,15 +516,14 @@ void tools_list(struct request *r, json_t *params)
 
 /* --- tools/call -------------------------------------------------------------------- */
 
-/* Answers in the form of the face that was called. */
+/* Answers a call of a face with the result or the fault, in the form of the face. */
 static void face_end(struct request *r, const char *result, const struct fault *f)
 {
 	char *text = result ? face_answer(r->face, r->said, result)
 			    : face_refusal(r->face, r->said, f, HINT_TOOL);
 
 	if (text)
-		write_parts(r, text, !result,
-			    result); /* `text` has a form that the client knows */
+		write_parts(r, text, !result, result); /* hints only with a result */
 	else
 		result_fault(r, f);
 	free(text);
@@ -556,8 +558,8 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 		result_fault(r, f);
 }
 
-/* Returns the operation that `action` names. If no operation has the name, the fault lists the
- * actions. */
+/* Returns the operation that `action` names. If the tool has no such action, returns NULL and a
+ * fault that lists the tool's actions. */
 static const struct op *pick_action(struct request *r, const struct tool *tool,
 				    const char *action, struct fault *f)
 {
@@ -584,8 +586,9 @@ static const struct op *pick_action(struct request *r, const struct tool *tool,
 	return NULL;
 }
 
-/* Returns the operation of a call. A call without an action gets a fault. The key `action` is
- * removed, because `action` is not an argument of the operation. */
+/* Returns the operation that a tool call means, or NULL and a fault if the call names no
+ * action. Removes the key `action` from the arguments, because `action` is not an argument of
+ * the operation. */
 static const struct op *pick_op(struct request *r, const struct tool *tool,
 				const char *action, json_t *args, struct fault *f)
 {
@@ -611,9 +614,9 @@ static bool is_off(const struct mcp *m, const struct face *face)
 				       key->at);
 }
 
-/* Turns the arguments of the called face into the arguments of its operation. The face's
- * arguments are kept for the answer. The function takes over `args`. Returns NULL if the
- * arguments are invalid for the face and the request has been answered. */
+/* Turns the arguments of the called face into the arguments of its operation. Keeps the face's
+ * arguments in r->said for the answer. The function takes over `args`. If the arguments are
+ * invalid or the face is switched off, answers the request and returns NULL. */
 static json_t *tools_unface(struct request *r, json_t *args)
 {
 	struct fault f = { 0 };
@@ -643,8 +646,9 @@ static bool is_of(const struct field *field, const json_t *v)
 				   : json_is_object(v);
 }
 
-/* Models write lists, objects, numbers and flags as JSON within a string. Such a string is
- * replaced by the value that it contains. `null` in a string counts as an absent argument. */
+/* Some models write a list, an object, a number or a flag as JSON within a string. Replaces
+ * such a string by the value that the string contains. The string "null" counts as an absent
+ * argument if the argument is optional. */
 static void take_strings(const struct op *op, json_t *args)
 {
 	const char *name;

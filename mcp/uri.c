@@ -45,7 +45,8 @@ const struct uri_kind_text uri_kinds[URI_KINDS] = {
 	},
 };
 
-/* Reads a part of a path: the characters allowed in names, which need no escapes. */
+/* Copies the name at the start of `s`. The characters of names need no escapes in a URI.
+ * Returns the length of the name, or 0 if the name is empty or too long. */
 static size_t uri_read_part(char out[65], const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"

@@ -15,17 +15,17 @@ enum uri_kind { URI_TEAM, URI_INBOX, URI_BOARD, URI_TASK, URI_KINDS };
 struct uri {
 	enum uri_kind kind;
 	char team[65];
-	char rest[65]; /* the agent or the task; "": the URI names only a team */
+	char rest[65]; /* name of the agent, or id of the task; "" for a team's URI */
 };
 
 struct uri_kind_text {
-	const char *scheme; /* start of the URI, up to the team */
+	const char *scheme; /* start of the URI, before the team's name */
 	const char *template; /* URI template of RFC 6570 */
 	const char *name, *title, *doc;
 	const char *op; /* name of the operation that reads the resource */
-	const char *field; /* argument of the operation for `rest`; NULL: no rest */
-	const char *team_name; /* the template's variable for the team */
-	const char *rest_name; /* the template's variable for `rest`; NULL: no rest */
+	const char *field; /* the operation's argument for uri.rest; NULL: no rest */
+	const char *team_name; /* name of the template's variable for the team */
+	const char *rest_name; /* name of the variable for uri.rest; NULL: no rest */
 };
 
 extern const struct uri_kind_text uri_kinds[URI_KINDS];

@@ -5,10 +5,11 @@
 SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 
 -- name: agent_add
--- A token is made of an agent's id and generation. In a restored state, an id and a generation
--- may have been given to another agent since the backup. So a new generation is above
--- counts_from, which state_renew raises. If an earlier agent of the same name has left the team
--- or given the name up, the new agent continues the earlier agent's generations.
+-- A token is made from an agent's id and generation. In a state that was restored from a
+-- backup, a new agent may get the id and the generation of an agent that was made after the
+-- backup. To avoid equal tokens, a new generation is above counts_from, which state_renew
+-- raises. If an earlier agent of the same name has left the team or changed its name, the new
+-- generation is also above the earlier agent's generation.
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
 	active_at, nests, holder, generation, first_generation, made_after)
 SELECT :id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
@@ -24,9 +25,8 @@ ON CONFLICT DO NOTHING RETURNING generation;
 SELECT made_after FROM agent WHERE id = :agent;
 
 -- name: agent_greeting
--- The message that was sent when an agent was made. The message's event has the time at which
--- the agent was made.
--- scan ok: the log from the making of the agent on, to the first message to this agent
+-- The first message that was sent to an agent at the time at which the agent was made.
+-- scan ok: the event log, from the making of the agent to the first message to the agent
 SELECT e.subject AS message, e.at FROM agent a JOIN event e ON e.seq > a.made_after
 WHERE a.id = :agent AND e.kind = {event.message_sent} AND e.target = a.id AND e.at = a.created_at
 ORDER BY e.seq LIMIT 1;
@@ -35,7 +35,7 @@ ORDER BY e.seq LIMIT 1;
 SELECT nests FROM agent WHERE id = :agent;
 
 -- name: agent_inbox_add
--- Every agent has an inbox, and so does the operator's place in a team.
+-- Every agent has an inbox. The operator's place in a team has an inbox, too.
 INSERT INTO agent_inbox (agent, operator) VALUES (:agent, :operator);
 
 -- name: agent_set_token
@@ -50,8 +50,8 @@ FROM agent WHERE team = :team AND name = :name AND gone = 0;
 
 -- name: agents_with_role
 -- row: agent
--- The members who have a role when the statement runs, without the agent :except, in the order
--- in which they joined.
+-- The members with the role :role, without the agent :except, in the order in which the members
+-- joined.
 SELECT id, team, name, kind, role, generation, token, description, project,
 	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent
@@ -60,7 +60,7 @@ ORDER BY id;
 
 -- name: agents_reading
 -- row: agent
--- The members to whom a broadcast is sent, as in delivery_add_all.
+-- The members who receive a broadcast. delivery_add_all chooses the same members.
 SELECT id, team, name, kind, role, generation, token, description, project,
 	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent
@@ -77,9 +77,9 @@ ORDER BY name;
 -- name: agent_across
 -- row: agent
 -- text: team_name
--- The agents of other teams to which an agent may write.  Every agent may write to the lead of
--- a team directly below.  A lead (:leads) may also write to the members of the team above.  The
--- name `lead` means the leading agent of a team.
+-- The agents of other teams to which an agent may write. Every agent may write to the lead of a
+-- team directly below. A lead (:leads) may also write to the members of the team above. The
+-- name `lead` means the agent that leads the team.
 SELECT a.id, a.team, a.name, a.kind, a.role, a.generation, a.token, a.description, a.project,
 	a.input_schema, a.output_schema, a.status, a.workspace, a.active_at, a.gone, a.runs
 FROM team t JOIN agent a ON a.team = t.id, (SELECT parent FROM team WHERE id = :own) o
@@ -120,7 +120,7 @@ SELECT name FROM agent WHERE id = :id;
 -- into: agent_line
 -- int: queued
 -- text: after role skill
--- The members of a team, or only the members with a given role or skill.
+-- The members of a team, or only the members with the given role or skill.
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
@@ -147,13 +147,13 @@ SELECT a.generation = a.first_generation AND a.generation > s.counts_from AND a.
 WHERE a.id = :agent;
 
 -- name: agent_discard
--- A new generation of an agent may refuse the old generation's open mail. The refused mail
--- becomes dead.
+-- Makes an agent's open mail dead, for example the mail that a new generation of the agent
+-- refuses.
 UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail} RETURNING message;
 
 -- name: agent_unlease
--- Mail that an agent's old generation held waits in the inbox again, for the new generation.
+-- Puts the leased mail of an agent back into its inbox, for the agent's new generation.
 UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL, shown_at = NULL,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
 WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
@@ -171,8 +171,8 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 RETURNING message;
 
 -- name: agent_seats
--- The leads' places that an agent holds in living teams below. The agent holds each place
--- directly, or through another of these places.
+-- The places as lead that an agent holds in lower living teams, directly or through another
+-- place of the agent.
 WITH RECURSIVE place (id, team) AS (
 	SELECT a.id, a.team FROM agent a WHERE a.holder = :agent AND a.gone = 0
 	UNION ALL SELECT a.id, a.team FROM place p JOIN agent a ON a.holder = p.id
@@ -182,16 +182,17 @@ SELECT id, team FROM place ORDER BY id;
 -- name: member_seats
 -- int: to
 -- scan ok: agents that live
--- The member :to takes over the leads' places that a leaving member held in teams below.
+-- The member :to takes over the places as lead that a leaving member held in lower teams.
 UPDATE agent SET holder = :to WHERE holder = :agent AND gone = 0;
 
 -- name: member_end
--- A member who has left can make no call, and the member's name is free.
+-- Marks a member as gone. A member who is gone can make no call, and another agent may get the
+-- member's name.
 UPDATE agent SET gone = 1, token = NULL, status = {agent_status.offline}
 WHERE id = :agent AND gone = 0;
 
 -- name: agent_recount
--- Sets the counters of an inbox from the inbox's open deliveries.
+-- Counts the open deliveries of an inbox again, and stores the numbers in the inbox's row.
 UPDATE agent_inbox SET
 	queued = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
 		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting} AND d.lane IN {delivery_lane.mail}),
@@ -213,7 +214,7 @@ ON CONFLICT (team, name) DO UPDATE SET generation = excluded.generation
 WHERE name_given_up.generation < excluded.generation;
 
 -- name: agent_set_card
--- A schema of two bytes is `{}`, which removes the stored schema.
+-- A schema of two bytes is the text `{}`. The text `{}` removes the stored schema.
 UPDATE agent SET project = nullif(coalesce(:project, project), ''),
 	description = coalesce(:description, description),
 	input_schema = CASE WHEN :input_schema IS NULL THEN input_schema
@@ -227,8 +228,8 @@ UPDATE agent SET role = :role, description = :description WHERE id = :agent;
 
 -- name: agent_unassign
 -- scan ok: tasks of a team, along their index
--- An agent that becomes an observer claims no task. The observer's pending tasks become open to
--- every agent.
+-- An agent that becomes an observer may claim no task. Any agent may then claim the pending
+-- tasks that were assigned to the observer.
 UPDATE task SET assignee = NULL WHERE team = :team AND state = {task_state.pending}
 	AND assignee = :agent;
 

@@ -13,7 +13,7 @@ UPDATE agent_inbox SET assignments = assignments + :n WHERE agent = :agent;
 UPDATE agent SET moved_at = :now WHERE id = :agent;
 
 -- name: daemon_freed
--- The daemon was stuck and has ended a command, so the daemon works again.
+-- A stuck daemon that ends a command is no longer stuck, so its agent is working again.
 UPDATE agent SET status = {agent_status.working} WHERE id = :agent AND status = {agent_status.stuck};
 
 -- name: daemons_stuck
@@ -38,9 +38,9 @@ WHERE i.assignments > 0 AND a.gone = 0 AND t.stopped_at IS NULL AND a.status NOT
 
 -- name: assignment_gap
 -- scan ok: open assignments, along their index
--- During a gap, a time without any host, no guest could report the end of a command. So the
+-- In a gap, a time without a host, no guest can report the end of a command. Therefore the
 -- start of each running command is moved later by the length of the gap. The commands of a
--- stopped team are moved when the team is thawed.
+-- stopped team are not moved here, but when the team is thawed.
 UPDATE assignment SET started_at = started_at + :gap_ms
 WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000
 	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = assignment.team AND t.stopped_at IS NOT NULL);
@@ -71,23 +71,23 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_place
--- For an open assignment: whether the daemon has or may have the command (`offered`), and the
--- state of the agent's workspace. `here`: this host must make the workspace, or carry commands
--- to the workspace and results back. If the workspace is down, the assignment waits until
--- somebody starts the workspace.
+-- Tells whether commands can reach the daemon of an open assignment. `offered` is 1 if the
+-- daemon has or may have the command. `state` is the state of the agent's workspace. `here` is
+-- 1 if this host makes the workspace, or carries commands to the workspace. If the workspace is
+-- down, the assignment waits until somebody starts the workspace.
 SELECT x.offered, a.workspace, w.state,
 	CAST(w.host = :host AND w.state IN {workspace_state.creating ready} AS INTEGER) AS here
 FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id = a.workspace
 WHERE x.message = :message;
 
 -- name: assignment_redact
--- When the message of an ended command is redacted, the stored text and environment of the
--- command are removed.
+-- When the message of an ended command is redacted, replaces the command's text and removes its
+-- environment.
 UPDATE assignment SET command = :command, env = NULL
 WHERE message = :message AND state NOT IN {assignment_state.open};
 
 -- name: assignment_start
--- The assignment's daemon runs the command.
+-- Marks an assignment as running, because the daemon runs the assignment's command.
 UPDATE assignment SET state = {assignment_state.running}, started_at = :now
 WHERE message = :message AND agent = :agent AND state = {assignment_state.queued};
 
@@ -97,15 +97,16 @@ WHERE message = :message AND agent = :agent AND state IN {assignment_state.open}
 
 -- name: assignment_offer
 -- text: messages
--- `offered` is set before the assignments (an array of message numbers) are sent to the daemon.
--- Even if the sending fails, the daemon may run the commands.
+-- :messages is an array of the assignments' message numbers. `offered` is set before the
+-- assignments are sent to the daemon, because the daemon may run a command even if the sending
+-- fails.
 UPDATE assignment SET offered = 1
 WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent AND offered = 0;
 
 -- name: assignment_withdraw
 -- text: messages
--- The daemon has refused the assignments (an array of message numbers), and so keeps no part of
--- them.
+-- :messages is an array of the message numbers of assignments that the daemon has refused. The
+-- daemon keeps no part of a refused assignment.
 UPDATE assignment SET offered = 0
 WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
 	AND state = {assignment_state.queued} AND offered = 1;
@@ -130,8 +131,8 @@ ORDER BY x.message;
 SELECT message FROM assignment WHERE state IN {assignment_state.open} ORDER BY message;
 
 -- name: assignments_of_task
--- Open assignments of a task whose claim has ended.  Running assignments are listed only with
--- :running.
+-- Open assignments of a task whose claim has ended. If :running is 0, running assignments are
+-- left out.
 SELECT message, team, agent, state FROM assignment
 WHERE task = :task AND state IN {assignment_state.open} AND (:running <> 0 OR state = {assignment_state.queued});
 
@@ -140,8 +141,8 @@ UPDATE assignment SET state = {assignment_state.cancelled}, recall = 1 WHERE mes
 
 -- name: assignment_recalls
 -- text: sender_name agent_name
--- Cancelled assignments that the daemon may still have. The daemon has not yet received the
--- order to end them.
+-- Cancelled assignments that the daemon may still have, because the daemon does not yet know of
+-- the cancellation.
 SELECT x.message, m.at, m.type, s.name AS sender_name, a.name AS agent_name
 FROM assignment x JOIN message m ON m.id = x.message JOIN agent s ON s.id = x.sender
 JOIN agent a ON a.id = x.agent
@@ -154,8 +155,8 @@ WHERE message = :message AND agent = :agent AND recall = 1;
 -- name: assignment_lines
 -- row: assignment_line
 -- text: agent_name sender_name
--- Commands, newest first: all commands of a team, or all commands of one agent.  If :caller is
--- not 0, only commands that the caller received or gave are listed.
+-- Lists the commands of a team, or the commands for one agent, newest first. If :caller is not
+-- 0, lists only commands that the caller received or gave.
 SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
 	s.name AS sender_name, r.success, r.stored_at
 FROM (SELECT x.message FROM assignment x
@@ -176,7 +177,7 @@ ORDER BY o.message DESC;
 -- name: assignment_lines_open
 -- row: assignment_line
 -- text: agent_name sender_name
--- Open commands, chosen and sorted as in assignment_lines.
+-- Open commands. The choice and the order of the commands are as in assignment_lines.
 SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
 	s.name AS sender_name, r.success, r.stored_at
 FROM (SELECT x.message FROM assignment x
@@ -199,7 +200,7 @@ JOIN agent s ON s.id = x.sender LEFT JOIN result r ON r.message = x.message
 ORDER BY o.message DESC;
 
 -- name: result_add
--- The first result of a command is kept.  A later result is ignored.
+-- Only the first result of a command is stored. A later result is ignored.
 INSERT INTO result (message, team, agent, sender, success, exit_code, stdout, stderr,
 	elapsed_s, stored_at)
 VALUES (:message, :team, :agent, :sender, :success, :exit_code, :stdout, :stderr,
@@ -233,7 +234,8 @@ FROM result_line
 WHERE sender = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_by_agent
--- As results_of_sender, for results that an agent's daemon made.
+-- Results of assignments that an agent's daemon ran, oldest first. Results that were already
+-- collected are left out.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -242,8 +244,8 @@ FROM result_line
 WHERE agent = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_of_request
--- Results that a receive collected. For a day, a repeated request gets the results of the first
--- request.
+-- Results that the request :request has collected. If a caller repeats the request within a
+-- day, the caller gets these results again.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -255,9 +257,9 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- name: results_unseen
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results that were collected by an answer that did not arrive. The session that collected the
--- results may collect the results again at once. Another session of the sender may collect them
--- when a lease would have ended, or if the clock was put back after the first collection.
+-- Results in answers whose arrival is not confirmed. The session that collected a result may
+-- collect the result again at once. Another session of the sender may collect the result after
+-- :lapsed, the end of a lease, or if the clock was put back after the first collection.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line
@@ -272,7 +274,8 @@ ORDER BY message LIMIT :limit;
 -- name: results_all
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results, newest first, chosen as in assignment_lines.
+-- Results, newest first. The results are chosen by the same rules as the commands in
+-- assignment_lines.
 SELECT l.message, l.success, l.exit_code, l.elapsed_s, l.stored_at, l.at, l.label, l.agent_name,
 	l.stdout, l.stderr, l.stdout_size, l.stderr_size
 FROM (SELECT r.message FROM result r
@@ -289,13 +292,13 @@ FROM (SELECT r.message FROM result r
 ORDER BY o.message DESC;
 
 -- name: result_collect
--- :seen is 1 if nobody will confirm that the answer has arrived.
+-- :seen is 1 if no call will confirm the arrival of the answer with the result.
 UPDATE result SET collected_at = :now, request = nullif(:request, 0),
 	session = nullif(:session, 0), seen = :seen
 WHERE message = :message AND collected_at IS NULL;
 
 -- name: result_recollect
--- Results are handed out again. The column collected_at keeps its value.
+-- A result is handed out again. The column collected_at keeps the time of the first collection.
 UPDATE result SET request = nullif(:request, 0), session = nullif(:session, 0)
 WHERE message = :message;
 
@@ -303,17 +306,17 @@ WHERE message = :message;
 UPDATE result SET seen = 1 WHERE request = :request;
 
 -- name: result_unhand
--- If the answer to a request was lost, the results in the answer can be collected again.
+-- Makes the results of a lost answer uncollected, so that a later request gets the results.
 UPDATE result SET collected_at = NULL, request = NULL, session = NULL
 WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 
 -- name: agent_collected
--- Most agents never collect results. While an agent's collected_at is NULL, no search for the
--- agent's earlier results is made.
+-- Most agents never collect a result. As long as an agent's collected_at is NULL, no statement
+-- searches for earlier results of the agent.
 UPDATE agent_inbox SET collected_at = :now WHERE agent = :agent;
 
 -- name: assignment_of_task
--- The newest assignment of a board task. With :ended, only assignments that have a result are
+-- The newest assignment of a board task. If :ended is not 0, only assignments with a result are
 -- considered.
 SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message
 WHERE x.task = :task
@@ -321,8 +324,9 @@ WHERE x.task = :task
 ORDER BY x.message DESC LIMIT 1;
 
 -- name: assignment_of_label
--- As assignment_of_task, but with :label, which the sender gave the assignment, instead of a
--- task. Only assignments that the caller may see are considered.
+-- The newest assignment with the label :label, which the sender gave the assignment. If :ended
+-- is not 0, only assignments with a result are considered. If :caller is not 0, only
+-- assignments that the caller received or sent are considered.
 SELECT x.message FROM assignment x
 WHERE x.team = :team AND x.label = :label
 	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)

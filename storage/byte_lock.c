@@ -44,9 +44,8 @@ static void install_alarm(void)
 		sigaction(SIGRTMIN, &alarm, NULL);
 }
 
-/* Starts a timer that interrupts this thread at `until`, and repeatedly after `until`. Only the
- * repeated signals are sure to reach a waiting thread, since the first signal may come before
- * the thread waits. */
+/* Starts a timer that interrupts this thread by a signal at `until`, and then every 50 ms. A
+ * later signal is needed if the first signal arrives before the thread waits. */
 static bool start_alarm(timer_t *timer, int64_t until)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -63,13 +62,13 @@ static bool start_alarm(timer_t *timer, int64_t until)
 			return true;
 		timer_delete(*timer);
 	}
-	errno = ENOLCK; /* not EAGAIN, which means that another descriptor has the lock */
+	errno = ENOLCK; /* no EAGAIN: another descriptor has the lock */
 	return false;
 }
 
-/* Waits until the lock is free or the time has run out.  Only a caller who waits pays for the
- * timer. A signal with a handler ends the kernel's wait. After a signal with a handler, this
- * process queues anew, behind the other processes. */
+/* Waits until the lock is free or the time has run out. The timer is made only here, so a
+ * caller who gets the lock at once needs no timer. A signal with a handler ends the wait in the
+ * kernel. After such a signal the thread waits again, at the end of the kernel's queue. */
 static int wait_in_queue(int fd, int64_t byte, short type, int64_t until)
 {
 	struct flock l = {

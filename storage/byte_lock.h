@@ -1,10 +1,11 @@
 /*
  * byte_lock - a lock on one byte of a file, for which callers wait in the kernel's queue.
  *
- * The locks belong to the open file description (OFD). Two descriptors of one process exclude
- * each other, and the kernel drops a lock together with its descriptor. No caller polls. But a
- * caller who asks while the lock is free overtakes the callers who wait. To prevent overtaking,
- * a waiter holds the lock on a second byte while the waiter waits for the first byte.
+ * The locks belong to the open file description (OFD). Two open descriptions of one process
+ * exclude each other. When a description is closed, the kernel drops its locks. No caller
+ * polls. A caller who asks when the lock has just become free may overtake the waiting callers.
+ * To prevent such overtaking, a caller must hold the lock on a second byte while the caller
+ * waits for the first byte.
  */
 #ifndef STORAGE_BYTE_LOCK_H
 #define STORAGE_BYTE_LOCK_H
@@ -13,13 +14,14 @@
 #include <stdint.h>
 
 /* Takes, changes or drops the lock on byte `byte` of `fd`; `type` is F_WRLCK, F_RDLCK or
- * F_UNLCK.  Returns 0, or -1 with errno (EAGAIN or EACCES: another descriptor has the lock). */
+ * F_UNLCK. Returns 0, or -1 with errno. EAGAIN and EACCES mean that another descriptor has the
+ * lock. */
 int byte_lock(int fd, int64_t byte, short type);
 /* Whether another descriptor holds a lock on the byte. */
 bool byte_is_locked(int fd, int64_t byte);
-/* Waits for the lock until `until` (clock_steady_ms()).  Returns 0, or -1 with errno, which is
- * ETIMEDOUT when the time has run out.  SIGRTMIN interrupts the waiting thread, unless the
- * process uses this signal. */
+/* Waits for the lock until `until` (clock_steady_ms()). Returns 0, or -1 with errno, which is
+ * ETIMEDOUT when the time has run out. SIGRTMIN interrupts the waiting thread. If the process
+ * has not set an action for SIGRTMIN, the function installs an empty handler. */
 int byte_lock_wait(int fd, int64_t byte, short type, int64_t until);
 
 #endif

@@ -1,4 +1,4 @@
--- Callers, and the operations that were done under idempotency keys.
+-- Callers, and the calls that were made under idempotency keys.
 
 -- name: caller_by_name
 -- row: caller
@@ -25,7 +25,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- name: caller_by_former
 -- row: caller
 -- text: team_name
--- As caller_by_token, for a former name of a team.
+-- The row of an agent, found by a former name of its team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
@@ -57,8 +57,8 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 -- name: caller_by_holder
 -- row: caller
 -- text: team_name
--- The lead's place in the team :team_name, or with `above` in its parent team.  The agent
--- :holder holds this place directly, or through other places that the agent holds.
+-- The place as lead in the team :team_name, or in its parent team if :above is not 0. The agent
+-- :holder holds the place directly, or through another place that the agent holds.
 WITH RECURSIVE place (id) AS (SELECT :holder
 	UNION SELECT a.id FROM place p JOIN agent a ON a.holder = p.id
 	WHERE a.holder IS NOT NULL AND a.gone = 0)
@@ -75,9 +75,9 @@ WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
 -- text: team_name
 -- row: caller
 -- int: own
--- A living team with the name :team_name at any depth below the caller's team, and the
--- operator's place in the found team. The lead (`leads`) finds every team below. A member finds
--- the teams that the member made, and all teams below them.
+-- Finds the living team :team_name at any depth below the caller's team, and the operator's
+-- place in the found team. A lead (:leads is not 0) finds every team below. Any other member
+-- finds the teams that the member made, and all teams below those teams.
 WITH RECURSIVE up (id, parent, created_by) AS (
 	SELECT t.id, t.parent, t.created_by FROM team t
 	WHERE t.name = :team_name AND t.destroyed_at IS NULL
@@ -93,19 +93,20 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 		AND (:leads <> 0 OR up.created_by = :agent));
 
 -- name: replay_find
--- A key is forgotten after a day, even if cleaning has not yet removed its row.
+-- A key is valid for a day. A row that is older is ignored, even if cleaning has not yet
+-- removed the row.
 SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_made
--- Whether a call of the operation :op under this key, by any caller, has made :made.
+-- Whether any caller's call of the operation :op under the key :key has made the row :made.
 SELECT 1 AS so FROM replay
 WHERE key = :key AND op = :op AND made = :made AND at > :since LIMIT 1;
 
 -- name: replay_add
 -- late
--- If this key has a row, the row is older than a day. The statement replay_find would have
--- found a younger row.
+-- A row that already has the key is older than a day, because replay_find would have found
+-- a younger row.
 INSERT INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now)
 ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
@@ -115,7 +116,7 @@ ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
 UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: replay_free
--- Forgets the key of a call that did nothing, so that the key can be used again as a new key.
+-- Deletes the key of a call that did nothing, so that the key can be used like a new key.
 DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: agent_touch
@@ -123,20 +124,21 @@ DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args
 UPDATE agent SET active_at = :now WHERE id = :agent AND active_at <> :now;
 
 -- name: lease_renew
--- Every call of an owner renews the owner's running leases of which less than half is left.
+-- Every call of an owner renews those of the owner's leases that have less than half of their
+-- time left.
 UPDATE task SET lease_until = :now + lease_ms
 WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
 
 -- name: lease_due
 -- kept: every call asks
--- The first time at which lease_renew would change a row of an agent.  0: the agent holds no
--- lease.
+-- The first time at which lease_renew would change a row of an agent. The time is 0 if the
+-- agent holds no lease.
 SELECT coalesce(min(lease_until - lease_ms / 2), 0) AS at FROM task
 WHERE owner = :agent AND lease_until IS NOT NULL;
 
 -- name: lease_ending
--- Whether lease_renew or reservation_extend would change a row.  A read runs this statement
--- first, since a read cannot write.
+-- Whether lease_renew or reservation_extend would change a row. A read runs this statement,
+-- since a read itself cannot renew a lease.
 SELECT (SELECT count(*) FROM task
 		WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2)
 	+ (SELECT count(*) FROM reservation

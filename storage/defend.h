@@ -1,5 +1,5 @@
 /*
- * defend - disables features of a connection that a foreign file could use for an attack. The
+ * defend - disables those features of a connection that an attacker's file could misuse. The
  * disabled features are triggers, unsafe functions in views and indexes, and writes to the
  * schema table.
  */

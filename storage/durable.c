@@ -18,7 +18,8 @@ static int close_after(int fd, int rc)
 	return rc;
 }
 
-/* Some file systems have nothing to sync in a folder, and fail with EINVAL. */
+/* On some file systems an fsync() of a folder fails with EINVAL, since there is nothing to
+ * sync. EINVAL is ignored. */
 int dir_sync(int fd)
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -54,8 +55,8 @@ int dir_sync_above(const char *path)
 	return dir_sync_path(n ? above : ".");
 }
 
-/* Syncs the entry of `path` in the folder above. If the process may not list that folder, the
- * folder cannot be opened for a sync. In this case the whole file system is synced. */
+/* Syncs the entry of `path` in the folder above. If the process has no right to read the folder
+ * above, it cannot open that folder for fsync(), so the whole file system is synced. */
 static int sync_entry(const char *path)
 {
 	int rc = dir_sync_above(path);

@@ -1,18 +1,18 @@
 /*
- * durable - functions that bring files and names to the disk before work is reported as done.
+ * durable - functions that sync files and names to the disk before a call reports success.
  *
  * The rule for all code that makes, names, moves or removes a file:
  *
- *	1. content: fsync() of the file, or tree_sync() of a folder with all in it;
- *	2. the entry: mkdir, link, symlink, rename or unlink;
- *	3. fsync() of the folder that holds the entry; after a rename between two folders, of
- *	   the new folder first, then of the old folder;
- *	4. only after these steps a row, an answer, or the removal of a replaced file.
+ *	1. content: fsync() of the file, or tree_sync() of a folder with its content;
+ *	2. the entry: mkdir(), link(), symlink(), rename() or unlink();
+ *	3. fsync() of the folder that holds the entry; if rename() moved the entry to another
+ *	   folder, fsync() of the new folder, then of the old folder;
+ *	4. only after these steps: write a row, send an answer, or remove a replaced file.
  *
- * A file that is written without these steps may be lost at a power failure. Without step 1, a
- * new name leads to an empty file. Without step 3, the new name is missing. SQLite keeps the
- * rule for its own files. Derived files that are made anew when they are missing (search.db,
- * locks, sockets, logs) need no step of the rule.
+ * A file that is written without these steps may be lost at a power failure. Without step 1,
+ * the new name may name an empty file. Without step 3, the new name may be missing. SQLite
+ * follows the rule for its own files. The rule is not needed for derived files, which are made
+ * anew if they are missing: search.db, locks, sockets and logs.
  *
  * All functions return 0, or -1 with errno set.
  */
@@ -21,7 +21,7 @@
 
 #include <sys/types.h>
 
-/* Syncs the entries of an open folder, which may be open with O_PATH. */
+/* Syncs the entries of the open folder `fd`, which may be opened with O_PATH. */
 int dir_sync(int fd);
 /* Syncs the entries of the folder `path`. */
 int dir_sync_path(const char *path);
@@ -32,14 +32,16 @@ int dir_sync_above(const char *path);
  * existing folder is synced too, since the process that made the folder may have been killed
  * before its sync. */
 int dir_make(const char *path, mode_t mode);
-/* dir_make() without the sync, for a folder that holds nothing to keep. */
+/* Makes a folder, or accepts an existing folder, without a sync. Used for a folder whose
+ * content may be lost. */
 int dir_have(const char *path, mode_t mode);
-/* dir_make() that also makes missing folders above `path`. */
+/* Makes the folder `path` as dir_make() does, and also the missing folders above. */
 int dir_make_all(const char *path, mode_t mode);
 
-/* Syncs a folder and everything below it, by syncfs().  On ext4, 2,000 files of 4 KiB take 20
- * ms by syncfs().  With an fsync() for each file they take 0.4 s, or 3 s beside other writers.
- * tree_sync() also waits for the writes of other processes to this file system. */
+/* Syncs a folder and everything below it, by syncfs(). On ext4, syncfs() takes 20 ms for 2,000
+ * files of 4 KiB. An fsync() of each file takes 0.4 s in total, or 3 s while other processes
+ * write. tree_sync() also waits until the writes of other processes to the file system are
+ * synced. */
 int tree_sync(const char *path);
 
 /* Writes all bytes, even if signals interrupt the writing. Syncs nothing. */

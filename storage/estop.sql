@@ -1,7 +1,7 @@
--- Teams that are stopped. A stop halts leases by adding :far to the end of each lease. At the
--- thaw, :far is subtracted from each end and the length of the stop is added (:pause). A lease
--- that is granted during a stop is first shortened by :passed, the part of the stop that had
--- passed before the grant.
+-- Teams that are stopped. A stop pauses leases by adding :far to the end of each lease. The
+-- thaw subtracts :far from the end of each lease, and adds :pause, the length of the stop. A
+-- lease that is granted during a stop is first shortened by :passed, the part of the stop that
+-- had passed before the grant.
 
 -- name: team_stop
 UPDATE team SET stopped_at = :now, stopped_by = nullif(:agent, 0)
@@ -9,15 +9,15 @@ WHERE id = :team AND stopped_at IS NULL AND destroyed_at IS NULL;
 
 -- name: team_stop_above
 -- If an agent of a higher team stops a team that is already stopped, stopped_by names that
--- agent from now on. If the operator does so (an :agent of 0), stopped_by becomes NULL.
+-- agent from now on. If the operator stops such a team (:agent is 0), stopped_by becomes NULL.
 UPDATE team SET stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_by IS NOT NULL AND (:agent = 0 OR EXISTS (SELECT 1
 	FROM agent a JOIN team n ON n.id = a.team, agent b JOIN team o ON o.id = b.team
 	WHERE a.id = :agent AND b.id = team.stopped_by AND n.depth < o.depth));
 
 -- name: team_thaw
--- The operator can thaw any team.  An agent can thaw a team unless a team above the agent's own
--- team has stopped it.
+-- The operator can thaw any team. An agent can thaw a team unless the team was stopped by the
+-- operator or by an agent of a team above the agent's own team.
 UPDATE team SET stopped_at = NULL, stopped_by = NULL
 WHERE id = :team AND stopped_at IS NOT NULL AND (:operator <> 0 OR EXISTS (SELECT 1
 	FROM agent a JOIN team s ON s.id = a.team, team o
@@ -25,7 +25,8 @@ WHERE id = :team AND stopped_at IS NOT NULL AND (:operator <> 0 OR EXISTS (SELEC
 
 -- name: team_stopped
 -- row: team_stop
--- When a team was stopped, and how many of its workspaces have a guest that did not stop.
+-- When a team was stopped, and in how many of its workspaces the guest has not stopped the
+-- commands.
 SELECT t.stopped_at, (SELECT count(*) FROM workspace w
 	WHERE w.team = t.id AND w.state = {workspace_state.ready} AND w.halted = 0) AS running
 FROM team t WHERE t.id = :team AND t.stopped_at IS NOT NULL;
@@ -68,8 +69,8 @@ WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0)
 
 -- name: thaw_assignments
 -- scan ok: open assignments, along their index
--- Running commands stood still during the stop. So the start of each running command is moved
--- later by the length of the stop (:pause).
+-- Running commands were halted during the stop. Therefore the start of each running command is
+-- moved later by :pause, the length of the stop.
 UPDATE assignment SET started_at = started_at + :pause
 WHERE team = :team AND state IN {assignment_state.open}
 	AND state = {assignment_state.running} AND started_at <= :stopped_at;

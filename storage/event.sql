@@ -3,10 +3,11 @@
 -- name: events_after
 -- row: event_line
 -- text: team_name actor_name by
--- Events of (:after, :upto]. The caller may choose a team, kinds of events and an actor. The
--- chosen actor is an agent with the name :by, or an actor :actor that is no agent. No index
--- contains kinds or actors, since every send would have to update that index. So a caller who
--- filters also limits how far this statement searches.
+-- Events with numbers above :after and up to :upto. The caller may choose a team, kinds of
+-- events and an actor. The actor is any agent with the name :by, or the actor :actor, such as
+-- the operator. No index contains kinds or actors, since every event would have to update such
+-- an index. Therefore a caller who chooses kinds or an actor also limits by :upto how far the
+-- statement searches.
 -- scan ok: agents, few
 SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detail,
 	t.name AS team_name, a.name AS actor_name
@@ -32,8 +33,9 @@ SELECT title, result FROM task WHERE id = :id;
 
 -- name: events_newest
 -- text: by
--- The newest `limit` events of [:since, :upto]: the number before the first of these events,
--- and how many events were found.  The filters are the filters of events_after.
+-- Finds the newest :limit events with numbers from :since to :upto. Returns the number before
+-- the first of the found events, and how many events were found. The filters are those of
+-- events_after.
 -- scan ok: backwards to the `limit`-th event; the caller limits how far
 SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (
 	SELECT seq FROM event WHERE seq BETWEEN :since AND :upto AND (:team = 0 OR team = :team)
@@ -47,11 +49,12 @@ SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (
 SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :team)) AS known;
 
 -- name: event_since
--- The first event at or after a time, found by bisection, since times have no index. Times grow
--- with the event numbers, with two exceptions. A clock may have been set back, or an import may
--- have put the events of another state after the newest event. In both cases several events may
--- fit the time. The result is one of the fitting events, and events before the result may be
--- younger.
+-- Finds the first event at or after the time :at. Times have no index, so the statement halves
+-- the range of event numbers again and again. A later event has a later time, with two
+-- exceptions: the clock was set back, or an import added the events of another state. After
+-- such an exception, several events at or after :at may directly follow an event before :at.
+-- The result is one of the several events, and some events before the result may be younger
+-- than :at.
 WITH RECURSIVE half(low, high) AS (
 	SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0) + 1
 	UNION ALL
@@ -62,13 +65,13 @@ WITH RECURSIVE half(low, high) AS (
 SELECT max(low) AS seq FROM half;
 
 -- name: event_first
--- The first event after a number.
+-- The number of the first event after the number :after.
 SELECT coalesce(min(seq), 1) AS seq FROM event WHERE seq > :after;
 
 -- name: waiting_all
--- Counts the messages that wait in the inboxes of the first agents of a team.  If :team is 0,
--- the first inboxes of the state that hold a message are counted.
--- scan ok: inboxes that hold a message, each found after the inbox before
+-- Counts the waiting messages in the inboxes of the first agents of a team. If :team is 0,
+-- counts the waiting messages in the first non-empty inboxes of the state.
+-- scan ok: inboxes that are not empty, one search in the index for each inbox
 WITH RECURSIVE holds(agent, n) AS (
 	SELECT min(agent), 1 FROM delivery WHERE :team = 0 AND state IN {delivery_state.open}
 	UNION ALL SELECT (SELECT min(d.agent) FROM delivery d
@@ -82,13 +85,13 @@ SELECT coalesce(sum(i.queued), 0) + coalesce((SELECT sum(CAST(until > :now AS IN
 FROM looked h JOIN agent_inbox i ON i.agent = h.agent;
 
 -- name: gc_events
--- Deletes old events, except the newest event and events that a follower has yet to read.
+-- Deletes old events, but neither the newest event nor events that a follower has not read yet.
 DELETE FROM event WHERE seq IN (SELECT seq FROM event
 	WHERE seq < :keep AND at < :before ORDER BY seq LIMIT :limit);
 
 -- name: gc_count
 -- scan ok: only before a gc that a caller has to confirm
--- Counts the events and messages, from the time :from on, that a complete `gc` would delete.
+-- Counts the events and messages since the time :from that a complete `cadre gc` would delete.
 SELECT (SELECT count(*) FROM event
 		WHERE seq < :keep_events AND at >= :from AND at < :before) AS events,
 	(SELECT count(*) FROM message m
@@ -100,7 +103,7 @@ SELECT (SELECT count(*) FROM event
 			WHERE r.message = m.id AND r.collected_at IS NULL)))) AS messages;
 
 -- name: gc_messages
--- Old messages that are finished for every recipient.
+-- Old messages of which no recipient still has an open copy.
 SELECT m.id FROM message m WHERE m.id > :after AND m.id < :keep AND m.at < :before
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
 	AND NOT EXISTS (SELECT 1 FROM delayed d WHERE d.message = m.id)

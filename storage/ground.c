@@ -19,26 +19,27 @@
 enum {
 	WAL_HEADER = 32,
 	WAL_PAGE_SIZE = 8, /* offset of the page size in the header */
-	WAL_SALTS = 16, /* offset of the salts of the WAL's frames */
-	WAL_SUM = 24, /* offset of the checksum over bytes 0 to 23 of the header */
+	WAL_SALTS = 16, /* offset of the salts that all valid frames repeat */
+	WAL_SUM = 24, /* offset of the checksum over the header's bytes 0 to 23 */
 	FRAME_HEADER = 24,
-	FRAME_COMMITS = 4, /* offset of a number: not 0 if the frame ends a transaction */
+	FRAME_COMMITS = 4, /* offset of a mark of a transaction's last frame */
 	FRAME_SALTS = 8,
-	FRAME_SUM = 16, /* offset of the checksum over all frames up to this one */
-	SALTS = 8, /* bytes of the salts */
-	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
-	INDEX_HEADER = 48, /* bytes of each of two copies of the header */
-	INDEX_PAGE_SIZE = 14, /* offset of the page size; 1 means 65536 */
+	FRAME_SUM = 16, /* offset of the checksum over all frames up to this frame */
+	SALTS = 8, /* size of the two salts together */
+	INDEX_REGION = 32768, /* bytes of -shm that SQLite maps at once */
+	INDEX_HEADER = 48, /* size of one of the header's two copies */
+	INDEX_PAGE_SIZE = 14, /* offset of the page size; the value 1 means 65536 */
 	INDEX_SALTS = 32,
 	INDEX_FRAMES = 16, /* offset of the number of valid frames */
-	INDEX_COPIED = 96, /* offset of the number of frames that are in the file */
-	INDEX_BEGUN = 128, /* offset of the number of frames whose copying has begun */
-	HEADER = 100, /* bytes of a database's header */
-	HEADER_PAGE_SIZE = 16, /* offset of the page size; 1 means 65536 */
-	HEADER_PAGES = 28, /* offset of the number of pages */
-	/* How often a header that seems wrong is read, since page 1 may be half written. */
+	INDEX_COPIED = 96, /* offset of the number of frames copied into the file */
+	INDEX_BEGUN = 128, /* offset of the number of frames whose copying began */
+	HEADER = 100, /* size of a database file's header */
+	HEADER_PAGE_SIZE = 16, /* offset of the page size; the value 1 means 65536 */
+	HEADER_PAGES = 28, /* offset of the file's number of pages */
+	/* A check that finds trouble runs at most LOOKS times, since page 1 may be half
+	 * written. */
 	LOOKS = 4,
-	WAL_LOOKS = 50, /* how often a WAL that others may be writing is read */
+	WAL_LOOKS = 50, /* tries to read a WAL while other processes write it */
 };
 
 static const struct timespec look_pause = { .tv_nsec = 1000000 };
@@ -47,7 +48,7 @@ static const struct timespec look_pause = { .tv_nsec = 1000000 };
 
 /* The header of a database file.  All members are 0 if the file is too short for a header. */
 struct header {
-	uint32_t mark, changes; /* numbers that match a WAL to the file */
+	uint32_t mark, changes; /* the mark and the change counter of the file */
 	int64_t size; /* page size times number of pages */
 };
 
@@ -68,7 +69,7 @@ static int ground_read_header(const struct store *s, struct header *h)
 	return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
 }
 
-/* --- a WAL that lies beside a file ------------------------------------------------ */
+/* --- a WAL beside a database file ------------------------------------------------- */
 
 struct generation {
 	int fd; /* descriptor of the WAL, or -1 */
@@ -82,7 +83,8 @@ static void generation_close(struct generation *g)
 	g->fd = -1;
 }
 
-/* Opens the WAL.  Called before the change counter of the WAL's database file is read. */
+/* Opens the WAL and reads its header. Called before the change counter of the database file is
+ * read. */
 static void generation_open(struct generation *g, const char *wal_path)
 {
 	memset(g, 0, sizeof(*g));
@@ -92,7 +94,7 @@ static void generation_open(struct generation *g, const char *wal_path)
 		generation_close(g);
 }
 
-/* Whether the WAL was replaced, or has begun another generation, since generation_open(). */
+/* Whether the WAL was unlinked, or its header was rewritten, since generation_open(). */
 static bool has_gone(const struct generation *g)
 {
 	unsigned char now[WAL_HEADER];
@@ -103,8 +105,8 @@ static bool has_gone(const struct generation *g)
 	       statx(g->fd, "", AT_EMPTY_PATH, STATX_NLINK, &x) || x.stx_nlink == 0;
 }
 
-/* Continues the checksum over `n` bytes, read as 32-bit words.  The last bit of the WAL's magic
- * number tells the byte order of the words. */
+/* Adds `n` bytes to the checksum, as 32-bit words. The last bit of the WAL's magic number names
+ * the byte order of the words. */
 static void add_sum(const struct generation *g, const unsigned char *data, size_t n,
 		    uint32_t sum[2])
 {
@@ -125,10 +127,10 @@ static bool is_sum(const unsigned char *at, const uint32_t sum[2])
 	return number_at(at) == sum[0] && number_at(at + 4) == sum[1];
 }
 
-/* Reads the first `n` bytes of the frame at `at`. Returns false after the last frame. Frames
- * that were not committed are read too. `sum` is the checksum of the earlier frames, or NULL.
- * With a `sum`, `n` must be the size of a whole frame, and a frame with a wrong checksum
- * returns false. */
+/* Reads the first `n` bytes of the frame at the offset `at`. Returns false if there is no
+ * further frame. Frames that were not committed are read, too. `sum` is the checksum of the
+ * earlier frames, or NULL. If `sum` is not NULL, `n` must be the size of a whole frame, and the
+ * function returns false for a frame with a wrong checksum. */
 static bool next_frame(const struct generation *g, off_t at, unsigned char *frame,
 		       size_t n, uint32_t *sum)
 {
@@ -142,16 +144,16 @@ static bool next_frame(const struct generation *g, off_t at, unsigned char *fram
 	return is_sum(frame + FRAME_SUM, sum);
 }
 
-/* Findings about the frames that were read. */
+/* Facts about the frames of a WAL that were read so far. */
 struct seen {
 	bool page1, committed;
-	bool fits, strange; /* a counter matches; a page 1 is of another file */
+	bool fits, strange; /* a counter fits the file; a page 1 is of another file */
 };
 
-/* A WAL fits a file if the WAL's first page 1 has the file's counter plus one. A WAL also fits
- * if any page 1 has the file's counter. In this case the frames up to this page 1 are in the
- * file already. A first page 1 with a higher counter, or a page 1 with another mark, belongs to
- * another file. */
+/* A WAL fits a file if the first page 1 in the WAL has the file's change counter plus one. A
+ * WAL also fits if any page 1 in the WAL has the file's change counter, because the frames up
+ * to this page 1 are then in the file already. A first page 1 with a higher counter, or a page
+ * 1 with another mark, belongs to another file. */
 static void see_page1(struct seen *seen, const struct header *file,
 		      const unsigned char *page)
 {
@@ -164,10 +166,10 @@ static void see_page1(struct seen *seen, const struct header *file,
 	seen->page1 = true;
 }
 
-/* Judges by the WAL's frames whether the WAL belongs to another file. Frames that no
- * transaction has committed belong to no file. With `sound`, frames are read only up to the
- * first wrong checksum. SQLite ignores the frames after a wrong checksum, which a power failure
- * or an undone transaction has left. */
+/* Whether the frames of the WAL belong to another file. A WAL with no page 1 and no committed
+ * frame belongs to no other file. If `sound` is true, frames are read only up to the first
+ * wrong checksum. SQLite ignores the frames after a wrong checksum, which a power failure or an
+ * undone transaction has left. */
 static bool is_of_other(const struct generation *g, const struct header *file, bool sound)
 {
 	const size_t page = number_at(g->header + WAL_PAGE_SIZE);
@@ -189,9 +191,9 @@ static bool is_of_other(const struct generation *g, const struct header *file, b
 	return seen.strange || (seen.page1 ? !seen.fits : seen.committed);
 }
 
-/* Judges whether the WAL belongs to another file. Reads the beginning of each frame first, and
- * whole frames only if the WAL seems to belong to another file. The WAL is read again if page 1
- * is half written, or if the WAL begins anew during the reading. */
+/* Whether the WAL belongs to another file. First reads only the beginning of each frame, and
+ * then whole frames if the WAL seems to belong to another file. Reads the WAL again if the WAL
+ * still seems so, since page 1 may be half written, or if the WAL begins anew meanwhile. */
 static bool wal_is_of_other(const struct store *s)
 {
 	bool other = false, gone = false;
@@ -212,9 +214,10 @@ static bool wal_is_of_other(const struct store *s)
 	return other && !gone;
 }
 
-/* --- the WAL that is written ---------------------------------------------------------- */
+/* --- the WAL that SQLite has open ----------------------------------------------------- */
 
-/* The index of the WAL.  SQLite has mapped the index into memory, so no system call is needed. */
+/* The index of the WAL. SQLite has mapped the index into memory, so a read of the index needs
+ * no system call. */
 static const volatile void *index_of(const struct store *s)
 {
 	volatile void *index = NULL;
@@ -233,8 +236,8 @@ static uint32_t index_number(const volatile void *index, size_t at)
 			       __ATOMIC_ACQUIRE);
 }
 
-/* `begun`: how many frames of the WAL a checkpoint has begun to copy into the file.  `done`:
- * how many frames the checkpoint has copied. */
+/* `begun` is the number of the WAL's frames that a checkpoint has begun to copy into the file.
+ * `done` is the number of frames that the checkpoint has copied. */
 struct generation_copied {
 	uint32_t begun, done;
 };
@@ -264,9 +267,10 @@ static bool same_salts(const struct generation_extent *a,
 	return memcmp(a->salts, b->salts, SALTS) == 0;
 }
 
-/* Whether the last valid frame is in its place in the WAL.  In a WAL that was cut off, the
- * place of the last frame lies after the end.  If that WAL has grown again, the place is a
- * hole.  If another file was copied over the WAL, the frame in the place has other salts. */
+/* Whether the WAL contains the last valid frame at the frame's offset. If the WAL was
+ * truncated, this offset is beyond the end of the WAL. If the truncated WAL has grown again,
+ * the WAL has a hole at this offset. If another file was copied over the WAL, the frame at this
+ * offset has other salts. */
 static bool has_last_frame(const struct store *s, const struct generation_extent *e)
 {
 	unsigned char salts[SALTS];
@@ -287,17 +291,17 @@ static bool has_last_frame(const struct store *s, const struct generation_extent
 	return rc != SQLITE_OK || memcmp(salts, e->salts, SALTS) == 0;
 }
 
-/* Whether the open WAL still holds all valid frames. The WAL lacks frames if the WAL was cut
- * off, or if another file was copied over the WAL. `before` holds the extent at the last look,
- * and receives the present
- * extent.  A WAL that was cut off before its newest frames were written has a hole at the end
- * of `before`.  The function costs one short read, or two short reads after a commit. */
+/* Whether the open WAL still holds all valid frames. The WAL lacks frames if the WAL was
+ * truncated, or if another file was copied over the WAL. `before` holds the extent of the WAL
+ * at the last check, and receives the present extent. If the WAL was truncated after the last
+ * check and then got newer frames, the WAL has a hole where the last frame of `before` was. The
+ * function costs one short read, or two short reads after a commit. */
 static bool generation_holds(const struct store *s, struct generation_extent *before)
 {
 	struct generation_extent now;
 
-	/* While the index is being written, the extent is unknown.  In this case the next look
-	 * checks the older extent. */
+	/* While the index is being written, the extent is unknown. The next check then still
+	 * has the older extent. */
 	generation_extent(s, &now);
 	if (!now.page)
 		return true;
@@ -308,8 +312,8 @@ static bool generation_holds(const struct store *s, struct generation_extent *be
 	return has_last_frame(s, &now);
 }
 
-/* Whether no checkpoint is running, and no checkpoint has died halfway. The file is sure to
- * have all pages that the file's header counts only if no checkpoint runs or died halfway. */
+/* Whether no checkpoint is running, and no checkpoint has died halfway. During a checkpoint, or
+ * after a checkpoint that died, the file may lack pages that the file's header counts. */
 static bool generation_rests(const struct store *s, struct generation_copied *c)
 {
 	const volatile void *index = index_of(s);
@@ -329,9 +333,9 @@ int generation_copied(const struct store *s)
 	return index ? (int)index_number(index, INDEX_COPIED) : 0;
 }
 
-/* SQLite increments the counter that SQLite has read with page 1, not the counter that SQLite
- * wrote last. If a change of page 1 is undone, SQLite reads the counter again, and still writes
- * page 1 at the COMMIT. */
+/* SQLite increments the change counter that it read with page 1, not the change counter that it
+ * wrote last. If a change of page 1 is undone, SQLite reads page 1 again, and still writes page
+ * 1 at the COMMIT. */
 int generation_begin(struct store *s, struct fault *f)
 {
 	const volatile void *index = s->ground.db ? index_of(s) : NULL;
@@ -343,19 +347,20 @@ int generation_begin(struct store *s, struct fault *f)
 }
 
 /*
- * journal - a rollback journal that lies beside state.db.
+ * journal - a rollback journal beside state.db.
  *
  * SQLite writes the pages of a `state.db-journal` back into state.db before SQLite reads
- * anything else.  The state is in WAL mode.  So a journal exists only while the state is made,
- * or after a person has switched the mode by hand.  Any other journal was put beside state.db
- * from outside, such as by a checkout of a foreign branch or by an archive.
+ * anything else. The state is in WAL mode, so the state's own journal exists only while the
+ * state is made, or after a person has switched the mode by hand. Any other journal was put
+ * beside state.db by another program, for example by a checkout of a foreign branch or by
+ * unpacking an archive.
  */
 
 enum { ONE_PAGE = 4096 };
 
-/* Whether SQLite would write a journal back. SQLite ignores a journal that begins with a zero.
- * A database of at most one page is still being made. A journal beside such a database is taken
- * as the database's own journal. */
+/* Whether SQLite would write the pages of a journal back into a finished state.db. SQLite
+ * ignores a journal that begins with a zero byte. A database of at most one page is still being
+ * made, so a journal beside such a database is its own journal. */
 static bool has_journal(const struct store *s)
 {
 	char journal[4096], first = 0;
@@ -397,9 +402,9 @@ int store_mark(sqlite3 *db, struct fault *f)
 
 /* --- the file of a WAL -------------------------------------------------------------- */
 
-/* The place and size of a file, without its times. Since Linux 6.13, a stat() that returns
- * times makes the next write to the file change the times. So a stat() with times would make
- * each commit write the inode too. */
+/* Reads the device, the inode number and the size of a file, but not its times. Since Linux
+ * 6.13, the next write to a file after a stat() with times updates the file's times. With such
+ * a stat(), each commit would have to write the inode, too. */
 static int ground_look_at(const char *path, struct stat *st)
 {
 	struct statx x;
@@ -467,8 +472,8 @@ int ground_admit(struct store *s, struct fault *f)
 
 /* --- where the files are -------------------------------------------------------------- */
 
-/* Writes into state.lock that a state exists. With this sign, a later opener knows that an
- * empty state.db was cut off, and is not just being made. */
+/* Writes into state.lock that a state exists. By this text, a process that opens the state
+ * later knows that an empty state.db was truncated, and is not just being made. */
 static int ground_sign(const struct store *s, struct fault *f)
 {
 	static const char text[] = "a state\n";
@@ -542,13 +547,14 @@ static const char *look_at_log(struct store *s)
 	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
 }
 
-/* Checks the -wal that is open, even if the -wal is no longer at its path. */
+/* Checks the WAL that this process has open, even if the WAL was unlinked. */
 static const char *look_at_open_log(struct store *s)
 {
 	return generation_holds(s, &s->ground.extent) ? NULL : log_is_cut;
 }
 
-/* Repeats a check (`look`) that finds trouble, since the WAL may just be beginning anew. */
+/* Runs the check `look`, and repeats a check that finds trouble, since the WAL may just be
+ * beginning anew. */
 static const char *log_trouble(struct store *s, const char *(*look)(struct store *s))
 {
 	const char *trouble = look(s);
@@ -560,9 +566,8 @@ static const char *log_trouble(struct store *s, const char *(*look)(struct store
 	return trouble;
 }
 
-/* Whether the file is shorter than its header says although no checkpoint is copying pages. A
- * checkpoint writes page 1 first, and its process may die before the checkpoint writes the last
- * page. */
+/* Whether the file is shorter than its header says, and no checkpoint explains the difference.
+ * A checkpoint writes page 1 first, and its process may die before the last page is written. */
 static bool is_cut(const struct store *s)
 {
 	struct generation_copied before, after;
@@ -574,8 +579,8 @@ static bool is_cut(const struct store *s)
 	       generation_rests(s, &after) && before.done == after.done;
 }
 
-/* A file that was copied over state.db has another mark, or an older counter.  VACUUM makes
- * state.db smaller, but also writes the smaller size into the header. */
+/* A file that was copied over state.db has another mark, or an older counter. VACUUM also
+ * shortens state.db, but writes the new size into the header. */
 static const char *look_at_header(struct store *s, off_t size)
 {
 	struct ground *g = &s->ground;
@@ -588,12 +593,13 @@ static const char *look_at_header(struct store *s, off_t size)
 	if (size < g->size && size < h.size && is_cut(s))
 		return file_is_cut;
 	g->changes = h.changes;
-	if (size >= h.size) /* else the next look checks the size again */
+	if (size >= h.size) /* a shorter file is checked again at the next look */
 		g->size = size;
 	return NULL;
 }
 
-/* `size` is the size of state.db that the caller has read. */
+/* Repeats look_at_header() if it finds trouble. `size` is the size of state.db that the caller
+ * has read. */
 static const char *header_trouble(struct store *s, off_t size)
 {
 	const char *trouble = look_at_header(s, size);
@@ -606,8 +612,8 @@ static const char *header_trouble(struct store *s, off_t size)
 	return trouble;
 }
 
-/* Saves a WAL that was unlinked but is still open in this process.  If no other WAL is in its
- * place, the WAL's frames are copied into the file. */
+/* Saves the data of a WAL that was unlinked, but that this process still has open. If there is
+ * no other WAL at the path, copies the frames of the open WAL into the database file. */
 static void rescue(struct store *s)
 {
 	struct fault f = { 0 };
@@ -685,9 +691,9 @@ int ground_kept(struct store *s, struct fault *f)
 	return say_lost(g, f);
 }
 
-/* When -shm was removed, the next process to open the state makes a new -shm.  The new -shm
- * counts commits that this process does not know.  A checkpoint by this process would lose
- * these commits together with the WAL. */
+/* If -shm was removed, the next process that opens the state makes a new -shm. The new -shm
+ * counts commits of which this process does not know. If this process made a checkpoint, the
+ * unknown commits would be lost with the WAL. */
 bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;
