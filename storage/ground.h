@@ -1,19 +1,20 @@
 /*
  * ground - checks that the files which a store has open are still the files at their paths.
  *
- * While processes have files open, their folder can be removed, moved or made anew, and a file
- * can be replaced or written over. The processes would go on to write to files that nobody
- * finds. A WAL that is applied to the file of another database damages that file. So a store
- * remembers the device and inode of state.db, -wal and -shm. The store looks at the files by
- * their paths before each transaction, and once more after each COMMIT. The header of state.db
- * shows if a copy was written over the file, and the size shows if the file was cut off. For
- * -wal, the last valid frame shows if a copy was written over -wal, and if -wal was cut off.
+ * While a process has a file open, the file's folder can be removed, moved or made anew, and
+ * the file can be replaced or written over. Without a check, the process would go on to write
+ * to a file that nobody finds. A WAL that is applied to the file of another database damages
+ * that file. So a store remembers the device and inode of state.db, -wal and -shm. The store
+ * checks that the paths still lead to the files that the store has open, before each
+ * transaction, and once more after each COMMIT. The header of state.db shows if a copy was
+ * written over the file, and the size shows if the file was cut off. For -wal, the last valid
+ * frame shows if a copy was written over -wal, and if -wal was cut off.
  *
- * Each file of a state has a mark: 31 random bits in the application id of the header. The mark
- * is made with the file, and each backup gets another mark. The WAL itself tells to which file
- * the WAL belongs, and which contents of that file the WAL continues (see `generation` below).
- * Headers are read through SQLite's own descriptor, since opening and closing state.db by hand
- * would drop the locks of the process.
+ * Each file of a state has a mark: 31 random bits in the application id of the header. A file
+ * gets its mark when the file is made, and each backup gets another mark. The WAL itself says
+ * to which file the WAL belongs, and which contents of that file the WAL continues (see
+ * `generation` below). Headers are read through SQLite's own descriptor, since opening and
+ * closing state.db by hand would drop the locks of the process.
  */
 #ifndef STORAGE_GROUND_H
 #define STORAGE_GROUND_H
@@ -29,15 +30,15 @@
  *
  * When all frames of a WAL have been copied into the file, the WAL begins anew from its start,
  * with other salts. The frames after a new start are the next generation of the WAL. The frames
- * of a generation have a meaning only over the contents that the file had when the generation
- * began. So the first transaction of each generation writes page 1, with the file's change
- * counter raised. A WAL continues a file whose counter is one below the counter of the WAL's
- * first page 1. A file with the counter of any page 1 in the WAL is the same file, with some
- * frames already copied into it. A file with another counter is not the WAL's file.
+ * of a generation are valid only for the contents that the file had when the generation began.
+ * So the first transaction of each generation writes page 1, with the file's change counter
+ * raised. A WAL continues a file whose counter is one below the counter of the WAL's first page
+ * 1. If a file has the counter of any page 1 in the WAL, the WAL also continues this file, into
+ * which some frames were copied already. A file with another counter is not the WAL's file.
  *
- * An attacker who plants a WAL, as by a checkout of a strange branch or an archive, can guess
- * counters.  So each page 1 in the WAL has the file's mark (ground.h), which is secret.  A WAL
- * that has committed frames but no page 1 belongs to no file.
+ * An attacker can plant a WAL, for example in a git branch or an archive that the user unpacks,
+ * and can guess counters. So each page 1 in the WAL has the file's mark (ground.h), which is
+ * secret. A WAL that has committed frames but no page 1 belongs to no file.
  *
  * The formats of the WAL and of its index in shared memory are described in "WAL-mode File
  * Format" in SQLite's documentation.
@@ -59,31 +60,36 @@ int generation_copied(const struct store *s);
  * after BEGIN IMMEDIATE. */
 int generation_begin(struct store *s, struct fault *f);
 
-/* The depth of a check.  Each further step costs one or two more system calls. */
+/* The depth of a check. Each deeper check costs one or two more system calls. */
 enum ground_look {
 	GROUND_PLACE, /* state.db is in its place */
-	GROUND_READ, /* also, the header is of the same file, not of an older copy */
-	GROUND_WRITE, /* also, -wal and -shm are in their places, and -wal is whole */
+	GROUND_READ, /* in addition, the header belongs to this file, not to an older
+			copy */
+	GROUND_WRITE, /* in addition, -wal and -shm are in their places, and -wal is
+			 whole */
 };
 
 struct ground {
 	dev_t dev; /* device of all three files; inodes are 0 until ground_note() */
 	ino_t db, wal, shm;
-	uint32_t mark, changes; /* as they were last read from the header */
+	uint32_t mark, changes; /* mark and change counter, as last read from the
+				   header */
 	off_t size; /* size of state.db when the file was last seen whole */
-	struct generation_extent extent; /* of -wal when the file was last seen whole */
+	struct generation_extent extent; /* valid part of -wal when -wal was last seen
+					    whole */
 	char *wal_path, *shm_path;
 	bool lost; /* the store never reads or writes again */
 	struct fault why;
 };
 
-/* Called before SQLite looks at the WAL, with the state's WRITER_QUEUE_OPEN held.  Refuses a
- * WAL that belongs to another file.  Also refuses a rollback journal, which a state in WAL mode
- * never has. */
+/* Called before SQLite looks at the WAL, while the caller holds the lock WRITER_QUEUE_OPEN of
+ * the state. Refuses a WAL that belongs to another file. Also refuses a rollback journal, which
+ * a state in WAL mode never has. */
 int ground_admit(struct store *s, struct fault *f);
 /* Refuses to make state.db beside the WAL of a state.db that was removed. */
 int ground_vacant(const struct store *s, struct fault *f);
-/* Remembers the three files, and checks that SQLite has opened all of them.  Signs state.lock. */
+/* Remembers the three files, and checks that SQLite has opened all of them. Writes into
+ * state.lock that a state exists. */
 int ground_note(struct store *s, struct fault *f);
 /* Checks that state.db, -wal and -shm are still the files that ground_note() remembered. After
  * a check has failed, every later check fails. */
@@ -93,7 +99,8 @@ int ground_check(struct store *s, enum ground_look look, struct fault *f);
  * left to the next check, since the data of an open -wal is not lost yet. */
 int ground_kept(struct store *s, struct fault *f);
 /* Called before the connection is closed. Whether the store's WAL holds data that may be copied
- * into the file. state.db must still be the file that the store has opened. */
+ * into state.db. The data may be copied only if state.db is still the file that the store has
+ * opened. */
 bool ground_owes(struct store *s);
 void ground_release(struct ground *g);
 

@@ -54,12 +54,13 @@ SELECT coalesce(min(at), 0) AS at FROM (
 -- state. Epochs and generations begin at the time of the restore, in microseconds. A time in
 -- microseconds is exact in JSON until the year 2255.
 --
--- The clock may be behind the number at which this state or the replaced state began (:former,
--- 0 if unreadable). If the clock is behind, epochs and generations begin a million after the
--- larger of these two numbers. So new numbers exceed all numbers that were given since the
--- backup, with three exceptions. First, more than one number per microsecond may have been
--- given. Second, more than a million numbers may have been given while the clock was put back.
--- Third, the clock may be put back while the former state is lost.
+-- The clock may be behind the first number of this state, or behind the first number of the
+-- replaced state (:former, 0 if unreadable). If the clock is behind, epochs and generations
+-- begin a million after the larger of the two first numbers. So new epochs and generations
+-- exceed all numbers that were given since the backup, with three exceptions. First, more than
+-- one number per microsecond may have been given. Second, more than a million numbers may have
+-- been given while the clock was put back. Third, the clock may be put back while the former
+-- state is lost.
 UPDATE state SET incarnation = :incarnation,
 	counts_from = CASE
 		WHEN :now * 1000 > counts_from + 1000000 AND :now * 1000 > :former + 1000000
@@ -77,7 +78,8 @@ UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN 
 
 -- name: host_elsewhere
 -- Whether another host ran after :since, a time that is exact to 5 s. If another host ran,
--- there was no gap: clients could make calls, or the other host has already moved the leases.
+-- leases need no correction, since clients could make calls, or the other host has already
+-- moved the leases.
 -- scan ok: hosts, few
 SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 
@@ -103,8 +105,8 @@ UPDATE host SET alive_at = :now WHERE id = :host;
 -- name: doctor_newest
 -- int: at
 -- scan ok: the end of the log; teams, few
--- When the newest event was written, or the newest clock of a budget began.  0: there is
--- neither an event nor a clock.
+-- The time at which the newest event was written or the newest clock of a budget began,
+-- whichever is later. 0: there is neither an event nor a clock.
 SELECT coalesce(max(x.at), 0) AS at FROM (
 	SELECT e.at FROM event e WHERE e.seq = (SELECT max(seq) FROM event)
 	UNION ALL SELECT b.since FROM budget b) x;

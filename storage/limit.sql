@@ -5,8 +5,7 @@
 SELECT full_at FROM rate WHERE agent = :agent AND category = :category;
 
 -- name: rate_keep
--- Writes a bucket that the writer has read in this transaction, or that the writer keeps in
--- memory as the host.
+-- Writes a bucket that was read in this transaction, or that the host keeps in memory.
 INSERT INTO rate (agent, category, full_at) VALUES (:agent, :category, :full_at)
 ON CONFLICT (agent, category) DO UPDATE SET full_at = excluded.full_at;
 
@@ -34,7 +33,7 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 ORDER BY a.name LIMIT :limit;
 
 -- name: pair_last
--- Of the messages of a pair, the message that is due last.
+-- The message with the latest `due_at` that a sender has sent to a recipient.
 SELECT due_at, level FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient ORDER BY due_at DESC LIMIT 1;
 
@@ -50,15 +49,16 @@ VALUES (:sender, :recipient, :due_at, :now, :level);
 
 -- name: pair_forget
 -- late
--- A message no longer limits its pair if the message was due before the last minute.  A message
--- that was sent at a time in the future limits nothing, since the clock was put back.
+-- A message no longer limits its pair if the message was due before the last minute. A message
+-- with a sending time in the future also does not limit its pair, since such a time means that
+-- the clock was put back.
 DELETE FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient AND (due_at < :before OR asked_at > :now);
 
 -- name: pair_used
 -- text: to_name
 -- int: sent
--- The recipients of messages that an agent has sent in the last minute, or that are delayed.
+-- The recipients of an agent's messages that are still delayed or were due in the last minute.
 -- scan ok: a few rows for each pair
 SELECT p.recipient,
 	CASE WHEN r.team = s.team THEN r.name

@@ -1,6 +1,6 @@
 /*
- * lock_holder - finds the processes that hold a byte lock or have the locked file open, so that
- * a fault can name them.
+ * lock_holder - finds the processes that lock a byte of a file, so that a fault can name these
+ * processes.
  */
 #ifndef STORAGE_LOCK_HOLDER_H
 #define STORAGE_LOCK_HOLDER_H
@@ -18,7 +18,7 @@ struct lock_holder {
 /* Finds the process that locks byte `byte` of `fd` exclusively, through another descriptor.
  * Returns false if no process locks the byte, or if the calling process may not see the holder. */
 bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out);
-/* Names a process in the form of struct lock_holder. */
+/* Writes the number and the command line of a process, as struct lock_holder holds them. */
 void lock_holder_name(long pid, char *out, size_t size);
 /* Names all other processes that lock the byte, exclusively or shared. */
 void lock_holder_all(int fd, int64_t byte, char *out, size_t size);

@@ -23,7 +23,8 @@ SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 SELECT id, team, sender, at, thread, type, abroad, redacted_at FROM message WHERE id = :id;
 
 -- name: message_came
--- Whether the message comes from another team and an agent of the team :team has a copy.
+-- Returns a row if the message comes from another team and an agent of the team :team has a
+-- copy.
 SELECT 1 AS so FROM message m JOIN delivery d ON d.message = m.id JOIN agent a ON a.id = d.agent
 WHERE m.id = :message AND m.abroad <> 0 AND a.team = :team LIMIT 1;
 
@@ -34,8 +35,8 @@ UPDATE message SET content = :content, metadata = NULL, redacted_at = :now
 WHERE id = :id AND redacted_at IS NULL;
 
 -- name: deliveries_read
--- Counts the copies of a message that were handed out before.  A text that was read cannot be
--- taken back.
+-- Counts the copies of a message that were handed out at least once. A text that was read
+-- cannot be taken back.
 SELECT count(*) AS n FROM delivery WHERE message = :message AND attempt > 0;
 
 -- name: delivery_add
@@ -48,7 +49,8 @@ VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0)
 
 -- name: delivery_add_all
 -- A broadcast reaches every living member except :sender and the observers, who read no inbox
--- (see who_observes). All statements for broadcasts choose the members by this condition.
+-- (see who_observes). All other statements for broadcasts choose the members by the condition
+-- that delivery_add_all has.
 INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
 SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
 	:owed_team, :owed_to FROM agent
@@ -57,13 +59,13 @@ WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 
 -- name: delayed_add
 -- late
--- A copy that enters the recipient's inbox at `due_at`.
+-- Stores a copy that enters the recipient's inbox at `due_at`.
 INSERT INTO delayed (message, agent, due_at) VALUES (:message, :agent, :due_at);
 
 -- name: delayed_due
 -- int: from_team
--- Delayed copies that are due by now, in the order of their times.  An :agent of 0 means the
--- copies of every recipient.
+-- Delayed copies that are due by now, in the order of `due_at`. An :agent of 0 means the copies
+-- of every recipient.
 SELECT d.message, d.agent, d.due_at, m.urgent, m.ack_required, m.expires_at, m.team AS from_team,
 	m.sender, a.team, t.inbox_capacity
 FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = d.agent
@@ -90,8 +92,9 @@ DELETE FROM delayed WHERE message = :message AND agent = :agent;
 
 -- name: delayed_move
 -- int: to
--- Moves the delayed messages of a leaving member to another member, who gets them at the same
--- time. A message is not moved if the member :to already has a copy.
+-- Moves the delayed messages of a leaving member to another member, who gets each message at
+-- the time for which the message was delayed. A message is not moved if the member :to already
+-- has a copy.
 UPDATE delayed SET agent = :to
 WHERE agent = :agent
 	AND NOT EXISTS (SELECT 1 FROM delayed o WHERE o.message = delayed.message AND o.agent = :to)
@@ -99,8 +102,8 @@ WHERE agent = :agent
 
 -- name: delayed_give_up
 -- scan ok: delayed messages, few
--- All delayed messages for an agent, or for a whole team, enter the inboxes now. After this,
--- the messages end as all mail in inboxes does.
+-- All delayed messages for an agent, or for a whole team, enter the inboxes now. Once in the
+-- inboxes, the messages are treated like all other mail.
 INSERT INTO delivery (message, agent, lane, state)
 SELECT d.message, d.agent, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END,
 	{delivery_state.queued}
@@ -151,8 +154,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <>
 RETURNING seq, subject AS message, target AS agent;
 
 -- name: delivery_drop_all
--- Drops the copies that the events of inbox_drop_all name. If an event of another writer lies
--- between the events of inbox_drop_all, this event names a copy that is already dropped.
+-- Drops the copies that the events of inbox_drop_all name. An event of another writer that lies
+-- between the events of inbox_drop_all names a copy that is already dropped.
 UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
 WHERE (message, agent) IN (SELECT subject, target FROM event
 	WHERE seq BETWEEN :first AND :last AND team = :team AND kind = :kind)
@@ -164,10 +167,10 @@ SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND i.queued > :inbox_capacity;
 
 -- name: inbox_oldest
--- The message that a full inbox drops: the inbox's oldest normal message. Without a normal
--- message, the inbox drops its oldest urgent message. A message under a lease is not in the
--- inbox, and is not dropped. Two searches along the index are needed, since a single search
--- would have to sort the whole inbox.
+-- Finds the message that a full inbox drops, which is the inbox's oldest normal message.
+-- Without a normal message, the inbox drops its oldest urgent message. A message under a lease
+-- is not in the inbox, and is not dropped. Two searches along the index are needed, since a
+-- single search would have to sort the whole inbox.
 SELECT coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
@@ -206,9 +209,9 @@ WHERE +d.agent = :agent AND d.state IN {delivery_state.open} AND d.due_at <= :no
 
 -- name: inbox_overdue
 -- int: queued leased
--- Counts the leases that have ended, and the messages that have expired, in rows of an inbox
--- that are not marked yet. `queued`: the number that the inbox's counter `queued` is too low by
--- (below 0: too high by). `leased`: how many leases have ended.
+-- Counts an inbox's ended leases and expired messages whose rows do not show the end yet.
+-- `queued`: by how much the inbox's counter `queued` is too low (too high, if the number is
+-- negative). `leased`: how many leases have ended.
 SELECT coalesce(sum(CAST(until > :now AS INTEGER) - waits), 0) AS queued,
 	coalesce(sum(held), 0) AS leased
 FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
@@ -223,8 +226,8 @@ ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 
 -- name: delivery_requeue
 -- When a lease has ended, the message waits again, and expires at its old time. A negative
--- request is the request of the last hand-out, whose lease has ended. An acknowledgement of the
--- last hand-out counts until the message is handed out again.
+-- `request` is the number of the last hand-out's request, after the hand-out's lease has ended.
+-- An acknowledgement of the last hand-out counts until the message is handed out again.
 UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
 	seen = 0
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};
@@ -259,9 +262,9 @@ SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
 -- name: inbox_next
 -- row: inbox
 -- text: sender_name
--- The messages to hand out next: urgent messages first, then by number. A lease ends, and a
--- message expires, at the exact time, even if the row is not yet marked. When the last allowed
--- lease ends, the message is dead.
+-- The messages to hand out next. Urgent messages come first, and messages of equal urgency are
+-- ordered by number. A lease ends, and a message expires, at the exact time, even if the row
+-- does not show the end yet. When the last allowed lease ends, the message is dead.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -304,8 +307,8 @@ ORDER BY lane, message LIMIT :limit;
 -- Messages that a session holds although the answers with these messages did not arrive. A
 -- session keeps a message until the message's lease ends, however many answers with the message
 -- were lost. Messages that were handed out fewer than :most times are listed in order. With
--- :often, only messages that were handed out at least :most times are listed, the least shown
--- first.
+-- :often, only messages that were handed out at least :most times are listed, messages with the
+-- fewest hand-outs first.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -323,8 +326,9 @@ WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_sta
 
 -- name: delivery_take
 -- int: late
--- Acknowledges the messages of a request that takes messages for good, when the answer has
--- arrived. `late`: the message's lease had ended before the answer was known to have arrived.
+-- Acknowledges the messages of a request whose answer has arrived, if the request takes
+-- messages for good. `late`: the message's lease had ended before the answer was known to have
+-- arrived.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request)
 RETURNING message, request < 0 AS late;
@@ -358,9 +362,9 @@ WHERE agent = :agent;
 
 -- name: inbox_ack_session
 -- int: late
--- The next receive of a session acknowledges the messages of the session's last hand-out that
--- are known to have arrived. :arrived is a request whose answer has arrived according to the
--- caller. `late`: the message's lease has ended, and the message waits again.
+-- A session's next receive acknowledges each message of the session's last hand-out, if the
+-- message is known to have arrived. :arrived is a request whose answer has arrived according to
+-- the caller. `late`: the message's lease has ended, and the message waits again.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND session = :session
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
@@ -369,12 +373,12 @@ RETURNING message, request < 0 AS late;
 -- name: delivery_shown
 -- int: late held
 -- The messages of a hand-out are in the context of the recipient's model. So no message of the
--- hand-out is handed out again when its lease ends. The recipient holds a copy that asks for an
--- acknowledgement without a time limit. This hold ends when the recipient acknowledges or
--- answers the copy (delivery_ack), or gets a new generation (agent_unlease). A copy that asks
--- for no acknowledgement is finished. `late`: the lease had ended, and the message waited
--- again. `held` is computed from the state, since SQLite 3.40 computes IS NULL wrongly in
--- RETURNING.
+-- hand-out is handed out again when its lease ends. If a copy asks for an acknowledgement, the
+-- recipient holds the copy without a time limit. Such a hold ends when the recipient
+-- acknowledges or answers the copy (delivery_ack), or gets a new generation (agent_unlease). A
+-- copy that asks for no acknowledgement is finished. `late`: the lease had ended, and the
+-- message waited again. `held` is computed from the state, since SQLite 3.40 computes IS NULL
+-- wrongly in RETURNING.
 UPDATE delivery SET state = CASE WHEN ack_due_at IS NULL THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	due_at = NULL, shown_at = :now, seen = 1,
 	done_at = CASE WHEN ack_due_at IS NULL THEN :now END
@@ -385,7 +389,8 @@ RETURNING message, CAST(request < 0 AS INTEGER) AS late,
 
 -- name: delivery_ack
 -- A message can be acknowledged only while the recipient holds it. The recipient holds a
--- message while the message's lease runs, or without a time limit after the message was shown.
+-- message while the message's lease runs. If the message was shown, the recipient holds the
+-- message without a time limit.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
 	AND (due_at IS NULL OR due_at > :now);
@@ -396,8 +401,8 @@ FROM delivery WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
 -- text: after address
--- The copies of a message, ordered by the recipient's name.  A lease ends at its exact time,
--- even if its row is not yet marked.
+-- The copies of a message, ordered by the recipient's name. A lease ends at its exact time,
+-- even if the row does not show the end yet.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.shown_at, d.done_at,
 	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
@@ -421,8 +426,9 @@ ORDER BY a.name LIMIT :limit;
 -- name: acks_overdue
 -- text: sender_name to_name
 -- Copies of a team's messages that should have been acknowledged by now, longest overdue first.
--- With :agent, only acknowledgements that are owed to this agent are listed. A lease ends at
--- its exact time. No acknowledgement of an expired message is owed.
+-- With :agent, only copies whose acknowledgement is owed to this agent are listed. A lease ends
+-- at its exact time, even if the row does not show the end yet. No acknowledgement of an
+-- expired message is owed.
 SELECT message, at, ack_due_at, attempt, content, sender_name, to_name,
 	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now,
 	agent
@@ -451,8 +457,9 @@ SELECT count(*) AS n FROM delivery WHERE message = :message;
 SELECT count(*) AS n FROM delayed WHERE message = :message;
 
 -- name: envelopes_thread
--- A conversation: the messages of a thread with a number above :after that the agent :agent
--- sent or got. An :agent of 0 means every agent. Messages from other teams are included.
+-- Lists a conversation, which is the messages of a thread that the agent :agent sent or got.
+-- Only messages with a number above :after are listed. An :agent of 0 means every agent.
+-- Messages from other teams are included.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
@@ -480,8 +487,8 @@ WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM deliv
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
 -- name: envelopes_before
--- Messages from a number on, newest first. The primary key, and an index of the messages from
--- other teams, are read downward.
+-- Messages with a number below :before and not below :since, newest first. SQLite reads the
+-- primary key, and an index of the messages from other teams, downward.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
@@ -504,16 +511,16 @@ FROM (SELECT m.id FROM message m
 ORDER BY x.id DESC;
 
 -- name: reply_of
--- The first answer to a message, of the answers that were delivered to :agent. Also whether the
--- lease of that delivery has ended.
+-- The first of the answers to a message that were delivered to :agent. `lapsed`: whether the
+-- lease of the answer's delivery has ended.
 SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify
 -- text: messages
--- The recipient's guest has taken the messages (an array of message numbers). Each of these
--- messages that is still queued becomes notified.
+-- The recipient's guest has taken the messages (an array of message numbers). Each listed
+-- message that is still queued becomes notified.
 UPDATE delivery SET state = {delivery_state.notified}, notified_at = :now
 WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
 	AND state = {delivery_state.queued}
@@ -529,10 +536,10 @@ WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.nor
 
 -- name: delivery_pushes
 -- text: sender_name
--- Deliveries that the host must send to a guest, in order. With `again`, deliveries that were
--- sent to an earlier guest are sent again: texts, and assignments in the spool that both guests
--- use. With `assignments` only assignments are listed. With `texts` no assignment is listed.
--- For a stopped team no assignment is listed.
+-- Deliveries that the host must send to a guest, in order. With `again`, texts that were sent
+-- to an earlier guest are listed too. With `again`, assignments that were sent to an earlier
+-- guest are listed if both guests use the same spool. With `assignments` only assignments are
+-- listed. With `texts` no assignment is listed. For a stopped team no assignment is listed.
 SELECT o.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,

@@ -1,11 +1,12 @@
--- Metrics: numbers of a state, for the monitoring of a host. A statement here reads no more
--- rows when a state holds more finished messages or past events.
+-- Statements that count rows of a state, for the monitoring of a host. A statement of this file
+-- reads no more rows when a state holds more finished messages or past events.
 
 -- name: metrics_now
 -- always
 -- scan ok: agents, few; delayed copies, which are due soon; the row of the state
--- Numbers of the message copies that wait in inboxes, are handed out or are delayed. Also the
--- numbers of open commands and of claims whose lease runs, and the number of the newest event.
+-- How many message copies wait in inboxes, are handed out, or are delayed. The row also says
+-- how many commands are open, how many claims have a running lease, and which event is the
+-- newest.
 -- int: event
 SELECT (SELECT coalesce(sum(i.queued), 0) FROM agent_inbox i) AS queued,
 	(SELECT coalesce(sum(i.leased), 0) FROM agent_inbox i) AS leased,
@@ -18,8 +19,8 @@ FROM state s WHERE s.one = 1;
 
 -- name: metrics_oldest
 -- scan ok: agents, few; for each agent the first rows of its inbox
--- When the message that waits longest in an inbox was sent. The statement returns no row if no
--- message waits.
+-- The sending time of the message that has waited longest in an inbox. The statement returns no
+-- row if no message waits.
 SELECT m.at FROM message m WHERE m.id = (SELECT min(x.message) FROM (
 	SELECT (SELECT d.message FROM delivery d
 		WHERE d.agent = i.agent AND d.lane = {delivery_lane.normal}
@@ -39,8 +40,8 @@ SELECT state, count(*) AS n FROM workspace WHERE state IN {workspace_state.livin
 
 -- name: metrics_budgets
 -- scan ok: living teams, few
--- The budgets of living teams that have a limit, and how much of each budget is left.  The
--- budget of workspaces is listed if a team has workspaces, or has living teams below.
+-- The budgets of living teams that have a limit, and how much of each budget is left. The
+-- budget of workspaces is listed only if a team has workspaces, or has living teams below it.
 -- text: team
 -- int: kind most rest
 SELECT b.team, b.kind, b.most, b.rest FROM (

@@ -37,7 +37,7 @@ static int order(const struct schema_object *a, const struct schema_object *b)
 	return by_type ? by_type : strcmp(a->name, b->name);
 }
 
-/* Whether an object is a table of statistics that a person's ANALYZE has left. */
+/* Whether an object is a table of statistics that SQLite's ANALYZE has made. */
 static bool is_statistics(const struct schema_object *o)
 {
 	return !strcmp(o->type, "table") &&
@@ -153,7 +153,7 @@ int schema_check(struct store *s, int version, struct fault *f)
 	return f->code;
 }
 
-enum { WAIT_MS = 10000 }; /* wait for other processes that have the state open */
+enum { WAIT_MS = 10000 }; /* how long to wait for processes that use the state */
 
 int store_refuse_newer(const struct store *s, int64_t version, struct fault *f)
 {
@@ -194,8 +194,8 @@ static int migrate_back_up(struct store *s, int64_t version, struct fault *f)
 	return rc;
 }
 
-/* Makes the tables, or all objects that need the tables. Objects without SQL text are skipped,
- * since SQLite makes these indexes itself. */
+/* Makes the tables, or all objects that need the tables. Objects without SQL text are skipped:
+ * they are indexes that SQLite makes by itself. */
 static int make_objects(struct store *s, bool tables, struct fault *f)
 {
 	for (int i = 0; i < schema_count; i++)

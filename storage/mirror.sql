@@ -1,5 +1,5 @@
--- Rows for the mirror. The mirror shows states as they are written, and does not judge whether
--- leases have ended. The numbers of several rows are passed as a JSON array (`ids`). So the
+-- Rows for the mirror. The mirror shows the state that a row holds, and does not check whether
+-- a lease has ended. The numbers of several rows are passed as a JSON array (`ids`). So the
 -- mirror reads the rows of many tasks by one query per table, not by one query per task.
 
 -- name: mirror_head
@@ -10,7 +10,7 @@ SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 FROM state s WHERE s.one = 1;
 
 -- name: mirror_events
--- Events of mail are skipped within SQLite, unless mail is logged.
+-- Events of mail are skipped within SQLite, unless the mirror logs mail.
 SELECT seq, kind, team, actor, subject, target, detail FROM event
 WHERE seq > :after AND seq <= :upto
 	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
@@ -58,7 +58,8 @@ SELECT agent FROM workspace WHERE id = :id AND agent IS NOT NULL;
 -- name: mirror_dependents
 -- scan ok: the rows of the caller's list
 -- text: ids
--- Tasks that depend on one of the tasks :ids, and so show its state in `blocked_by`.
+-- Tasks that depend on a task in :ids, and therefore show the state of the task in :ids in
+-- `blocked_by`.
 SELECT d.task FROM json_each(:ids) j JOIN task_dep d ON d.dep = j.value;
 
 -- name: mirror_tasks
@@ -158,8 +159,8 @@ WHERE s.team = :team AND (s.most > 0 OR s.used > 0)
 	AND (s.most > 0 OR s.kind IN {budget_kind.tokens cost}) ORDER BY s.kind;
 
 -- name: mirror_kin
--- The team above :team, and the teams directly below. The mirror's pages of these teams name
--- :team.
+-- The team above :team, and the teams directly below. The mirror's pages of the team above and
+-- of the teams below name :team.
 SELECT id FROM team WHERE id = (SELECT o.parent FROM team o WHERE o.id = :team)
 UNION ALL SELECT id FROM team WHERE parent = :team AND destroyed_at IS NULL;
 
@@ -202,7 +203,7 @@ WHERE seq > :after
 
 -- name: mirror_mail
 -- text: sender_name receivers
--- Messages of a team and a day as the log shows them.
+-- The messages of a team on one day, for the mirror's log.
 SELECT m.id, m.team, m.at, m.urgent, m.to_all, m.type, m.content, m.thread,
 	p.at AS reply_at, a.name AS sender_name,
 	(SELECT group_concat(CASE WHEN r.team = m.team THEN '' ELSE t.name || '/' END

@@ -21,8 +21,8 @@ UPDATE workspace SET allow_internet = :allow_internet, allow_inter_vm = :allow_i
 WHERE id = :workspace;
 
 -- name: network_team
--- The policy of a team and of the teams above. A VM has a permission only if all these teams
--- give the permission.
+-- The policy of a team and of the teams above. A VM has a permission only if its team and all
+-- teams above give the permission.
 -- scan ok: a team and the teams above
 WITH RECURSIVE up(id, parent, allow_internet, allow_inter_vm) AS (
 	SELECT t.id, t.parent, t.allow_internet, t.allow_inter_vm FROM team t
@@ -40,8 +40,8 @@ WHERE a.id = :agent;
 -- name: network_ports
 -- int: allowed
 -- The ports in the lists of a team, of the teams above and of :workspace (0: no workspace).
--- `allowed`: each list that is not empty contains the port. If the statement returns no row,
--- all ports are allowed.
+-- `allowed`: whether each list that is not empty contains the port. If the statement returns no
+-- row, all ports are allowed.
 -- scan ok: a team and the teams above
 WITH RECURSIVE up(id, parent) AS (
 	SELECT t.id, t.parent FROM team t WHERE t.id = :team
@@ -84,8 +84,8 @@ WHERE f.host = (SELECT host FROM workspace WHERE id = :workspace)
 DELETE FROM workspace_forward WHERE workspace = :workspace;
 
 -- name: network_members
--- Living workspaces of this host that have a slot.  `parent`: the team above, if the workspace
--- belongs to the lead of a sub-team.
+-- Living workspaces of this host that have a place in the network (`slot`). `parent`: the team
+-- above, if the workspace belongs to the lead of a sub-team.
 -- scan ok: the host's own list of living workspaces
 -- text: name
 SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_inter_vm,

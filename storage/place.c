@@ -10,8 +10,8 @@
 #include "storage/store_inside.h"
 
 /* Names a file system that belongs to another machine or runs in user space. Returns NULL for
- * other file systems. On such a file system a lock or an fsync may have no effect. virtiofs is
- * a kind of fuse. */
+ * other file systems. On a file system that another machine or a program serves, a lock or an
+ * fsync may have no effect. virtiofs is a kind of fuse. */
 static const char *distrusted(int dir)
 {
 	static const struct {
@@ -78,7 +78,7 @@ int place_make_state(struct store *s, int dir, struct fault *f)
 		return f->code;
 	/* If the state's folder already holds a folder `workspaces`, the workspaces in it
 	 * belong to another state. While the folder `replaced` exists, no host removes the
-	 * folders of these workspaces (store_restore.h). */
+	 * folders of the other state's workspaces (store_restore.h). */
 	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
 		mkdirat(dir, "replaced", 0700);
 	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)

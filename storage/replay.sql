@@ -1,9 +1,10 @@
 -- Replaying: the states that things had just after the event :until of the log.
 --
--- The state of a thing at :until follows from the last event up to :until that changed this
--- state. If the thing is older than the log, the log may have no event up to :until that
--- changed this state. If no later event changed the state either, the state at :until is the
--- present state. If a later event changed the state, the state at :until is not `known`.
+-- The last event up to :until that changed a thing gives the thing's state at :until. If a
+-- thing is older than the log, the log may have no event up to :until that changed the thing.
+-- If the log has no event at all that changed a thing, the thing's state at :until is the
+-- present state. If only events after :until changed a thing, the thing's state at :until is
+-- not `known`.
 
 -- name: replay_at
 -- The time of an event.
@@ -48,7 +49,7 @@ ORDER BY t.number LIMIT :limit OFFSET :skip;
 -- `first`: the first message whose sending is in the log. `next`: the first message that was
 -- sent after `until`. Messages are numbered in the order in which they were sent. A `first` or
 -- `next` of 0 means that the log has no such message. `earliest`: the earliest time of an event
--- from `until` on, since the clock may have been put back after `until`.
+-- from `until` on, because the clock may have been put back after `until`.
 -- scan ok: from the log's start, and from `until`, to the first event of a sending
 SELECT coalesce((SELECT f.subject FROM event f WHERE f.kind = {event.message_sent} ORDER BY f.seq LIMIT 1), 0) AS first,
 	coalesce((SELECT n.subject FROM event n WHERE n.kind = {event.message_sent} AND n.seq > :until ORDER BY n.seq LIMIT 1), 0) AS next,
@@ -57,10 +58,10 @@ SELECT coalesce((SELECT f.subject FROM event f WHERE f.kind = {event.message_sen
 -- name: replay_copies
 -- text: to_name from_name
 -- Copies that lay in inboxes at `until`, by recipient and number. If the first event of a copy
--- says that the copy waits again, the copy entered the inbox only with this event. The copy was
--- delayed before, or was moved from a member who left. Before its first event, the place of a
--- moved or delayed copy is not known. Copies that were finished before :earliest are skipped
--- early.
+-- says that the copy waits again, the copy was delayed before this event, or was moved from a
+-- member who left. So such a copy entered the inbox only with its first event. Before its first
+-- event, the place of a moved or delayed copy is not known. Copies that were finished before
+-- :earliest are skipped early.
 -- scan ok: the log and all copies, once for a call
 WITH told (message, agent, last, later) AS (
 	SELECT e.subject, e.target, max(CASE WHEN e.seq <= :until THEN e.seq END), min(CASE WHEN e.seq > :until THEN e.seq END)

@@ -1,5 +1,6 @@
 /*
- * row - copies a caller's struct to parameters, and columns to a row.
+ * row - copies a caller's struct to the parameters of a statement, and the columns of a result
+ * row to a struct.
  */
 #ifndef STORAGE_ROW_H
 #define STORAGE_ROW_H

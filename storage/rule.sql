@@ -4,8 +4,8 @@
 -- name: rule_copy_lost
 -- row: rule
 -- scan ok: once in an import, a backup or a look of the doctor
--- A copy whose message or recipient has no row.  No foreign key prevents this, since each send
--- would pay for the check.
+-- A copy whose message or recipient has no row. No foreign key prevents such a copy, since each
+-- send would pay for the check.
 SELECT d.message AS id FROM delivery d
 WHERE d.message > :from AND (NOT EXISTS (SELECT 1 FROM message m WHERE m.id = d.message)
 	OR NOT EXISTS (SELECT 1 FROM agent a WHERE a.id = d.agent))
@@ -31,7 +31,8 @@ ORDER BY k.id LIMIT 1;
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
 -- An agent with the operator's name but another kind, or with the operator's kind but another
--- name. Also a living agent of a destroyed team, or a gone operator of a living team.
+-- name. The statement also finds a living agent of a destroyed team, and an operator who has
+-- left a living team.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id > :from AND ((a.kind = {agent_kind.operator}) <> (a.name = 'operator')
 	OR (a.gone = 0 AND t.destroyed_at IS NOT NULL)
@@ -58,8 +59,8 @@ LIMIT 1;
 -- name: rule_holder_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A lead's place must be held by an agent of the team directly above. So leads' places are
--- never held in a circle.
+-- A lead's place must be held by an agent of the team directly above. So a chain of leads and
+-- the holders of their places never becomes a circle.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team LEFT JOIN agent h ON h.id = a.holder
 WHERE a.id > :from AND a.gone = 0 AND a.holder IS NOT NULL
 	AND (h.team IS NULL OR t.parent IS NULL OR h.team <> t.parent)
@@ -87,7 +88,7 @@ SELECT id FROM task WHERE id > :from AND attempts > {most.tries} LIMIT 1;
 -- name: rule_text_long
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A command is stored as JSON, in which one byte may take up to six bytes.
+-- A command is stored as JSON, in which one byte of the command may take up to six bytes.
 SELECT id FROM message WHERE id > :from AND length(CAST(content AS BLOB)) > {most.content}
 	* CASE type WHEN 'task_assignment' THEN 7 ELSE 1 END
 LIMIT 1;
@@ -102,8 +103,8 @@ LIMIT 1;
 -- name: rule_dep_circle
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- In every circle, a task depends on a task with a higher number. The search begins at these
--- tasks, which are few.
+-- In every circle of dependencies, a task depends on a task with a higher number. So the search
+-- begins at tasks that depend on a higher number. Tasks that depend on a higher number are few.
 SELECT d.task AS id FROM task_dep d
 WHERE d.task > :from AND d.dep > d.task AND d.task IN (
 	WITH RECURSIVE way(id) AS (SELECT d.dep
@@ -134,7 +135,7 @@ SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent WHERE u.id > :from AND a.
 -- name: rule_message_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- Mail is sent only within a team, to the teams above and to the teams below.
+-- Mail is sent only within a team, or between a team and a team above or below it.
 WITH RECURSIVE up (id, above) AS (
 	SELECT id, id FROM team
 	UNION SELECT up.id, t.parent FROM up JOIN team t ON t.id = up.above WHERE t.parent IS NOT NULL)

@@ -4,7 +4,8 @@
 -- name: search_head
 -- always
 -- scan ok: the first and the last keys
--- The last numbers of the tables, up to which a complete index reaches.
+-- The last row number of each table. A complete index has all rows up to the last row number of
+-- each table.
 SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 	(SELECT coalesce(min(seq), 1) FROM event) AS oldest,
 	(SELECT coalesce(max(id), 0) FROM message) AS last_message,
@@ -15,8 +16,9 @@ FROM state s WHERE s.one = 1;
 -- name: search_messages
 -- row: search_fed
 -- text: body
--- The next rows, last row first, as the index needs them (see schema.sql).  The environment of
--- a command is left out.  So only the label and the text of a command can be found.
+-- The next rows to add to the index. The index needs the rows in descending order (see
+-- schema.sql). The environment of a command is left out. So only the label and the text of a
+-- command can be found.
 SELECT m.id, m.team, m.sender, m.to_all,
 	CASE WHEN x.message IS NULL THEN m.content
 		ELSE x.label || '
@@ -68,7 +70,7 @@ ORDER BY seq LIMIT :limit;
 -- name: search_message_hit
 -- text: body
 -- The message, if its team is :team and if :agent sent or got the message. A :team or an :agent
--- of 0 means any.
+-- of 0 means any team or any agent.
 SELECT m.id, m.at, a.name, CASE WHEN x.message IS NULL THEN m.content
 	ELSE x.label || '
 ' || x.command END AS body

@@ -6,15 +6,15 @@ DROP TABLE IF EXISTS message_text;
 DROP TABLE IF EXISTS task_text;
 DROP TABLE IF EXISTS note_text;
 
--- How far the index is filled.  The table has one row.
+-- The numbers of the last rows that the index holds. The table has one row.
 CREATE TABLE place (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	version INTEGER NOT NULL,
 	incarnation TEXT NOT NULL, -- the id of the state
-	boot TEXT NOT NULL, -- the machine's boot id while a process has search.db open for writing:
-		-- if the machine has another boot id now, pages that were not synced may be
-		-- lost
-	whole INTEGER NOT NULL, -- 0 while rows from before `event` are still fed
+	boot TEXT NOT NULL, -- the machine's boot id while a process has search.db open for writing.
+		-- If the machine has another boot id now, pages that were not synced may be
+		-- lost.
+	whole INTEGER NOT NULL, -- 0 while rows older than `event` are still missing
 	event INTEGER NOT NULL,
 	message INTEGER NOT NULL,
 	note INTEGER NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE place (
 ) STRICT;
 INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);
 
--- Each task's text that the index holds, kept for index_forget_task.
+-- The text of each task in the index, since index_forget_task needs the text.
 CREATE TABLE task_body (
 	id INTEGER PRIMARY KEY,
 	team INTEGER NOT NULL,
@@ -42,9 +42,9 @@ INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);
 INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);
 INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);
 
--- A search opens each part of the index at each word of the query and of the scope. At each
--- word, the search reads a whole page, even for few hits. So the pages of the index are small.
--- Four pages of the index fit into one page of the file.
+-- For each word of the query and of the scope, a search opens each part of the index. For each
+-- word in each part, the search reads a whole page, even if the part has few hits. So the pages
+-- of the index are small. Four pages of the index fit into one page of the file.
 INSERT INTO message_text(message_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO task_text(task_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO note_text(note_text, rank) VALUES ('pgsz', 1000);

@@ -17,8 +17,9 @@
 #include "storage/words.h"
 
 enum {
-	BUSY_MS = 20, /* wait for another process that indexes */
-	WAL_FRAMES = 1000, /* frames at which the WAL is copied, as in SQLite itself */
+	BUSY_MS = 20, /* how long to wait for another process that indexes */
+	WAL_FRAMES = 1000, /* number of frames after which the WAL is copied, as in
+			      SQLite */
 	WAL_AGAIN = 250, /* frames until the next try, if a copy has failed */
 };
 
@@ -112,7 +113,8 @@ int search_connect(struct search *s, int patience_ms)
 		return rc;
 	sqlite_defend(s->side.db);
 	sqlite3_extended_result_codes(s->side.db, 1);
-	/* A process waits in order to make the index, but does not wait in order to add rows. */
+	/* To make the index, a process waits for another process. To add rows, a process does
+	 * not wait. */
 	sqlite3_busy_timeout(s->side.db, patience_ms);
 	if ((rc = side_exec(&s->side, SQL_SEARCH)) || (rc = make_tables(s)) ||
 	    (rc = search_words_open(s)))
@@ -123,10 +125,10 @@ int search_connect(struct search *s, int patience_ms)
 	return SQLITE_OK;
 }
 
-/* Copies the WAL into search.db, and waits until no search reads the WAL.  SQLite's own
- * checkpoint never waits for reads.  With many searches some reads are always running, so
- * the WAL would never begin anew.  If the wait is in vain, the WAL is copied WAL_AGAIN
- * frames later. */
+/* Copies the WAL into search.db, and waits until no search reads the WAL. SQLite's own
+ * checkpoint never waits for reads. With many searches some reads are always running, so the
+ * WAL would never begin anew. If a search still reads the WAL after the wait, the WAL is copied
+ * WAL_AGAIN frames later. */
 void search_copy_wal(struct search *s)
 {
 	if (s->wal_frames < s->wal_due)
@@ -164,8 +166,8 @@ static void search_read_boot(char out[37])
 		close(fd);
 }
 
-/* Connects, and tries again until `until`. Many processes may make the index at once, and
- * SQLite does not wait for a lock when it switches WAL mode on. */
+/* Connects, and tries again up to the time `until`. Many processes may make the index at once,
+ * and SQLite does not wait for a lock when SQLite switches WAL mode on. */
 static int connect_by(struct search *s, int64_t until)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -188,7 +190,7 @@ static int connect_by(struct search *s, int64_t until)
 }
 
 /* Whether this process may make search.db in the folder `dir`. An index that root made in
- * another user's state would be closed to that user. */
+ * another user's state could not be opened by that user. */
 static bool may_keep(const char *dir)
 {
 	char path[4200];
@@ -241,8 +243,9 @@ int search_check(const char *dir, struct fault *f)
 	return f->code;
 }
 
-/* Clears the mark (`boot`), so that the index stays valid when the machine goes down. The first
- * write makes a checkpoint sync the file, including the pages that were copied before. */
+/* Clears the mark (`boot`), so that the index stays valid when the machine goes down. The write
+ * of index_touch makes a checkpoint sync search.db, including the pages that were copied
+ * before. */
 static void unmark(struct search *s)
 {
 	if (side_exec(&s->side, SQL_SYNC_FULL) == SQLITE_OK &&

@@ -2,13 +2,12 @@
  * search - the full-text index beside the state, and searches in the index.
  *
  * search.db is derived: its contents can be rebuilt from the state. So search.db is written
- * without syncing. search.db is made anew when search.db is missing, damaged, of another
- * incarnation, or was open for writing when the machine went down. search.db holds contentless
- * FTS5 tables with the columns `scope` and `body`. `scope` holds tokens for the team and the
- * agents who may see the
- * row.  The texts of hits are read from the state's rows.  Any process may bring the index up
- * to date, in short transactions.  A process that finds the index busy continues without an
- * update.
+ * without syncing. search.db is made anew if the file is missing, is damaged, belongs to
+ * another incarnation, or was open for writing when the machine went down. search.db holds
+ * contentless FTS5 tables with the columns `scope` and `body`. `scope` holds tokens for the
+ * team and the agents who may see the row. The texts of hits are read from the state's rows.
+ * Any process may bring the index up to date, in short transactions. A process that finds the
+ * index busy continues without an update.
  */
 #ifndef STORAGE_SEARCH_SEARCH_H
 #define STORAGE_SEARCH_SEARCH_H
@@ -48,7 +47,7 @@ struct search_query {
 	size_t n_terms;
 };
 
-/* Parses a query.  Wrong syntax is the fault `invalid` at /query, with a hint. */
+/* Parses a query. Wrong syntax returns the fault `invalid` at /query, with a hint. */
 int search_parse(struct search *s, const char *text, struct search_query *out,
 		 struct arena *a, struct fault *f);
 
@@ -62,8 +61,7 @@ struct search_scope {
 
 /* Finds the row ids of matches below `before`, newest first. Fills `rows` with at most `limit`
  * ids, and returns the number of ids. With an agent, the ids may include broadcasts that the
- * agent never
- * got.  So the caller must check each row. */
+ * agent never got. So the caller must check each row. */
 int search_match(struct search *s, const struct search_query *q,
 		 const struct search_scope *scope, int64_t *rows, struct fault *f);
 

@@ -86,7 +86,8 @@ static int bench_open_ground(struct bench_ground *g, char self[4096])
 	return 0;
 }
 
-/* Measures the chosen lines. A page is written only if it has all of these lines. */
+/* Measures the chosen lines. If `page` is not NULL, writes the page, unless a bench has failed,
+ * or FAST or MANY is set in the environment. */
 static int bench_run_all(struct bench_ground *g, const char *page)
 {
 	int failed = 0;
@@ -117,7 +118,8 @@ int main(int argc, char **argv)
 	if (score_choose(&g, argc - first, argv + first) || bench_open_ground(&g, self))
 		return 2;
 	others_init();
-	signal(SIGPIPE, SIG_IGN); /* a server may close before it has read all */
+	signal(SIGPIPE, SIG_IGN); /* a server may close a socket before it has read all
+				     requests */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		unsetenv(ours[i]);
 	failed = bench_run_all(&g, whole ? argv[2] : NULL);

@@ -1,10 +1,10 @@
 /*
- * bench - the speed of cadre, compared with the best possible speed.
+ * bench - measures the speed of cadre, and compares it with the best possible speed.
  *
  * A line of the speed table names an act of cadre, and an act of a base. The base is a floor
  * (the same work without cadre) or a peer (another program's work). The driver measures both
- * acts, one after the other, in the scene of the line's bench. The judge judges the ratio of
- * the two figures. All processes that a bench starts end with the bench.
+ * acts, one after the other, in the scene of the line's bench. The judge compares the ratio of
+ * the two figures with the line's limit. All processes that a bench starts end with the bench.
  *
  * The table: bench_table.c (each line with its acts, limits and scene). The driver: driver.c
  * (measures the acts in rounds, and measures a noisy line again), score.c (the finding of each
@@ -63,9 +63,9 @@ struct act {
 	double seconds; /* duration of a load; 0 means 1.2 */
 	double scale; /* number of units that a cycle counts as; 0 means 1 */
 	int batch; /* rows in a commit */
-	const struct crowd_task *crowd; /* processes beside a load */
-	int syncs, trips; /* numbers of syncs and round trips of a floor */
-	const char *text; /* arguments of a call, a runner, the work of a floor's
+	const struct crowd_task *crowd; /* processes that run beside a load */
+	int syncs, trips; /* how many syncs and round trips a floor makes */
+	const char *text; /* arguments of a call, name of a runner, or work of a floor's
 			     process */
 	const char *const *words; /* words of a command */
 };
@@ -75,17 +75,18 @@ struct line {
 	const char *name, *unit;
 	enum want want;
 	double limit;
-	const char *what, *beside; /* texts for docs/speed.md; beside NULL: no base */
+	const char *what, *beside; /* texts for docs/speed.md; `beside` is NULL if there
+				      is no base */
 	bool peer; /* measured with PEERS=1 only */
-	int rounds, times; /* 0: five rounds, one run of each act a round */
-	double share; /* the quantile of the times that counts, 0.5: the median; 0:
-			 the rate counts */
+	int rounds, times; /* 0 means five rounds, with one run of each act in a round */
+	double share; /* the quantile of the times that is the figure (0.5: the median);
+			 0: the rate is the figure */
 	struct act ours,
-		base; /* if ours has no `run`, the rounds of the line before count */
+		base; /* if `ours` has no `run`, the rounds of the preceding line count */
 };
 
 /* The cores for a program. ONE_CORE is for two processes that wake each other again and again.
- * If these processes ran on two cores, most of the time would be spent on waking a core. */
+ * On two cores, such processes would spend most of the time on waking a core. */
 enum bench_cores { ANY_CORE, ONE_CORE };
 
 /* Lines that share a scene. */
@@ -94,8 +95,8 @@ struct bench {
 	scene_opener *open; /* NULL: scene_open() */
 	enum bench_cores cores;
 	int stages, agents, capacity; /* parameters of scene_open() */
-	int hostless; /* number of stages without a host: the last stages */
-	int64_t tasks[2], messages[2]; /* rows of the stages */
+	int hostless; /* number of stages without a host; they are the last stages */
+	int64_t tasks[2], messages[2]; /* number of rows in each stage */
 	struct line lines[BENCH_LINES]; /* ends before the first line without a name */
 };
 
@@ -111,7 +112,7 @@ struct score {
 struct bench_ground {
 	const char *self; /* path of the command that is measured */
 	char dir[200]; /* folder for states and servers; removed at the end */
-	bool fast; /* shorter runs, smaller data */
+	bool fast; /* runs are shorter, and stages have less data */
 	bool many; /* lines of growth are measured with ten times as much data */
 	bool peers; /* measures Redis and PostgreSQL too */
 	struct others others; /* load of other programs at the start of this bench */
@@ -126,11 +127,11 @@ int bench_run(struct bench_ground *g, const struct bench *b);
 
 /* --- score.c ----------------------------------------------------------------- */
 
-/* Chooses the named lines, and all lines of a named bench. Without names, chooses all lines. */
+/* Chooses the named lines, and all lines of each named bench. Without names, chooses all lines. */
 int score_choose(struct bench_ground *g, int n, char *const *names);
 struct score *score_of(struct bench_ground *g, const struct line *l);
-/* Whether a line is to be measured: the line is chosen, and no run so far was quiet enough for
- * a verdict. */
+/* Whether a line is to be measured. A line is to be measured if it is chosen, and if no run so
+ * far was quiet enough for a verdict. */
 bool score_due(struct bench_ground *g, const struct line *l);
 /* Judges the rounds of a line, after the processes of these rounds have ended. The finding of a
  * line without rounds, or of a line that is not due, does not change. */
@@ -160,8 +161,8 @@ void bench_rest(double seconds);
 int ground_folder(struct bench_ground *g, const char *name, char out[256]);
 void bench_remove_tree(const char *path);
 
-/* Starts a program with these standard descriptors (0: /dev/null); fd 3 of the child is
- * `extra`, if `extra` is not 0. With `quiet`, the child's stderr is /dev/null, too. */
+/* A program to start, and its standard descriptors (0: /dev/null). If `extra` is not 0, the
+ * child gets `extra` as fd 3. With `quiet`, the child's stderr is /dev/null, too. */
 struct start {
 	const char *const *argv;
 	int in, out, extra;
@@ -169,12 +170,12 @@ struct start {
 	uid_t uid; /* 0: the user of this process */
 };
 pid_t bench_start_program(const struct start *s);
-/* Runs a program to its end: 0 if the program's exit status is 0. */
+/* Runs a program to its end. Returns 0 if the program's exit status is 0. */
 int bench_run_program(const struct start *s);
 /* Like fork(), but the child ends when the bench ends. */
 pid_t bench_fork(void);
 /* Ends a child by `signal`, and by SIGKILL if the child still runs after 20 s. Does nothing if
- * there is no pid. */
+ * `pid` is 0 or negative. */
 void bench_stop_program(pid_t pid, int signal);
 
 #endif

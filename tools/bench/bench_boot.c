@@ -1,5 +1,5 @@
-/* A workspace that is a VM, from the call that makes the workspace to the guest's answer,
- * beside a bare boot. */
+/* Measures how long a VM workspace takes to start, from the call that makes the workspace to
+ * the guest's answer. The base is a bare boot. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,13 +38,14 @@ int scene_boot(struct scene *s)
 		bench_tell("boot: skipped: no " QEMU ", no qemu-img, or no image");
 		return 0;
 	}
-	/* The first run of each act finds out what the processor can do for VMs, so it is not
-	 * measured. */
+	/* The first run of each act finds out what the processor can do for VMs, so the first
+	 * run is not measured. */
 	return scene_open(s) || act_boot(s, NULL, &scrap) ||
 	       act_bare_boot(s, NULL, &scrap);
 }
 
-/* Boots a VM, and waits until the VM has ended. */
+/* Makes a VM workspace, and measures the time until the guest is ready. Then ends the team with
+ * the VM. */
 int act_boot(struct scene *s, const struct act *a, struct series *out)
 {
 	int64_t begun = bench_now();
@@ -72,8 +73,9 @@ static const char *boot_words(struct arena *a, const char *accel)
 			    strcmp(accel, "tcg") ? "" : tcg);
 }
 
-/* Boots the same kernel and initrd without a disk, a line to the host or a workspace, until the
- * VM's first program has run (see guest/guest_boot.h). */
+/* Boots the kernel and initrd that VM workspaces use, in a VM without a disk, without a line to
+ * the host and without a workspace. Waits until the VM's first program has run (see
+ * guest/guest_boot.h). */
 int act_bare_boot(struct scene *s, const struct act *act, struct series *out)
 {
 	static const char script[] = QEMU

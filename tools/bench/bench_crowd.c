@@ -104,8 +104,8 @@ static void *crowd_lock_open(struct scene *s)
 	snprintf(path, sizeof(path), "%s/raw.sqlite", s->dir);
 	snprintf(turn, sizeof(turn), "%s.turn", path);
 	l.fd = open(turn, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	/* All writers open the file at once, and the first writer may lock the file to recover
-	 * the log. */
+	/* All writers open the file at once, and the writer that is first may lock the file to
+	 * recover the log. */
 	return l.fd < 0 || sqlite3_open(path, &db) || sqlite3_busy_timeout(db, 10000) ||
 			       sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL,
 					    NULL) ||

@@ -72,7 +72,7 @@ static int door_join_guest(struct speaker *s)
 	return load_connect(path);
 }
 
-/* The size of an answer, with the Heartbeats before the answer. */
+/* The size of an answer and of the Heartbeats before the answer. 0: the answer is not complete. */
 static size_t door_guest_whole(const struct speaker *s, const char *data, size_t size)
 {
 	size_t at = 0, n;
@@ -85,7 +85,8 @@ static size_t door_guest_whole(const struct speaker *s, const char *data, size_t
 	return 0;
 }
 
-/* Whether an answer is good. The answer to a read is the bytes of the part. */
+/* Whether an answer is good. The answer to a read must hold all bytes of the part that was
+ * asked for. */
 static bool door_guest_good(const char *data, size_t size)
 {
 	static const char word[] = "\"content\":\"";

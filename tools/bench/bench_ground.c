@@ -1,4 +1,4 @@
-/* Clock, numbers, folders and children of the benches. */
+/* The clock, random numbers, folders and child processes of the benches. */
 #include "tools/bench/bench.h"
 
 #include <fcntl.h>
@@ -124,7 +124,7 @@ static void ground_become(const struct start *s)
 	close_range(extra > 0 ? 4 : 3, ~0U, 0);
 	if (s->uid && (setgroups(0, NULL) || setgid(s->uid) || setuid(s->uid)))
 		_exit(126);
-	if (s->uid) /* the change of user has reset this */
+	if (s->uid) /* setuid() has cleared the signal that bench_fork() set */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	execvp(s->argv[0], (char *const *)s->argv);
 	_exit(127);

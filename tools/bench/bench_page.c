@@ -34,7 +34,7 @@ static void page_head(FILE *out)
 		JUDGE_REPEATS);
 }
 
-/* Writes the measured figure, and the required figure, as people read them. */
+/* Writes the measured figure, and the required figure, in a form for people. */
 static void page_figures(FILE *out, const struct line *l, const struct finding *f)
 {
 	if (l->want == AT_MOST_ALONE)

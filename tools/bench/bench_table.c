@@ -1,6 +1,6 @@
 /*
- * The table of speed has each line once, with the line's acts. The driver, `bench --help` and
- * docs/speed.md use this table.
+ * The table of speed: all lines with their acts. The driver, `bench --help` and docs/speed.md
+ * use this table.
  */
 #include "tools/bench/bench.h"
 #include "tools/bench/load.h"
@@ -63,7 +63,7 @@ SCRIPT(mcp_echo, door_echo, ASKS(PEEK), .answer = 300);
 SCRIPT(whoami, door_http, ASKS(WHOAMI));
 SCRIPT(whoami_echo, door_echo, ASKS(WHOAMI), .answer = 120);
 SCRIPT(teams, door_http, ASKS(HTTP("GET /api/teams", "", "")));
-/* A tool that calls the operation of `teams`. */
+/* Calls an MCP tool that runs the same operation as the script `teams`. */
 SCRIPT(tool, door_http,
        ASKS(HTTP(
 	       "POST /mcp",
@@ -139,8 +139,8 @@ const struct bench bench_table[] = {
 		  "send, receive and acknowledge by 64 clients, a second",
 		  "Redis streams, which sync each write", .peer = true,
 		  .ours = LOAD(cycle, 64), .base = LOAD(redis_cycle, 64) } } },
-	/* More tasks than all rounds can claim on a fast machine, which claims 40,000 tasks a
-	 * second. */
+	/* The board has more tasks than all rounds can claim, even on a fast machine that
+	 * claims 40,000 tasks a second. */
 	{ "claim", NULL, .stages = 1, .agents = 64, .tasks = { 600000 }, .lines = {
 		{ "claim-64", "pairs/s", AT_LEAST, 0.1,
 		  "claim and complete a task by 64 clients, a second", RAW_ROWS,
@@ -155,8 +155,8 @@ const struct bench bench_table[] = {
 		  "a raw insert of 1,000 rows and one fsync", .share = 0.5,
 		  .ours = LOAD(send_to_all, 1), .base = ROWS(0) } } },
 	{ "tail", NULL, .stages = 1, .agents = 64, .lines = {
-		/* There is a single long round, because the slowest call of a short run says
-		 * little. */
+		/* The line has a single long round, because the slowest call of a short run
+		 * says little. */
 		{ "tail-max", "ms", AT_MOST, 8,
 		  "the slowest message of a long run",
 		  "the slowest bare `fdatasync` of that run", .rounds = 1, .share = 1,
@@ -287,7 +287,8 @@ const struct bench bench_table[] = {
 	{ "memory-idle", NULL, .stages = 1, .lines = {
 		{ "memory-idle", "MiB", AT_MOST_ALONE, 12, "memory of an idle host", .rounds = 1,
 		  .ours = { act_resident } } } },
-	/* A thousand guest processes would measure the machine, so the guests are light guests. */
+	/* With a thousand guest processes, the bench would measure the machine. So the guests
+	 * are light guests. */
 	{ "memory-1000", scene_fanout, .stages = 1, .agents = 1000, .lines = {
 		{ "memory-1000", "MiB", AT_MOST_ALONE, 60,
 		  "memory of a host with 1,000 workspaces", .rounds = 1,

@@ -1,5 +1,5 @@
-/* The driver runs the two acts of each line, one after the other, in rounds. It runs a bench
- * again while a line is noisy. */
+/* The driver runs the two acts of each line, one after the other, in rounds. The driver runs a
+ * bench again while a line is noisy. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static double driver_figure(const struct line *l, struct series *s)
 	return !strcmp(l->unit, "us") ? 1e6 * s->rates / s->rate : s->rate / s->rates;
 }
 
-/* Measures both acts `times` times; the act that runs first changes after each pair of runs. */
+/* Measures both acts `times` times. The act that runs first changes after each pair of runs. */
 static int driver_round(struct scene *s, const struct line *l, struct series both[2])
 {
 	const struct act *acts[2] = { &l->ours, &l->base };
@@ -50,8 +50,8 @@ static int driver_round(struct scene *s, const struct line *l, struct series bot
 	return rc ? bench_fail("%s", l->name) : 0;
 }
 
-/* Measures a line. The same rounds also count for the next lines, if these lines have no run of
- * their own. */
+/* Measures a line. The rounds of a line also count for the next lines, if the next lines have
+ * no run of their own. */
 static int driver_measure(struct scene *s, const struct line *first,
 			  const struct line *end, struct judge *judges)
 {
@@ -70,7 +70,7 @@ static int driver_measure(struct scene *s, const struct line *first,
 	return rc;
 }
 
-/* Measures the lines of a bench that are due, in an open scene. */
+/* Measures the due lines of a bench in an open scene. */
 static int driver_play(struct scene *s, const struct bench *b, struct judge *judges)
 {
 	const struct line *end;
@@ -87,7 +87,8 @@ static int driver_play(struct scene *s, const struct bench *b, struct judge *jud
 	return rc;
 }
 
-/* One run: a scene, its lines, and the verdicts, after all started processes have ended. */
+/* Does one run of a bench. Opens a scene, measures the due lines, closes the scene, and judges
+ * the lines after all started processes have ended. */
 static int driver_run(struct bench_ground *g, const struct bench *b)
 {
 	struct judge judges[BENCH_LINES] = { 0 };

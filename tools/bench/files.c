@@ -1,4 +1,5 @@
-/* Files and commands: the vault of a large board, a file of a workspace, a command of ours. */
+/* Acts with files and commands: the vault of a large board, a file of a workspace, a command of
+ * cadre. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static int file_show(struct stage *s, struct series *out)
 	return rc < 0 ? bench_fail_fault("the mirror", &f) : 0;
 }
 
-/* Shows a fresh state of a.batch tasks as files. The files of an old state already exist, and
- * would not be written again. */
+/* Shows a fresh state of a.batch tasks as files. The state must be fresh, since the mirror does
+ * not write files again that already exist. */
 int act_mirror(struct scene *scene, const struct act *a, struct series *out)
 {
 	struct stage *s = &scene->stages[0];
@@ -47,7 +48,8 @@ int act_mirror(struct scene *scene, const struct act *a, struct series *out)
 }
 
 /* Writes a.batch new files. The files are not synced, since lost pages of a mirror are made
- * anew. The disk is idle before the other act begins. */
+ * anew. At the end all data is written to the disk, so that the disk is idle when the other act
+ * begins. */
 int act_plain_files(struct scene *s, const struct act *a, struct series *out)
 {
 	char dir[256], path[300], bytes[FILE_BYTES];
@@ -95,7 +97,7 @@ int scene_file(struct scene *s)
 	return fd < 0 ? bench_fail("no guest at %s", path) : close(fd);
 }
 
-/* The speed of a copy of the file in MB a second, with fsync. */
+/* Measures the speed of copying the file with fsync, in MB a second. */
 int act_copy(struct scene *s, const struct act *a, struct series *out)
 {
 	const double mb = (double)LOAD_PARTS * LOAD_PART / 1e6;
@@ -120,7 +122,8 @@ int act_copy(struct scene *s, const struct act *a, struct series *out)
 
 /* --- commands ------------------------------------------------------------------------------ */
 
-/* A client's event, as the client's hook reads it; the other commands do not read stdin. */
+/* A client's event, for a hook that reads the event from stdin. The other commands do not read
+ * stdin. */
 static int file_event(struct scene *s)
 {
 	static const char event[] = "{\"hook_event_name\":\"PostToolUse\",\"session_id\":"
@@ -135,7 +138,8 @@ static int file_event(struct scene *s)
 		       : fd;
 }
 
-/* Runs a command from start to end, while the host of its stage runs, if the stage has a host. */
+/* Runs a command of cadre from start to end. If the command's stage has a host, the host runs
+ * at the same time. */
 int act_command(struct scene *s, const struct act *a, struct series *out)
 {
 	struct stage *stage = &s->stages[a->stage];

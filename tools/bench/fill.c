@@ -1,6 +1,6 @@
 /*
- * Fills a large state by single statements with the rows that a million calls would leave. No
- * host has the state open meanwhile.
+ * Fills a large state with the rows that a million calls would leave, by a few SQL statements.
+ * No host has the state open during the filling.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -45,8 +45,9 @@ int fill_tasks(struct stage *s, int64_t n)
 					n, clock_wall_ms(), clock_wall_ms(), n));
 }
 
-/* Each message was sent, received and acknowledged, one message a millisecond, up to the
- * present time. Every other key begins with the time of its message. */
+/* Fills the state with messages that were sent, received and acknowledged, one message a
+ * millisecond, up to the present time. The key of every second message begins with the
+ * message's number. */
 int fill_history(struct stage *s, int64_t n)
 {
 	return n == 0 ? 0

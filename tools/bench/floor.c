@@ -13,7 +13,7 @@ enum { WARM_UP = 20000, PAGES = 256, LINE = 64 };
 
 /* --- SQLite, four rows a message ------------------------------------------------------ */
 
-/* The same columns as the tables in storage/, with only these indexes. */
+/* The tables have the columns of the tables in storage/, but only the indexes that stand here. */
 static const char floor_schema[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 	"PRAGMA wal_autocheckpoint = 2000;"
@@ -32,7 +32,7 @@ static const char floor_schema[] =
 
 enum { BEGIN, COMMIT, MESSAGE, DELIVERY, EVENT, REPLAY, DELIVERY_ALL, STEPS };
 
-/* ?1 is the message, ?2 its sender, ?3 a body or a key. */
+/* ?1: the message; ?2: the message's sender; ?3: a body or a key */
 static const char *const floor_text[STEPS] = {
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
@@ -53,10 +53,10 @@ struct bench_floor {
 	sqlite3_stmt *steps[STEPS];
 	char dir[256], body[LOAD_BODY];
 	uint64_t random;
-	int64_t n; /* number of messages; the new file has one message */
+	int64_t n; /* number of messages, with the message that the new file has */
 };
 
-/* Runs a statement for the last message; a key begins with the time, like the keys of clients. */
+/* Runs a statement for the last message. A key begins with the time, like the keys of clients. */
 static int floor_step(struct bench_floor *f, int which)
 {
 	uint64_t key[2] = { __builtin_bswap64((uint64_t)bench_now()),
@@ -158,8 +158,8 @@ static int floor_need_page(struct scene *s)
 		return 0;
 	snprintf(p->path, sizeof(p->path), "%s/sync", s->ground->dir);
 	p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	for (int i = 0; i < PAGES && rc == 0; i++) /* so later syncs write no new file
-						      size */
+	for (int i = 0; i < PAGES && rc == 0; i++) /* so that later syncs write no new
+						      file size */
 		rc = floor_write_page(p);
 	return rc || fsync(p->fd) ? bench_fail("%s: %m", p->path) : 0;
 }

@@ -19,8 +19,9 @@ enum { BEAT_S = 5, FILES = 8192, STACK = 64 << 10, PATIENCE_MS = 60000 };
 
 struct guests {
 	pid_t pid;
-	char behind[256]; /* folder of the real guest's sockets for a tap; else "" */
-	int told[2]; /* a pipe: one byte for each answered push */
+	char behind[256]; /* folder of the real guest's sockets for a tap; "" for light
+			     guests */
+	int told[2]; /* a pipe with one byte for each answered push */
 };
 
 /* One direction of a connection, or both directions for a light guest. The child has a thread
@@ -28,7 +29,8 @@ struct guests {
 struct guest_line {
 	struct guests *guests;
 	int in, out;
-	bool relay; /* the line of pushes; for a tap, the direction back to the host */
+	bool relay; /* whether pushes use this connection; for a tap, the direction to the
+		       host */
 	bool greeted;
 };
 
@@ -79,8 +81,8 @@ static json_t *guest_answer(const char *type, json_t *asked)
 	return json_pack("{ss}", "type", "Ok");
 }
 
-/* Answers a frame. For a tap, counts pushes: among a real guest's answers on the relay line
- * (Hello, Pong, Ok), each Ok answers one push. */
+/* Answers a frame. For a tap, counts the pushes. On the relay line a real guest answers with
+ * Hello, Pong or Ok, and each Ok answers one push. */
 static int guest_hear(struct guest_line *l, const char *body, size_t size)
 {
 	json_t *asked, *answer;
@@ -140,7 +142,7 @@ static void *guest_live(void *arg)
 
 /* --- the child ------------------------------------------------------------------------ */
 
-/* Starts the line of a light guest, or the two directions of a tap. */
+/* Starts the thread of a light guest, or the threads for both directions of a tap. */
 static void guest_let_in(struct guests *g, int fd, bool relay)
 {
 	const struct timeval beat = { .tv_sec = BEAT_S };

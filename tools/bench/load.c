@@ -78,7 +78,8 @@ int load_listen(const char *path)
 
 /* --- requests ----------------------------------------------------------------------- */
 
-/* Writes a key as clients make keys: a UUIDv7 of the present time, or a UUIDv4. */
+/* Writes a new key of the kind that clients make. If `ordered`, the key is a UUIDv7 of the
+ * present time, else a UUIDv4. */
 static void load_put_key(struct speaker *s, bool ordered)
 {
 	uint64_t a = bench_random(&s->random), b = bench_random(&s->random);
@@ -140,7 +141,8 @@ static void load_put_length(struct speaker *s, size_t from, char kind)
 	const uint32_t big = htonl((uint32_t)(size + (kind == 'q' ? 4 : 0)));
 	char text[12];
 
-	/* An empty line of HTTP ends the head; the length counts the bytes behind this line. */
+	/* An empty line of four bytes ends the head in HTTP. The length counts only the bytes
+	 * behind the head. */
 	snprintf(text, sizeof(text), "%4zu", size - 4);
 	memcpy(s->out.data + from - 4, kind == 'l' ? text : (const char *)&big, 4);
 }
@@ -179,7 +181,8 @@ static int load_flush(struct speaker *s)
 
 /* --- answers -------------------------------------------------------------------------- */
 
-/* Keeps the texts of an answer that follow the words that the script names. */
+/* Copies from an answer the text behind each word of the script's `take`. Returns false if the
+ * answer lacks such a word. */
 static bool load_take(struct speaker *s, const char *data, size_t size)
 {
 	for (int i = 0; i < 2 && s->script->take[i]; i++) {
@@ -200,7 +203,7 @@ static bool load_take(struct speaker *s, const char *data, size_t size)
 	return true;
 }
 
-/* Prints an answer. Most bytes are text; of other bytes only the number is printed. */
+/* Prints the first bytes of an answer, with a dot in place of each byte that is not printable. */
 static void load_tell(const char *data, size_t size)
 {
 	char text[300];
@@ -211,7 +214,8 @@ static void load_tell(const char *data, size_t size)
 	bench_tell("an answer was %.*s", (int)n, text);
 }
 
-/* Reads once. Returns the number of bytes of `in` that are a whole answer, or -1. */
+/* Reads once. Returns the length of the whole answer at the beginning of `in`, 0 if the answer
+ * is not complete, or -1 after a failure. */
 static ssize_t load_read(struct speaker *s)
 {
 	ssize_t got = read(s->fd, s->in + s->n_in, s->room - s->n_in);
@@ -392,7 +396,8 @@ static int load_start(struct running *r)
 {
 	int64_t now = bench_now();
 
-	r->from = now + INT64_C(200000000); /* the first fifth of a second warms up */
+	r->from = now + INT64_C(200000000); /* cycles that end in the first 0.2 s do not
+					       count */
 	r->until = r->from + (int64_t)(r->seconds * 1e9);
 	for (int i = 0; i < r->clients; i++) {
 		for (int k = 0; k < r->window; k++)

@@ -1,7 +1,8 @@
 /*
  * Redis and PostgreSQL: the bench starts these servers on Unix sockets, each in a new folder
- * and as durable as cadre, and speaks their protocols. Redis has a stream with a group for each
- * client. PostgreSQL has a board, with the statements that suit PostgreSQL best (SKIP LOCKED).
+ * and as durable as cadre, and speaks their protocols. The Redis server holds a stream, with a
+ * group for each client. The PostgreSQL server holds a board of tasks. The acts use the
+ * statements that suit PostgreSQL best (SKIP LOCKED).
  */
 #include <arpa/inet.h>
 #include <glob.h>
@@ -14,8 +15,8 @@
 
 #include "tools/bench/load.h"
 
-/* A client's connection, or -1. The first client starts the peer by a script that gets the
- * folder, and waits until the peer accepts a connection. */
+/* Returns a client's connection, or -1. The first client starts the peer by a script that gets
+ * the folder, and waits until the peer accepts a connection. */
 static int peer_join(struct speaker *s, const char *script, const char *socket, uid_t uid)
 {
 	struct bench_peer *p = &s->scene->peer;
@@ -33,7 +34,7 @@ static int peer_join(struct speaker *s, const char *script, const char *socket, 
 	}
 	for (int i = 0; i < 6000 && (fd = load_connect(p->socket)) < 0; i++)
 		bench_rest(0.01);
-	if (first && fd >= 0) { /* just after its start PostgreSQL refuses clients */
+	if (first && fd >= 0) { /* PostgreSQL refuses clients just after it has started */
 		close(fd);
 		bench_rest(1);
 		fd = load_connect(p->socket);
@@ -60,7 +61,8 @@ static int redis_join(struct speaker *s)
 		"redis.sock", 0);
 }
 
-/* The length of a whole RESP2 value. The parts of an array are skipped without recursion. */
+/* The length of a whole RESP2 value. The function skips the parts of an array without
+ * recursion. */
 static size_t redis_whole(const struct speaker *s, const char *data, size_t size)
 {
 	size_t at = 0;
@@ -84,8 +86,8 @@ static size_t redis_whole(const struct speaker *s, const char *data, size_t size
 	return at;
 }
 
-/* Whether an answer is good. The error that a group exists already is good, too. An answer that
- * shows no entry read or acknowledged is a failure. */
+/* Whether an answer is good. An error that says that a group exists already is good, too. An
+ * answer is a failure if no entry was read or acknowledged. */
 static bool redis_good(const char *data, size_t size)
 {
 	return (data[0] != '-' || !strncmp(data, "-BUSYGROUP", 10)) && size > 1 &&
@@ -120,7 +122,8 @@ static const char postgres_script[] =
 	"VACUUM ANALYZE task\n"
 	"END\n";
 
-/* The user to run PostgreSQL as, 0 for this one: it refuses to run as root. */
+/* The user who runs PostgreSQL, since PostgreSQL refuses to run as root. Returns 0 for the
+ * user of this process. */
 static uid_t postgres_user(void)
 {
 	static const char *const names[] = { "postgres", "nobody" };
@@ -148,7 +151,7 @@ static size_t postgres_message(const char *data, size_t size)
 	return 1 + ntohl(big) <= size ? 1 + ntohl(big) : 0;
 }
 
-/* The size of an answer: all messages up to ReadyForQuery. */
+/* The size of an answer, which is all messages up to ReadyForQuery. */
 static size_t postgres_whole(const struct speaker *s, const char *data, size_t size)
 {
 	size_t at = 0, n;
@@ -162,7 +165,7 @@ static size_t postgres_whole(const struct speaker *s, const char *data, size_t s
 	return 0;
 }
 
-/* The answer to a query has a row, and no answer has an error. */
+/* Whether an answer has no error. An answer to a query must also have a row. */
 static bool postgres_good(const char *data, size_t size)
 {
 	bool row = data[0] != 'T';

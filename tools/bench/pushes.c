@@ -1,6 +1,6 @@
 /*
- * Delays of pushes to guests: of one message to one guest, of one message to all guests, and
- * from a message to the first action of the runner that the message starts.
+ * Measures the delays of pushes to guests: from a message to one guest, from a message to all
+ * guests, and from a message to the first action of the runner that the message starts.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 
 enum { PATIENCE_MS = 10000 };
 
-/* A folder of the scene, for sockets or files. */
+/* Makes a folder in the scene's folder, for sockets or files. */
 static const char *push_folder(struct scene *s, const char *name, char out[300])
 {
 	snprintf(out, 300, "%.200s/%s", s->dir, name);
@@ -46,9 +46,10 @@ int scene_push(struct scene *s)
 	       act_push(s, NULL, &scrap);
 }
 
-/* The time until all guests of the scene have answered Ok, which means that the guest has
- * stored the message. The time begins at the call; for a message to all, it begins at the
- * sender's answer, when the message is committed. */
+/* Measures the time until all guests of the scene have answered Ok. A real guest answers Ok
+ * when the guest has stored the message. For a message to one guest, the time begins at the
+ * call. For a message to all guests, the time begins when the message is committed and the
+ * sender has the answer. */
 int act_push(struct scene *s, const struct act *a, struct series *out)
 {
 	const bool all = s->bench->agents > 1;
@@ -70,7 +71,7 @@ int act_push(struct scene *s, const struct act *a, struct series *out)
 }
 
 /* The guests are light guests, which store nothing. Two hundred real guests would all write to
- * the one disk of this machine, and the bench would measure this disk. */
+ * the same disk, and the bench would measure the disk. */
 int scene_fanout(struct scene *s)
 {
 	const int n = s->bench->agents;
@@ -90,7 +91,7 @@ int scene_fanout(struct scene *s)
 
 /* --- a turn --------------------------------------------------------------------------------- */
 
-/* Waits until the last turn is over. */
+/* Waits until the last turn has ended. */
 static int push_settle(struct stage *s)
 {
 	int64_t begun = bench_now();
@@ -110,7 +111,7 @@ static int push_settle(struct stage *s)
 	return over ? 0 : bench_fail("a turn does not end");
 }
 
-/* The first action of the runner is to write a line into a fifo. */
+/* Opens a scene whose runner first writes a line into a fifo. */
 int scene_turns(struct scene *s)
 {
 	struct series scrap = { 0 };
@@ -129,7 +130,7 @@ int scene_turns(struct scene *s)
 	return stage_make_ready(&s->stages[0], args) || act_turn(s, NULL, &scrap);
 }
 
-/* The time from the call until the runner has begun. */
+/* Measures the time from the call until the runner has begun. */
 int act_turn(struct scene *s, const struct act *a, struct series *out)
 {
 	struct pollfd begun = { .fd = s->fifo, .events = POLLIN };

@@ -1,5 +1,4 @@
-/* Scenes that need code beside the numbers in the table, and the measurement of a host's
- * memory. */
+/* Scenes that need more than the numbers in the table, and the measurement of a host's memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 
 enum { FOLLOWERS = 10000 };
 
-/* The search index is built after the tasks, one slice with each search. */
+/* Opens a scene with tasks, and then builds the search index, one slice with each search. */
 int scene_search(struct scene *s)
 {
 	int rc = scene_open(s);
@@ -33,7 +32,8 @@ int scene_search(struct scene *s)
 	return rc;
 }
 
-/* The first of two hosts has limits, which the host reads from the environment. */
+/* Opens a scene with two hosts. The first host has limits, which the host reads from the
+ * environment. */
 int scene_limits(struct scene *s)
 {
 	static const char *const names[] = { "CADRE_LIMITS_ENABLED",
@@ -54,7 +54,7 @@ int scene_limits(struct scene *s)
 	return rc;
 }
 
-/* Sends messages to all until the inboxes are full. */
+/* Sends messages to all agents until the inboxes are full. */
 int scene_broadcast(struct scene *s)
 {
 	const struct act *act = &s->bench->lines[0].ours;
@@ -69,7 +69,7 @@ int scene_broadcast(struct scene *s)
 
 /* --- memory ------------------------------------------------------------------------------ */
 
-/* Memory of a host, in MiB. */
+/* The resident memory of a host, in MiB. */
 static double scene_resident(const struct stage *s)
 {
 	char path[64];
@@ -85,8 +85,9 @@ static double scene_resident(const struct stage *s)
 	return (double)(pages * sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-/* The memory of a host. If scene_followers() measured memory at its start, that amount is
- * subtracted. After six seconds a host's memory is stable, and all guests have sent heartbeats. */
+/* Measures the memory of the first host. The result is reduced by scene.mib, the memory that
+ * scene_followers() measured before the act. After six seconds a host's memory is stable, and
+ * all guests have sent heartbeats. */
 int act_resident(struct scene *s, const struct act *a, struct series *out)
 {
 	(void)a;
@@ -95,7 +96,7 @@ int act_resident(struct scene *s, const struct act *a, struct series *out)
 	return 0;
 }
 
-/* Follows the log of a team without any events. */
+/* Follows the log of a team in which no events happen. */
 static int scene_follow(const char *socket)
 {
 	static const char ask[] =
@@ -112,7 +113,8 @@ static int scene_follow(const char *socket)
 	return fd;
 }
 
-/* Opens a scene with two hosts: one with silent followers, one without followers. */
+/* Opens a scene with two hosts. One host has followers that get no events, and the other host
+ * has no followers. */
 int scene_followers(struct scene *s)
 {
 	static const char quiet[] = "{\"name\":\"quiet\",\"roles\":[{\"name\":\"a\"}]}";

@@ -1,4 +1,4 @@
-/* The findings of the table's lines: choosing, judging and printing lines. */
+/* Chooses, judges and prints the lines of the table. */
 #include "tools/bench/bench.h"
 
 #include <assert.h>
@@ -76,7 +76,7 @@ void score_print(const struct score *s)
 	fflush(stdout);
 }
 
-/* Prints the names of the chosen lines with the verdict `v`. Returns their number. */
+/* Prints the names of the chosen lines with the verdict `v`. Returns the number of names. */
 static int score_tell(const struct bench_ground *g, enum verdict v, const char *what)
 {
 	int n = 0;

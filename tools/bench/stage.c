@@ -57,7 +57,7 @@ int stage_team(struct stage *s, int agents, int capacity)
 	int rc;
 
 	text_addf(&args, "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":[", capacity);
-	for (int i = 0; i < agents; i++) /* a team is made with its lead */
+	for (int i = 0; i < agents; i++) /* team.create makes the lead by itself */
 		text_addf(&args, "%s{\"name\":\"a%d\"}", i ? "," : "", i);
 	text_addf(&args, "]}");
 	rc = stage_call(s, "team.create", args.data, &made);
@@ -95,7 +95,7 @@ int stage_serve(struct stage *s)
 	int ends[2];
 	ssize_t n;
 
-	stage_leave(s); /* from here on only the host has the state open */
+	stage_leave(s); /* from this point on only the host has the state open */
 	if (pipe(ends))
 		return bench_fail("no pipe");
 	start.extra = ends[1];

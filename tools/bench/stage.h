@@ -1,7 +1,8 @@
 /*
  * stage - a separate state with agents, and a host that serves the state.
  *
- * A scene has the stages of a bench, and the servers, files and children of the acts.
+ * A scene holds what the acts of a bench share: the stages, and the servers, files and
+ * processes that the acts open.
  */
 #ifndef TOOLS_BENCH_STAGE_H
 #define TOOLS_BENCH_STAGE_H
@@ -18,37 +19,38 @@ struct stage {
 	pid_t host;
 };
 
-/* A fresh state in the folder `name`. */
+/* Makes a fresh state in the folder `name`. */
 int stage_open(struct stage *s, struct bench_ground *g, const char *name);
-/* Makes team `t` with agents a0, a1, ...; capacity 0: inboxes without a limit. */
+/* Makes team `t` with agents a0, a1, ... If `capacity` is 0, inboxes have no limit. */
 int stage_team(struct stage *s, int agents, int capacity);
 /* Closes the client, so that only a direct writer has the state open. */
 void stage_leave(struct stage *s);
-int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
+int stage_serve(struct stage *s); /* starts the host and waits until the host is ready */
 void stage_stop(struct stage *s); /* ends the host */
 void stage_close(struct stage *s); /* ends the host, and removes the folders */
 
 const char *stage_token(const struct stage *s, int agent);
 void stage_http(const struct stage *s, char path[120]); /* the host's HTTP socket */
-/* Runs one operation as the operator; `json` are its arguments. */
+/* Runs one operation as the operator. `json` holds the operation's arguments. */
 int stage_call(struct stage *s, const char *op, const char *json, struct text *out);
 
 /* Makes team `g` with the arguments `args`, and waits for the team's workspaces. */
 int stage_make_ready(struct stage *s, const char *args);
-/* Ends team `g`, if a host serves this team. Otherwise the team's guests would outlive the
- * host. */
+/* Ends team `g`, if a host serves this team. Without this call the team's guests would outlive
+ * the host. */
 void stage_end_team(struct stage *s);
 
 /* --- fill.c: rows of a large state ------------------------------------------------- */
 
 /* Fills a board with ready tasks. */
 int fill_tasks(struct stage *s, int64_t n);
-/* Fills a state with old messages that were all acknowledged; half of their keys are UUIDv4. */
+/* Fills a state with old messages that were all acknowledged. Half of the messages' keys are
+ * UUIDv4. */
 int fill_history(struct stage *s, int64_t n);
 
 /* --- the scene ---------------------------------------------------------------------- */
 
-/* Redis or PostgreSQL. */
+/* A server that the bench has started: Redis or PostgreSQL. */
 struct bench_peer {
 	pid_t pid;
 	char dir[256], socket[300];
@@ -67,10 +69,10 @@ struct floor_page {
 struct scene {
 	struct bench_ground *ground;
 	const struct bench *bench;
-	bool skipped; /* no such scene on this machine */
+	bool skipped; /* this machine cannot open the scene */
 	char dir[256]; /* folder for files and guests; made when first needed */
 	struct stage stages[2];
-	/* Each of these is opened by the first act that needs it. */
+	/* The members from `peer` to `echo_fd` are opened by the first act that needs them. */
 	struct bench_peer peer;
 	struct bench_floor *floor;
 	struct floor_page page;
@@ -85,9 +87,9 @@ struct scene {
 	double mib; /* memory of the first host before the act */
 };
 
-/* Opens the stages, as the bench describes them. */
+/* Opens the stages that the bench describes. */
 scene_opener scene_open;
-int scene_folder(struct scene *s); /* s->dir; the first call makes the folder */
+int scene_folder(struct scene *s); /* the first call makes the folder s->dir */
 void scene_close(struct scene *s); /* ends the scene's processes, and frees the scene */
 
 /* Scenes and acts of the table. */
@@ -105,21 +107,23 @@ void stage_let_many(bool many);
 
 /* --- floor.c ------------------------------------------------------------------- */
 
-/* Acts that do the work of cadre's acts without cadre. They measure the costs of SQLite, the
- * disk and the kernel. */
+/* Acts that do without cadre the same work as acts of cadre. Such acts measure the costs of
+ * SQLite, the disk and the kernel. */
 void floor_close(struct scene *s); /* closes the scene's floor and page */
 
-/* Writes messages, a.batch of them in a commit, with four rows for each message and as many
- * bytes as messages of cadre. If a.batch is 0, writes one message to 1,000 agents in one
- * statement and one commit. */
+/* Writes messages, a.batch messages in each commit. A message has four rows, and as many bytes
+ * as a message of cadre. If a.batch is 0, writes one message to 1,000 agents in one statement
+ * and one commit. */
 act_run act_rows;
-/* Does the work that our command cannot avoid. A process that is linked with the command's
- * libraries opens a file, and reads or commits one row (a.text is "read" or "commit"). Then the
- * act makes a.syncs bare calls of fdatasync, and a.trips round trips to another process. */
+/* Does the work that a command of cadre cannot avoid. A process that is linked with the
+ * command's libraries opens a file, and reads or commits one row (a.text is "read" or
+ * "commit"). Then the act makes a.syncs bare calls of fdatasync, and a.trips round trips to
+ * another process. */
 act_run act_bare;
 
-double floor_sync(struct scene *s); /* a write of 4 KiB and its fdatasync: ms, or -1 */
-int floor_need_file(struct scene *s); /* raw.sqlite in s.dir: the tables, and one row */
+double floor_sync(struct scene *s); /* ms of a 4 KiB write with its fdatasync, or -1 */
+int floor_need_file(struct scene *s); /* makes raw.sqlite in s.dir, with the tables and
+					 one row */
 
 /* The main function of `bench floor read|commit FILE`. */
 int floor_main(const char *what, const char *path);
@@ -128,38 +132,40 @@ int floor_main(const char *what, const char *path);
 
 /* Processes that do one thing again and again, each at its own pace. */
 struct crowd_task {
-	int n; /* processes */
+	int n; /* number of processes */
 	double rest; /* pause between two runs, in seconds */
 	void *(*open)(struct scene *s); /* called in each process; returns NULL on
 					   failure */
 	int (*once)(void *own);
 };
-extern const struct crowd_task crowd_locked; /* 8: take a lock, insert a row, sync */
-extern const struct crowd_task crowd_direct; /* 8: send, by opening the state
-						themselves */
-extern const struct crowd_task crowd_syncs; /* one process: a bare fdatasync */
+extern const struct crowd_task crowd_locked; /* 8 processes that take a lock, insert a row
+						and sync */
+extern const struct crowd_task crowd_direct; /* 8 processes that open the state themselves
+						and send messages */
+extern const struct crowd_task crowd_syncs; /* one process that calls a bare fdatasync */
 
-/* The times of a.crowd. If a.script is set, its load runs at the same time, and s.beside gets
- * the load's times. */
+/* Measures the times of a.crowd. If a.script is set, the script's load runs at the same time,
+ * and s.beside gets the load's times. */
 act_run act_crowd;
-/* The load's times beside a.crowd; without a crowd, the times in s.beside. */
+/* Measures the load's times while a.crowd runs. Without a crowd, returns the times in s.beside. */
 act_run act_beside;
 
 /* --- guests.c ------------------------------------------------------------------ */
 
-/* The other end of a host's connections to guests, to measure the cost of the host itself. A
- * child answers for any number of guests at one folder, as unix:FOLDER, and stores nothing. Or
- * the child is a tap, and passes the traffic between a host and one real guest on, unchanged.
- * Both kinds of child report each answered push. */
-/* Listens at control.sock and relay.sock in `folder`.  Input is passed to the same sockets in
- * `behind`, or answered if `behind` is NULL. */
+/* A child process at the other end of a host's connections to guests, to measure the cost of
+ * the host itself. With light guests, the child answers for any number of guests at one folder
+ * (unix:FOLDER), and stores nothing. As a tap, the child passes all traffic between a host and
+ * one real guest on, unchanged. Both kinds of child report each answered push. */
+/* Listens at control.sock and relay.sock in `folder`. Passes all input on to the sockets of the
+ * same names in `behind`. If `behind` is NULL, answers the input. */
 struct guests *guests_open(const char *folder, const char *behind);
-void guests_close(struct guests *g); /* NULL is fine */
+void guests_close(struct guests *g); /* `g` may be NULL */
 
-/* Agents a0 to aN of team t get guests that the host reaches at `folder`. */
+/* Gives a guest to each of the first `n` agents (a0, a1, ...) of team t. The host reaches these
+ * guests at `folder`. */
 int guests_attach(struct stage *s, int n, const char *folder);
 
-/* Waits until `n` more pushes were answered Ok; returns -1 if a minute has passed. */
+/* Waits until `n` more pushes were answered Ok. Returns -1 if no push is answered for a minute. */
 int guests_await(struct guests *g, int n);
 
 #endif

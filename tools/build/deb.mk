@@ -1,5 +1,5 @@
-# Debian packages, built from a copy of the tree: build/deb/*.deb. With BUILT=yes, for tests,
-# the copy also has the compiled files.
+# Debian packages, built from a copy of the tree: build/deb/*.deb. With BUILT=yes, which the
+# tests use, the copy also has the compiled files.
 VERSION = $(shell sed -n 's/.*CADRE_VERSION "\(.*\)"/\1/p' core/base/version.h)
 deb:
 	@tools/setup --deb

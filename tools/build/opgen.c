@@ -11,8 +11,8 @@ int main(int argc, char **argv)
 	schema_init(&s, stderr);
 	for (int i = header ? 2 : 1; i < argc; i++)
 		schema_read(&s, argv[i]);
-	/* Declarations on wrong lines are missing, so checks would report errors that do not
-	 * exist. */
+	/* The parser leaves out a declaration with a wrong line, so the checks would report
+	 * errors that do not exist. */
 	if (!s.n_errors)
 		schema_check_all(&s);
 	if (!s.n_errors)

@@ -52,8 +52,8 @@ struct member {
 	bool quoted; /* the default was written as "text" */
 	bool optional, list;
 	int64_t most; /* maximum number of a list's values; 0: any number */
-	bool plain; /* needs no description; written #- */
-	bool unlisted; /* no tool of MCP shows it */
+	bool plain; /* needs no description; the schema marks such a member by #- */
+	bool unlisted; /* no tool of MCP shows the member */
 	bool callers; /* a key of the configuration that concerns only the caller */
 	struct list aliases;
 	const char *own; /* for a face: the argument's name in the operation */
@@ -62,7 +62,8 @@ struct member {
 	const struct decl *type; /* the declaration of type_name, found by the check */
 	const struct decl *noun; /* operation that lists the named things; found by
 				    the check */
-	const char *by; /* a field; the text FIELD:VALUE names all things with VALUE */
+	const char *by; /* a field; in a call, FIELD:VALUE names all things with this
+			   VALUE */
 };
 
 struct members {
@@ -72,14 +73,14 @@ struct members {
 
 /* The form in which a face answers a fault. */
 struct opgen_refusal {
-	const char *code, *where; /* NULL: any code, any argument */
+	const char *code, *where; /* NULL: for all codes, at all arguments */
 	const char *body; /* JSON */
 	struct opgen_place place;
 };
 
 struct decl {
 	enum decl_kind kind;
-	const char *name, *id, *doc; /* id: the name as C has it */
+	const char *name, *id, *doc; /* id: the name in C */
 	struct opgen_place place;
 	struct members in, out; /* fields, values or tools are in `in` */
 
@@ -103,7 +104,7 @@ struct decl {
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
 	const char *owner, *message_name, *says, *empty, *next, *example, *misses;
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
-	/* For each of these structs, the words of one line fill the members. */
+	/* In each of the next structs, the words of one line fill the members. */
 	struct {
 		const char *method, *path;
 	};
@@ -118,28 +119,31 @@ struct decl {
 	};
 	struct {
 		/* Flags of the answer. `reached`: the awaited state is reached. `over`: the
-		 * awaited state can never be reached. `hostless`: no host runs that has to do
-		 * the work. */
+		 * awaited state can never be reached. `hostless`: the host that has to do the
+		 * work does not run. */
 		const char *reached, *over, *hostless;
 	};
 	bool idempotent, destructive, request, lax, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool quiet; /* prints nothing if no state exists */
-	bool clock; /* times are shown as times of the clock */
-	bool identifies; /* its answer has the name, team and token of an agent */
+	bool clock; /* prints times as clock times */
+	bool identifies; /* the answer has the name, team and token of an agent */
 	bool above; /* leads of the teams above may call the operation, too */
 	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,
 		emits;
-	struct list lists; /* noun, field with the name, field with further text */
-	struct list awaits; /* parts of the answer, one of which a call waits for */
-	struct list finds; /* noun, argument with the name */
+	struct list lists; /* a noun, the field with a thing's name, and the field with
+			      further text */
+	struct list awaits; /* parts of the answer; if a call waits and its answer has
+			       none of these parts, the call's time ran out */
+	struct list finds; /* a noun, and the argument with a thing's name */
 	struct list until; /* operation that waits for the work of this operation, and
 			      that operation's values */
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */
 
 	/* members of a face */
-	const char *of_name, *sets, *operator, * answers; /* the last three are JSON */
+	const char *of_name, *sets, *operator, * answers; /* `sets`, `operator` and
+							     `answers` are JSON */
 	struct {
 		/* a key of the configuration, and the text to show if the key is false */
 		const char *only, *without;
@@ -153,8 +157,8 @@ struct decl {
  * a pointer to that field. */
 struct opgen_pointer {
 	const char *member; /* member of struct op; a table of pointers ends with NULL */
-	size_t name; /* place of the word in struct decl */
-	bool answers; /* the field is a field of the answer */
+	size_t name; /* offset of the word in struct decl */
+	bool answers; /* true: a field of the answer; false: an argument */
 	const char *base; /* the required type of the field; NULL: any type */
 };
 extern const struct opgen_pointer opgen_pointers[];
@@ -163,25 +167,27 @@ struct schema {
 	struct arena arena;
 	struct decl **decls;
 	size_t n;
-	struct decl **records; /* sorted: a record follows its parts */
+	struct decl **records; /* sorted: a record follows the records that it holds */
 	size_t n_records;
 	FILE *errors;
 	int n_errors;
 };
 
-void schema_init(struct schema *s, FILE *errors); /* with the base types */
+void schema_init(struct schema *s, FILE *errors); /* adds the base types */
 void schema_release(struct schema *s);
 void schema_parse(struct schema *s, const char *name, FILE *in);
 void schema_read(struct schema *s, const char *name); /* opens and parses a file */
 void schema_check_all(struct schema *s);
 void op_check(struct schema *s, struct decl *d); /* see opgen_check_op.c */
-void op_check_places(struct schema *s, const struct decl *d); /* route and tool */
+void op_check_places(struct schema *s, const struct decl *d); /* checks the route and the
+								 tool */
 void face_check(struct schema *s,
 		struct decl *d); /* checks a face, after all operations */
-void screen_check(struct schema *s, const struct decl *d); /* words for people */
-/* The field that a word of the operation names; NULL if there is no such field. */
+void screen_check(struct schema *s, const struct decl *d); /* checks the words for
+							      people */
+/* Returns the field that a word of the operation names, or NULL if there is no such field. */
 const struct member *opgen_field(const struct decl *d, const struct opgen_pointer *p);
-/* The first list of records in an operation's answer; NULL if there is none. */
+/* Returns the first list of records in an operation's answer, or NULL if there is no such list. */
 const struct member *opgen_rows(const struct decl *d);
 void schema_write_header(const struct schema *s, FILE *out);
 void schema_write_source(const struct schema *s, FILE *out);
@@ -189,11 +195,12 @@ void schema_write_source(const struct schema *s, FILE *out);
 /* Prints a refusal about a place, and counts the refusal. */
 void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* schema_refuse() for a declaration: the sentence begins with the declaration's name. */
+/* Refuses a declaration, like schema_refuse(). The printed sentence begins with the
+ * declaration's name. */
 #define decl_refuse(s, d, fmt, ...) \
 	schema_refuse((s), (d)->place, "%s" fmt, (d)->name, ##__VA_ARGS__)
 
-/* A rule of the grammar, and the words behind the name of a declaration that breaks the rule. */
+/* A rule of the grammar, and the text that a refusal prints behind the declaration's name. */
 struct opgen_rule {
 	bool broken;
 	const char *says;
@@ -201,11 +208,12 @@ struct opgen_rule {
 void opgen_rules(struct schema *s, const struct decl *d, const struct opgen_rule *rules,
 		 size_t n);
 
-/* The next declaration of a kind from index `*i` on; NULL at the end. Moves `*i` behind the
- * declaration. */
+/* Returns the next declaration of a kind from index `*i` on, or NULL at the end. Moves `*i`
+ * behind the declaration. */
 struct decl *schema_next(const struct schema *s, enum decl_kind kind, size_t *i);
-/* The declaration with this kind and name; NULL if there is none. Types, enums and records
- * share one name space, so a search for one of these kinds also finds the other two. */
+/* Returns the declaration with this kind and name, or NULL if there is no such declaration.
+ * Types, enums and records share one name space, so a search for one of these kinds also finds
+ * the other two. */
 struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char *name);
 struct decl *decl_add(struct schema *s);
 bool decl_is_type(const struct decl *d);
@@ -219,16 +227,18 @@ void list_add(struct schema *s, struct list *l, const char *item);
 bool list_has(const struct list *l, const char *item);
 /* Whether a word is in a set that ends with NULL. */
 bool opgen_among(const char *word, const char *const *set);
-bool opgen_same(const char *a, const char *b); /* both are not NULL, and they are equal */
+bool opgen_same(const char *a, const char *b); /* both texts are equal, and not NULL */
 bool opgen_is_fault(const char *code);
-/* `task.claim` is task_claim in C; the wire message ExecResult is wire_exec_result. */
+/* Returns a name in the form for C. `task.claim` is task_claim in C, and the wire message
+ * ExecResult is wire_exec_result. */
 const char *opgen_c_name(struct arena *a, const char *name, bool wire);
 /* Writes a name as part of a constant, between two texts of C. */
 void opgen_put_constant(FILE *out, const char *before, const char *name,
 			const char *after);
-void opgen_put_string(FILE *out, const char *s); /* in quotes, as a text in C */
-/* Whether an operation gets an argument `idempotency_key`: a `write` that names no `request`,
- * and that not only the host may call. */
+void opgen_put_string(FILE *out, const char *s); /* writes `s` in quotes, as a string of
+						    C */
+/* Whether an operation gets an argument `idempotency_key`. Such an operation is a `write`, has
+ * no `request`, and may be called by others than the host. */
 bool op_takes_key(const struct decl *d);
 
 #endif

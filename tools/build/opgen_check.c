@@ -37,7 +37,7 @@ static bool is_column(const struct decl *d, const char *word)
 	return member_find(&d->out, word) != NULL;
 }
 
-/* Refuses each word of a list that is no part of the answer. The bar between two parts is
+/* Refuses each word of a list that is no part of the answer. The word "|" between two parts is
  * allowed. */
 static void opgen_check_parts(struct schema *s, const struct decl *d,
 			      const struct list *words,
@@ -291,7 +291,7 @@ static bool goes_by(const struct member *m, const char *name)
 	       list_has(&m->aliases, name);
 }
 
-/* Refuses two members with the same name; an alias counts as a name. */
+/* Refuses two members with the same name. An alias counts as a name. */
 static void check_twins(struct schema *s, const struct members *all, size_t i)
 {
 	const struct member *m = all->items[i];
@@ -481,8 +481,8 @@ static void check_record(struct schema *s, struct decl *d)
 		schema_refuse(s, d->place, "'%s' is a struct of cadre already", d->name);
 }
 
-/* The operation that lists the things of a noun. If no operation lists them, refuses the noun
- * and returns NULL. */
+/* The operation that lists the things of a noun. If no operation lists such things, refuses the
+ * noun and returns NULL. */
 static const struct decl *opgen_find_noun(struct schema *s, struct opgen_place at,
 					  const char *name)
 {
@@ -494,7 +494,8 @@ static const struct decl *opgen_find_noun(struct schema *s, struct opgen_place a
 	return NULL;
 }
 
-/* Checks the noun that the values of an argument's type name. */
+/* Checks an argument whose type declares a noun: a value of the type names a thing of this
+ * noun. */
 static void check_named(struct schema *s, struct member *m)
 {
 	const struct decl *t = m->type, *list = opgen_find_noun(s, t->place, t->names);
@@ -526,7 +527,8 @@ static void check_nouns(struct schema *s, const struct decl *d)
 		check_noun(s, d, d->in.items[i]);
 }
 
-/* Checks that the operations that help shows first for a topic are commands of this topic. */
+/* Checks the operations that `help` prints first in a topic. Each of these operations must be a
+ * command of the topic. */
 static void opgen_check_first(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->first.n; i++) {
@@ -597,7 +599,7 @@ void schema_check_all(struct schema *s)
 		d = s->decls[i];
 		if (decl_is_type(d))
 			d->index = n_types++;
-		if (d->place.line) /* not built in */
+		if (d->place.line) /* the declaration is not built in */
 			check_decl(s, d);
 	}
 	if (n_types > TYPE_MAX)

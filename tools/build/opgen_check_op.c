@@ -4,7 +4,7 @@
 
 #include "tools/build/opgen.h"
 
-/* Checks of the words of an operation that doors read. */
+/* Checks of the words that doors read in the declaration of an operation. */
 
 static bool opgen_is_value(const struct member *m, const char *base)
 {
@@ -41,8 +41,8 @@ const struct member *opgen_field(const struct decl *d, const struct opgen_pointe
 	return name ? member_find(p->answers ? &d->out : &d->in, name) : NULL;
 }
 
-/* Checks the words that name fields. The field of `bytes` is an argument, or else a part of the
- * answer. */
+/* Checks the words that name fields. `bytes` names an argument, or, if there is no such
+ * argument, a part of the answer. */
 static void check_pointers(struct schema *s, struct decl *d)
 {
 	if (d->bytes)
@@ -170,7 +170,7 @@ static void check_words(struct schema *s, const struct decl *d)
 			      d->name);
 }
 
-/* The number of characters, as a terminal counts columns. */
+/* The number of characters in `n` bytes of UTF-8. */
 static size_t columns(const char *s, size_t n)
 {
 	size_t count = 0;
@@ -186,7 +186,7 @@ static void check_summary(struct schema *s, struct decl *d)
 
 	d->summary = arena_strndup(&s->arena, d->doc, n);
 	if (!n)
-		return; /* refused already: no documentation */
+		return; /* check_decl() has refused the missing documentation */
 	if (columns(d->doc, n) > 80)
 		schema_refuse(s, d->place, "the summary of %s is longer than 80 columns",
 			      d->name);
@@ -216,7 +216,7 @@ static void check_faults(struct schema *s, const struct decl *d)
 
 /* --- routes -------------------------------------------------------------------- */
 
-/* Whether two paths differ at most in the names of their fields. */
+/* Whether two paths are equal, apart from the names of the fields in the paths. */
 static bool same_path(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -299,7 +299,7 @@ static void check_tool(struct schema *s, const struct decl *d)
 
 /* --- commands ------------------------------------------------------------------------ */
 
-/* The argument that a word names, in small letters or capitals. */
+/* Finds the argument that a word names. The word is in small letters or in capitals. */
 static const struct member *cli_field(const struct decl *d, const char *word)
 {
 	char name[64];
@@ -311,8 +311,9 @@ static const struct member *cli_field(const struct decl *d, const char *word)
 	return member_find(&d->in, name);
 }
 
-/* The second word is part of the command, unless it names an argument. If the argument's name
- * follows once more, the second word is part of the command, as in `cli agent status status`. */
+/* The second word is part of the command, unless it names an argument. If the second word names
+ * an argument, and the argument's name follows once more, the second word is part of the
+ * command, as in `cli agent status status`. */
 static bool second_is_word(const struct decl *d)
 {
 	if (d->cli.n < 2 || isupper((unsigned char)d->cli.items[1][0]))
@@ -365,7 +366,7 @@ static bool begins_command(const struct decl *d, const char *word)
 	       (d->cli.n && opgen_same(d->cli.items[0], word));
 }
 
-/* Refuses an alternative word for a command if another command begins with this word. */
+/* Refuses an alternative word for a command if another command begins with the same word. */
 static void check_also(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->also.n; i++) {
@@ -379,7 +380,7 @@ static void check_also(struct schema *s, const struct decl *d)
 	}
 }
 
-/* If the schema has topics, each command belongs to one topic by its noun. */
+/* If the schema has topics, checks that the noun of a command belongs to exactly one topic. */
 static void check_topic(struct schema *s, const struct decl *d)
 {
 	size_t n = strcspn(d->name, "."), topics = 0, found = 0;
@@ -401,7 +402,7 @@ static void check_cli(struct schema *s, struct decl *d)
 
 	for (size_t i = words; i < d->cli.n; i++)
 		take_cli_field(s, d, d->cli.items[i]);
-	d->cli.n = words; /* the other words are the command */
+	d->cli.n = words; /* the words before the arguments are the command */
 	if (d->cli_rest)
 		opgen_check_op_rest(s, d);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
@@ -413,7 +414,7 @@ static void check_cli(struct schema *s, struct decl *d)
 
 /* --- keys ------------------------------------------------------------------------------- */
 
-/* Adds the argument that every write has without a declaration. */
+/* Adds an argument, such as idempotency_key, that an operation has without a declaration. */
 static void add_key(struct schema *s, struct decl *d, const char *name, const char *doc)
 {
 	struct member *m;
@@ -442,7 +443,8 @@ void op_check_places(struct schema *s, const struct decl *d)
 static void check_taken(struct schema *s, const struct decl *d)
 {
 	static const char *const of_mcp[] = { "action", "max_result_tokens", NULL };
-	/* option_table of the command */
+	/* options that the command takes for itself: `wait`, and option_table without team and
+	 * operator */
 	static const char *const of_command[] = { "utc",      "json",   "direct",
 						  "home",     "create", "as",
 						  "key",      "wait",   "no_color",

@@ -1,13 +1,14 @@
 /*
- * opgen_face - faces: an operation under other names, with an answer of another form.
+ * opgen_face - checks faces. A face is an operation under other names, with an answer of
+ * another form.
  */
 #include "tools/build/opgen.h"
 
 #include <jansson.h>
 #include <string.h>
 
-/* Whether the rest of a path names a field: a field of the record `m`, or of a record inside
- * that record. */
+/* Whether the rest of a path names a field of the record `m`, or a field of a record inside
+ * `m`. */
 static bool has_path(const struct member *m, const char *path, const char *end)
 {
 	size_t n;
@@ -25,8 +26,8 @@ static bool has_path(const struct member *m, const char *path, const char *end)
 	return m != NULL;
 }
 
-/* Whether a path names a part of the answer, an argument or, in the text for a fault, a part of
- * the fault. */
+/* Whether a path names an argument. In the text for an answer, the path may also name a part of
+ * the answer. In the text for a fault, the path may also name a part of the fault. */
 static bool opgen_face_is_known(const struct decl *d, const char *path, const char *end,
 				bool of_fault)
 {
@@ -54,8 +55,8 @@ static void opgen_face_json(struct schema *s, const struct decl *d, struct opgen
 	json_decref(json);
 }
 
-/* Refuses a part, such as {card.name} or {thread?}, that does not exist. After a brace that
- * belongs to the JSON, no letter follows. */
+/* Refuses a placeholder, such as {card.name} or {thread?}, if the named part does not exist. A
+ * brace that belongs to the JSON itself has no letter behind it. */
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {
@@ -89,8 +90,8 @@ static void opgen_face_arguments(struct schema *s, const struct decl *d)
 	}
 }
 
-/* Demands a value for each argument that the operation needs: an argument of the face, or a
- * value that the face sets. */
+/* Demands a value for each argument that the operation needs. The value is an argument of the
+ * face, or is set by the face. */
 static void check_needs(struct schema *s, const struct decl *d)
 {
 	json_t *sets = d->sets ? json_loads(d->sets, 0, NULL) : NULL;
@@ -119,7 +120,7 @@ static void opgen_face_place(struct schema *s, const struct decl *d,
 		schema_refuse(s, r->place, "%s: no argument '%s'", d->name, r->where);
 }
 
-/* Whether a key of the configuration is true or false. */
+/* Whether a key of the configuration has a boolean value. */
 static bool is_switch(struct schema *s, const char *key)
 {
 	const struct decl *config = schema_find(s, DECL_RECORD, "config");

@@ -24,7 +24,7 @@ struct parser {
 	struct opgen_place at;
 	struct decl *open; /* declaration that gets the next members; NULL after a
 			      wrong declaration */
-	const char *doc; /* collected for the next declaration, or NULL */
+	const char *doc; /* documentation for the next declaration, or NULL */
 	const char **last_doc; /* the doc that an indented `# text` continues */
 };
 
@@ -92,8 +92,8 @@ static void parse_field_tail(struct parser *p, struct member *m,
 		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);
 }
 
-/* Whether a word is of the kind that follows a type. If this word is in the place of the type,
- * the param of the same name gives the type. */
+/* Whether a word is one of the words that may follow a type. If a field has such a word in the
+ * place of its type, the param with the field's name gives the type. */
 static bool is_tail(const char *w)
 {
 	static const char *const tails[] = {
@@ -129,7 +129,8 @@ static void parse_field(struct parser *p, struct members *to, const struct opgen
 
 /* --- members of an operation -------------------------------------------------------- */
 
-/* Words that may follow the first word of a line. Each of these words sets a flag. */
+/* Words that may follow the first word of a line. Each word in the table sets a flag of the
+ * operation. */
 static const struct {
 	const char *word, *option;
 	size_t flag;
@@ -181,8 +182,9 @@ static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line
 		refuse(p, "expected: wait FIELD [when FLAG]");
 }
 
-/* A word of the command is in small letters, a field in small letters or capitals. The check
- * knows the fields, so the check finds out whether the second word is a field. */
+/* A word of the command is written in small letters. A field is written in small letters or in
+ * capitals. The check knows the fields, so the check finds out whether the second word is a
+ * field. */
 static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->cli.n)
@@ -199,9 +201,9 @@ static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line 
 	}
 }
 
-/* An argument of a face is passed as an argument of the operation, which is named in brackets
- * or has the same name. No struct has the fields of a face, so their names may be any names
- * that a client uses. */
+/* Reads which argument of the operation gets the value of a face's argument. The operation's
+ * argument is named in brackets, or has the same name. No struct holds the arguments of a face,
+ * so a face may use any names that a client uses. */
 static void parse_own(struct parser *p, struct member *m)
 {
 	char *id = arena_strdup(&p->schema->arena, m->id);
@@ -241,9 +243,10 @@ static void parse_fault(struct parser *p, struct decl *d, const struct opgen_lin
 				     .place = p->at };
 }
 
-/* The kind of member that a line fills. Texts: only once, one member for each word. JSON: only
- * once. A list: in one line, or in several lines. A flag. Other lines have a function of their
- * own. */
+/* The kind of member that a line fills. SLOT_TEXT: the line may occur once, and each word of
+ * the line fills one member. SLOT_JSON: the line may occur once, and fills a member with JSON.
+ * SLOT_LIST: one line fills a list. SLOT_MORE: several lines fill a list. SLOT_FLAG: the line
+ * sets a flag. SLOT_OWN: a function reads the line. */
 enum slot { SLOT_TEXT, SLOT_JSON, SLOT_LIST, SLOT_MORE, SLOT_FLAG, SLOT_OWN };
 #define SLOT(slot, member, of) SLOT_##slot, offsetof(struct decl, member), NULL, of
 #define TEXT(member) SLOT(TEXT, member, OF_OPS)
@@ -359,7 +362,7 @@ static void parse_op_member(struct parser *p, struct decl *d, const struct opgen
 
 /* --- lines ---------------------------------------------------------------------- */
 
-/* Reads a text in quotes; `s` is behind the first quote. Returns the rest of the line. */
+/* Reads a text in quotes. `s` points behind the first quote. Returns the rest of the line. */
 static char *opgen_parse_take_text(struct parser *p, struct opgen_line *l, char *s)
 {
 	char *out = s, *in = s;
@@ -479,7 +482,7 @@ static void parse_event(struct parser *p, struct decl *d, const struct opgen_lin
 			list_add(p->schema, &d->wakes, l->words[i]);
 }
 
-/* Reads a block of events. The block's name is that of its first noun. */
+/* Reads a block of events. The block has the name of its first noun. */
 static void parse_events(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_range(p, d, l->words[2]);
@@ -629,7 +632,7 @@ static void parse_member(struct parser *p, const struct opgen_line *l)
 
 /* --- files --------------------------------------------------------------------------------- */
 
-/* Documentation above a declaration keeps its lines. */
+/* Documentation above a declaration keeps its line breaks. */
 static void take_doc(struct parser *p, const char *s)
 {
 	s += *s == ' ';
@@ -637,7 +640,8 @@ static void take_doc(struct parser *p, const char *s)
 			: arena_strdup(&p->schema->arena, s);
 }
 
-/* Continues the documentation behind a member: its lines become one paragraph. */
+/* Continues the documentation behind a member. All lines of a member's documentation become one
+ * paragraph. */
 static void continue_doc(struct parser *p, const char *s)
 {
 	s += strspn(s, " \t");

@@ -179,8 +179,8 @@ const char *opgen_c_name(struct arena *a, const char *name, bool wire)
 	return id;
 }
 
-/* Adds the types that need no declaration: the types of the grammar, and the types of the keys
- * that writes have without a declaration. */
+/* Adds the types that the schema does not declare. The added types are the types of the
+ * grammar, and the types of the keys that writes have without a declaration. */
 void schema_init(struct schema *s, FILE *errors)
 {
 	enum { KEYS = 6 };

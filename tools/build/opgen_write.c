@@ -36,7 +36,7 @@ static bool based(const struct member *m, const char *base)
 	return opgen_same(m->type->base, base);
 }
 
-/* Writes the C type of one value; a type that ends with a star needs no blank before the name. */
+/* Writes the C type of one value. A type that ends with a star needs no blank before the name. */
 static void put_c_type(FILE *out, const struct member *m)
 {
 	if (m->type->kind == DECL_RECORD)
@@ -49,7 +49,8 @@ static void put_c_type(FILE *out, const struct member *m)
 		fputs(based(m, "bool") ? "bool " : "int64_t ", out);
 }
 
-/* Whether a member needs a flag `has_…`. A text or json needs no flag: NULL means absent. */
+/* Whether a member needs a flag `has_…`. A text or json needs no flag, since NULL means that
+ * the value is absent. */
 static bool has_flag(const struct member *m)
 {
 	return m->optional && !m->list && !based(m, "text") && !based(m, "json") &&
@@ -105,7 +106,8 @@ static void put_event_numbers(FILE *out, const struct schema *s)
 		fputs("};\n\n", out);
 }
 
-/* Writes the enum of nouns of events; opgen_tables_put_event_nouns() writes the function. */
+/* Writes the enum of the nouns of events. opgen_tables_put_event_nouns() writes the function
+ * events_of(). */
 static void opgen_write_put_event_nouns(FILE *out, const struct schema *s)
 {
 	const struct decl *d;
@@ -128,8 +130,8 @@ static void put_op_declarations(FILE *out, const struct decl *d)
 		d->id, d->id, d->id, d->id);
 }
 
-/* Writes a macro that finds a message's record by the type of the pointer to its struct.  The
- * compiler refuses a struct that is not listed. */
+/* Writes a macro that finds a message's record by the type of a pointer to the message's
+ * struct. The compiler refuses a struct that is not listed. */
 static void put_record_of(FILE *out, const struct schema *s)
 {
 	const struct decl *d;
@@ -224,8 +226,8 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 	}
 }
 
-/* Writes a field of the struct of a record. `record` NULL: there is no struct, the field only
- * describes an argument. */
+/* Writes a field of the struct of a record. If `record` is NULL, there is no struct, and the
+ * field only describes an argument. */
 static void opgen_put_field(FILE *out, const char *record, const struct member *m)
 {
 	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n", m->name, m->type->id);
@@ -303,8 +305,8 @@ static void opgen_write_put_types(FILE *out, struct arena *a, const struct schem
  * Writes the table of faces.
  */
 
-/* Writes the arguments of a face as a record. The record only describes the arguments; no
- * struct holds them. */
+/* Writes the arguments of a face as a record. The record only describes the arguments, and no
+ * struct holds the arguments. */
 static void put_arguments(FILE *out, const struct decl *d)
 {
 	fprintf(out, "static const struct field fields_face_%s[] = {\n", d->id);
@@ -374,7 +376,7 @@ static void write_faces(FILE *out, const struct schema *s)
 
 /* --- operations ----------------------------------------------------------------------- */
 
-/* Whether an operation may give a fault that it does not list. */
+/* Whether an operation may return a fault even if its declaration does not list the fault. */
 static bool always(const struct decl *d, const char *fault)
 {
 	if (strcmp(fault, "rate_limited") == 0)
@@ -445,8 +447,8 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 		fputs("\t  .clock = true,\n", out);
 }
 
-/* The fields of a record that the words name behind `prefix`, as bits. If a word is `prefix`
- * alone, all bits are set: it names the whole record. */
+/* Returns, as bits, the fields of a record that the words of `brief` name as PREFIX.FIELD. A
+ * word that is `prefix` alone names the whole record, so all bits are set. */
 static unsigned long long brief_bits(const struct decl *d, const char *prefix,
 				     const struct members *of)
 {
@@ -469,8 +471,8 @@ static unsigned long long brief_bits(const struct decl *d, const char *prefix,
 	return bits;
 }
 
-/* Writes which fields a brief answer keeps: the bits of the answer's fields, and then for each
- * field the bits of the record in the field. */
+/* Writes which fields a brief answer keeps. The first number has the bits of the answer's
+ * fields. Each field adds a number with the bits of the record in this field. */
 static void put_brief(FILE *out, const struct decl *d)
 {
 	static const struct members none;
@@ -498,7 +500,7 @@ static void put_row(FILE *out, const char *member, const char *table,
 		fprintf(out, "\t  .%s = &%s_table[%zu],\n", member, table, d->row);
 }
 
-/* Writes the operations that doors call on behalf of this operation. */
+/* Writes pointers to the operations that doors call on behalf of this operation. */
 static void put_helpers(FILE *out, const struct decl *d)
 {
 	put_row(out, "many", "op", d->many);
@@ -563,8 +565,8 @@ static int opgen_tables_by_number(const void *a, const void *b)
 	return (*(struct decl *const *)a)->number - (*(struct decl *const *)b)->number;
 }
 
-/* The declarations of one kind, in the order that bsearch needs. Sets `row` of each to its
- * place in this order. */
+/* The declarations of one kind, in the order that bsearch needs. Sets `row` of each declaration
+ * to the declaration's index in this order. */
 static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_kind kind,
 			    size_t *n)
 {
@@ -580,7 +582,8 @@ static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_k
 	return some;
 }
 
-/* A table may be empty; C arrays may not, so each table has one more row behind its end. */
+/* A table may be empty, but a C array may not. So each table gets one more row behind its last
+ * row. */
 static void opgen_tables_put_table(FILE *out, const char *name, size_t n)
 {
 	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name, n);
@@ -591,10 +594,11 @@ static void opgen_tables_put_ops(FILE *out, struct arena *a, const struct schema
 	size_t n;
 	struct decl **ops;
 
-	sorted(s, a, DECL_WIRE, &n); /* sets `row`, which operations refer to */
+	sorted(s, a, DECL_WIRE, &n); /* sets `row` of each message, to which operations
+					refer */
 	ops = sorted(s, a, DECL_OP, &n);
 
-	/* A program without a state has the operations, but runs none of them itself. */
+	/* A program without a state has the table of operations, but runs no operation itself. */
 	fputs("#ifdef OPS_WITHOUT_HANDLERS\n#define OP_HANDLER(run) NULL\n#else\n"
 	      "#define OP_HANDLER(run) run\n",
 	      out);
@@ -634,7 +638,8 @@ static void opgen_tables_put_events(FILE *out, struct arena *a, const struct sch
 	opgen_tables_put_table(out, "event", n);
 }
 
-/* The operation that finds a thing of a noun by its name; NULL if there is no such operation. */
+/* Returns the operation that finds a thing of a noun by the thing's name, or NULL if there is
+ * no such operation. */
 static const struct decl *finder(const struct schema *s, const char *noun)
 {
 	const struct decl *d;

@@ -17,11 +17,11 @@
 #include "core/base/version.h"
 
 /*
- * An answer that is longer than the terminal is shown through a pager, as in git.
+ * If an answer has more lines than the terminal, a pager shows the answer, as in git.
  *
- * The answer is written to a file in memory first. So an answer that fits is not paged. If the
- * user leaves the pager early, no pipe breaks. If no pager can be started, the answer is still
- * printed.
+ * First the answer is written to a file in memory. So an answer that fits on the terminal is
+ * printed without a pager. No pipe breaks if the user leaves the pager early. If no pager can
+ * be started, the answer is still printed.
  */
 
 enum { ROWS_USUAL = 24, NOT_STARTED = 127 };
@@ -70,13 +70,14 @@ static size_t window_rows(int screen)
 								: size.ws_row;
 }
 
-/* Runs the pager with the answer on its standard input; false: no pager could be started. */
+/* Runs the pager, which reads the answer from its standard input. Returns false if no pager
+ * could be started. */
 static bool run_pager(int file)
 {
 	pid_t pid;
 	int status;
 
-	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the pager */
+	signal(SIGINT, SIG_IGN); /* only the pager reacts to Ctrl-C */
 	signal(SIGQUIT, SIG_IGN);
 	lseek(file, 0, SEEK_SET);
 	pid = fork();
@@ -241,9 +242,9 @@ static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 	return true;
 }
 
-/* Whether the next words are not options of this program. The next words are no such options
- * behind `--`, in a command that runs elsewhere, and behind a verb whose own options have equal
- * names. argv has `left` words so far. */
+/* Whether this program takes no options from the further words of argv. The program takes no
+ * options behind `--`, in a command that runs elsewhere, and behind a verb whose own options
+ * have equal names. argv has `left` words so far. */
 static bool ends_options(int left, char **argv)
 {
 	const char *last = argv[left - 1];
@@ -301,7 +302,7 @@ int cli_may_create(const struct cli *cli, struct fault *f)
 	return fault_hint(f, "--home DIR --create; or for this project: cadre init");
 }
 
-/* Whether --as names the agent that the caller already is. */
+/* Whether the caller already is the agent that --as names. */
 static bool says_itself(const struct cli *cli)
 {
 	const struct identity *id = &cli->home.identity;
@@ -310,9 +311,10 @@ static bool says_itself(const struct cli *cli)
 	       (!cli->team || !id->team || !strcmp(cli->team, id->team));
 }
 
-/* Sets the caller that --as and --operator name. A caller may be an agent by a variable, or by
- * the identity kept for this directory. Such a caller cannot act as another agent with --as
- * alone. --operator overrides the kept identity, but no variable. */
+/* Sets the caller that --as and --operator name. The caller may be an agent already, because a
+ * variable of the environment or the identity kept for this directory says so. An agent cannot
+ * act as another agent with --as alone. --operator overrides the identity kept for this
+ * directory, but not a variable. */
 static int take_options(struct cli *cli, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
@@ -390,8 +392,8 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 		cli_kept(&cli->home);
 		cli->reminded = true;
 	}
-	/* A line for a shell's prompt must not wait for a host, so the client reads the state's
-	 * file. */
+	/* A command that prints a line for a shell's prompt must not wait for a host. So the
+	 * client of such a command reads the state's file. */
 	o.local_reads = cli->op && cli->op->quiet;
 	o.identity = cli->home.identity;
 	o.confirms = cli->confirms;
@@ -405,7 +407,7 @@ int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f)
 
 	home_find_with(&cli->home, cli->dir, HOME_LOOK, cli->flags, &none);
 	if (!cli->home.dir[0] || (none.code && !cli->home.gone))
-		return 0; /* the verb reports this fault itself */
+		return 0; /* the verb reports the fault itself */
 	if ((cli->as || cli->as_operator) && take_options(cli, f) < 0)
 		return f->code;
 	if (cli_who(cli, f) < 0)
@@ -419,8 +421,8 @@ int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f)
 
 /* --- verbs ----------------------------------------------------------------------- */
 
-/* The number of words at the beginning of argv that are the verb's name; 0: argv does not begin
- * with the name. */
+/* The number of words of `name`, if argv begins with these words; 0 if argv begins with other
+ * words. */
 static int count_words(const char *name, int argc, char **argv)
 {
 	for (int n = 0; n < argc; n++) {
@@ -454,12 +456,14 @@ static bool cli_is_group(const char *word)
 
 /* A command, or the first word of several commands, whose spelling is near to a typed word. */
 struct near {
-	const char *first, *second; /* a NULL second: no second word, or any word */
+	const char *first, *second; /* NULL `second`: no second word, or any second
+				       word */
 	size_t distance;
 };
 
-/* Words of commands that end something, take something away or bring back a former state. A
- * person may have meant another command, so these commands are never suggested. */
+/* Words of commands that end something, take something away or bring back a former state.
+ * Commands with these words are never suggested, since the person may have meant another
+ * command. */
 static const char *const grave[] = { "cancel", "down",    "estop",   "fail",
 				     "forget", "gc",      "kill",    "leave",
 				     "redact", "restart", "restore", "stop" };
@@ -472,8 +476,8 @@ static bool is_grave(const char *word)
 	return false;
 }
 
-/* Stores the command as the nearest, if it is nearer than the stored command and begins with
- * the same letter. Commands that destroy something are not taken. */
+/* Stores a command in `n` if `named` is nearer to `word` than the stored command, and begins
+ * with the same letter as `word`. Commands that destroy something are not stored. */
 static void try_near(struct near *n, const struct op *op, const char *named,
 		     const char *word)
 {
@@ -484,8 +488,8 @@ static void try_near(struct near *n, const struct op *op, const char *named,
 		*n = (struct near){ op ? op->cli[0] : named, op ? op->cli[1] : NULL, d };
 }
 
-/* The command nearest to a single word. A verb, or the first word of a command, may differ by
- * at most two letters. The difference must also be less than half of the word. The function
+/* Finds the command nearest to a single word. A verb, or the first word of a command, may
+ * differ by at most two letters. Less than half of the word's letters may differ. The function
  * also finds a command whose second word is `word`. */
 static struct near near_first(const char *word)
 {
@@ -507,8 +511,8 @@ static struct near near_first(const char *word)
 	return n;
 }
 
-/* The command of the group whose second word is nearest to `word`, or a command whose only word
- * is `word`. */
+/* Of the commands of a group, finds the command whose second word is nearest to `word`. The
+ * function also finds a command whose only word is `word`. */
 static struct near near_second(const char *group, const char *word)
 {
 	struct near n = { .distance = strlen(word) < 4 ? 2 : 3 };
@@ -584,8 +588,9 @@ int version_main(struct cli *cli, int argc, char **argv)
 	return 0;
 }
 
-/* Opens /dev/null in the place of each standard descriptor that is closed. Else a socket could
- * get descriptor 1, and the answer would be printed into the socket. */
+/* Opens /dev/null in the place of each standard descriptor that is closed. If descriptor 1
+ * stayed closed, a socket could get this number, and the answer would be printed into the
+ * socket. */
 static void hold_standard(void)
 {
 	int fd;
@@ -604,7 +609,7 @@ int cli_main(int argc, char **argv)
 	int status;
 
 	hold_standard();
-	/* The umask must not shut out the user himself. */
+	/* The umask must leave the user's own rights in force. */
 	umask(umask(077) & 077);
 	cli.color = cli.terminal && !(without && *without) && term &&
 		    strcmp(term, "dumb");
@@ -612,7 +617,8 @@ int cli_main(int argc, char **argv)
 	argc = cli_options(&cli, argc, argv);
 	status = cli_run(&cli, argc - 1, argv + 1);
 	if (cli.screen) {
-		client_close(cli.client); /* no connection is open while the user reads */
+		client_close(cli.client); /* no connection stays open while the user reads
+					     the answer */
 		cli.client = NULL;
 		pager_end(&cli);
 	}
@@ -647,7 +653,7 @@ static bool fault_print_is_bare(const struct cli *cli, const char *name)
 	return n && *n;
 }
 
-/* Whether the command has this option. `option` is the name with its dashes. */
+/* Whether the command has the option `option`, a name with its dashes. */
 static bool fault_print_is_option(const struct cli *cli, const char *option,
 				  const char *field)
 {
@@ -659,8 +665,9 @@ static bool fault_print_is_option(const struct cli *cli, const char *option,
 	       (cli->usage && strstr(cli->usage, option));
 }
 
-/* The typed word for the argument that a fault names, as help spells the word: NAME or --team.
- * A part of a list is written like `--roles 2 name`. NULL: the argument has no such word. */
+/* The word that a user types for the argument of a fault, in the form that help prints: NAME or
+ * --team. A part of a list is written like `--roles 2 name`. NULL: no word stands for the
+ * argument. */
 static const char *fault_word(const struct cli *cli, struct arena *a, const char *where)
 {
 	const size_t n = strcspn(where + 1, "/");
@@ -707,8 +714,9 @@ static bool fault_print_has_word(const char *text, const char *word)
 	return false;
 }
 
-/* If the text is about an argument, the line begins with the argument's name: "to is required".
- * Any other text ends with the name in parentheses. */
+/* Prints a fault as a line of text. A text that begins with "is" or "must" follows the
+ * argument's name, as in "to is required". Any other text ends with the name in parentheses,
+ * unless the text contains the name. */
 static void fault_as_text(const struct cli *cli, const struct fault *f)
 {
 	bool follows = f->where[0] &&
