@@ -1,9 +1,9 @@
 /*
- * completion - candidates for the word that is being typed, from the schema.
+ * completion - lists candidates from the schema for the word that is being typed.
  *
- * A shell's script calls `cadre complete -- WORDS... WORD` with the words behind `cadre`. The
- * last word is incomplete or still empty. The answer has one candidate per line, with a tab and
- * a description. If the answer is empty, the shell offers files.
+ * A shell's script calls `cadre complete --` with the words behind `cadre`. The last of the
+ * words is incomplete or still empty. Each line of the answer is one candidate, a tab and a
+ * description. If the answer is empty, the shell offers files.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static void completion_put(const char *begun, const char *word, const char *doc)
 
 /* --- names that the state knows ---------------------------------------------------- */
 
-/* Puts `by:VALUE` once for each value that the field `by` has in a list. */
+/* Prints `by:VALUE` as a candidate, once for each value of the field `by` in the records of a
+ * list. */
 static void put_groups(const json_t *list, const char *by, const char *begun)
 {
 	char word[80];
@@ -47,8 +48,8 @@ static void put_groups(const json_t *list, const char *by, const char *begun)
 	}
 }
 
-/* Puts the names that the state lists. If the state cannot be asked, puts no names and reports
- * no error. */
+/* Prints the names that the state lists. If the operation fails, prints no names and reports no
+ * error. */
 static void completion_put_named(struct cli *cli, const char *name, const char *by,
 				 const char *begun)
 {
@@ -93,7 +94,7 @@ static bool completion_is_verb(const char *name)
 	return false;
 }
 
-/* Whether an earlier command of the table begins with the same word. */
+/* Whether an earlier command of op_table has the same first word as the command at `index`. */
 static bool is_repeated(size_t index)
 {
 	for (size_t i = 0; i < index; i++)
@@ -103,7 +104,7 @@ static bool is_repeated(size_t index)
 	return false;
 }
 
-/* Puts the words that may follow the first word of a group. */
+/* Prints the second words of all commands that begin with the word `first`. */
 static void put_seconds(const char *first, const char *begun)
 {
 	size_t n = strlen(first);
@@ -117,8 +118,9 @@ static void put_seconds(const char *first, const char *begun)
 			completion_put(begun, op_table[i].cli[1], op_table[i].summary);
 }
 
-/* Describes a first word by its command's summary, or by the words that may follow the first
- * word. */
+/* Describes the first word of an operation's command. If the command has only one word, the
+ * description is the operation's summary. The description of any other first word lists the
+ * second words of all operations that begin with this word. */
 static void describe_word(const struct op *op, char *out, size_t room)
 {
 	size_t n = 0;
@@ -152,7 +154,7 @@ static void completion_put_verbs(const char *begun)
 
 /* --- options -------------------------------------------------------------------------- */
 
-/* Puts the keys of the configuration, each with `before` in front. */
+/* Prints the keys of the configuration as candidates, each behind the text `before`. */
 static void put_keys(const char *before, const char *begun)
 {
 	char word[80];
@@ -164,17 +166,17 @@ static void put_keys(const char *before, const char *begun)
 	}
 }
 
-/* Puts an option; returns whether its name begins with `begun`. */
+/* Prints an option as a candidate. Returns whether the option's name begins with `begun`. */
 static bool completion_put_option(const char *begun, const char *name, const char *doc)
 {
 	completion_put(begun, name, doc);
 	return is_begun(begun, name);
 }
 
-/* Puts the options that all commands have, after the options of one command. `any`: an option
- * of that command begins with `begun`. The many keys of the configuration are put only if the
- * person has begun a key, or has begun no other option. Otherwise the keys would keep a shell
- * from completing `--st` to `--status`. */
+/* Prints the options that all commands have. `any`: an option of the typed command begins with
+ * `begun`. The configuration has many keys. A key is printed only if `begun` contains a dot, or
+ * if no other option begins with `begun`. If the keys were always printed, a shell could not
+ * complete `--st` to `--status`. */
 static void put_common(const char *begun, bool any)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
@@ -184,8 +186,8 @@ static void put_common(const char *begun, bool any)
 		put_keys("--", begun);
 }
 
-/* Whether an argument is offered as an option. Keys are not offered: the command makes them
- * itself. */
+/* Whether an argument is offered as an option. The idempotency key is not offered, because the
+ * command makes the key itself. */
 static bool completion_is_offered(const struct field *field)
 {
 	return !field_is_key(field) && strcmp(field->name, "team");
@@ -221,9 +223,9 @@ static void completion_put_options(const struct op *op, const char *begun)
 
 /* --- the typed word -------------------------------------------------------------------- */
 
-/* Finds the field that the typed word fills. If the word before is an option that needs a
- * value, returns the option's field. Otherwise returns the field of the next bare word, or NULL
- * if there is no such field. */
+/* Finds the field that the typed word fills. This field is the field of an option before the
+ * typed word, or else the field of the next word that is no option. NULL: the operation takes
+ * no further word. */
 static const struct field *next_field(const struct op *op, int argc, char **argv)
 {
 	const char *const *bare = op->cli_fields;
@@ -253,7 +255,8 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 		completion_put_values(cli, field, begun);
 }
 
-/* The noun that a verb's usage begins with, like `TASK` of `task edit`; NULL: there is no noun. */
+/* Finds the noun with which a verb's usage begins, like `TASK` of `task edit`. NULL: the usage
+ * begins with no noun. */
 static const char *first_noun(const struct verb *v)
 {
 	for (size_t i = 0; v && v->usage && i < noun_count; i++)
@@ -288,8 +291,8 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 		put_common(begun, false);
 }
 
-/* Completes the value of an option that every verb knows. Returns whether `option` is an option
- * that every verb knows. */
+/* Completes the value of an option that all verbs have. Returns false if `option` is not an
+ * option of all verbs. */
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))
@@ -301,7 +304,7 @@ static bool complete_common(struct cli *cli, const char *option, const char *beg
 	return true;
 }
 
-/* Completes the word `begun`; argv[0] stands for `cadre`. */
+/* Completes the word `begun`. `argv` has the words before `begun`; argv[0] stands for `cadre`. */
 static void completion_complete(struct cli *cli, int argc, char **argv, const char *begun)
 {
 	const struct op *op;
@@ -331,7 +334,7 @@ int complete_main(struct cli *cli, int argc, char **argv)
 	const struct op *op;
 	int taken;
 
-	/* Without `--`, no script of a shell asks for candidates. A person uses `complete` as
+	/* A shell's script always gives `--`. A person may type `complete` without `--` as
 	 * another name of `cadre done`. */
 	if (argc < 3 || strcmp(argv[1], "--")) {
 		op = op_command(argc, argv, &taken);

@@ -106,9 +106,10 @@ static int config_verb_show(struct shown *s, const char *name, struct fault *f)
 
 /* --- the verb ------------------------------------------------------------------------ */
 
-/* Loads the configuration. Without a setting, the places of vault and network are taken from
- * the state. A project may be configured before it has a state. Inside a workspace nothing is
- * configured. */
+/* Loads the configuration. If there is a state, the vault's folder and the network's range are
+ * those of the state. A missing state is no fault, because a person may configure a project
+ * before its state exists. Inside a workspace the function fails, because the state is
+ * elsewhere. */
 static int config_verb_find(struct shown *s, struct fault *f)
 {
 	struct cli *cli = s->cli;

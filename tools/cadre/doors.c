@@ -1,5 +1,5 @@
 /*
- * doors - verbs that only start code of another folder: MCP and the guest.
+ * doors - the verbs `mcp` and `guest`, which only start code of other folders.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 enum { TOKEN_MOST = 256 };
 
-/* Keeps the reason why the state is not used, so that each tool answers with the reason. A
- * client shows the answers of tools, but not the last words of a server that ends. */
+/* Stores the reason why the state cannot be used, so that each MCP tool answers with this
+ * reason. A client shows the answers of tools, but not the error output of a server that ends. */
 static void serve_refusal(struct home *home, const struct fault *f)
 {
 	home->dir[0] = '\0';

@@ -1,7 +1,8 @@
 /*
- * events - lists past events, and with -f waits for new ones.
+ * events - lists past events, and with -f waits for new events.
  *
- * The file also has the verb gc, which repeats its operation until nothing is left to remove.
+ * The file also has the verb gc, which repeats its operation until the operation has nothing
+ * left to remove.
  */
 #include <poll.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 
 enum { FOLLOW_SECONDS = 60 };
 
-/* Prints events; with --json, each event on its own line. */
+/* Prints events. With --json, each event is one line of JSON. */
 static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
 			 struct layout *kept)
 {
@@ -32,9 +33,9 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 	fflush(stdout);
 }
 
-/* Asks for events; NULL with a fault. The rate limit refuses a caller that asks too often, and
- * a busy team may cause many requests. After such a refusal this function asks again as soon as
- * the limit allows. */
+/* Calls the operation that lists events. Returns NULL with the fault filled if the call failed.
+ * A busy team may cause more calls than the rate limit allows. If the rate limit refuses a
+ * call, this function calls again as soon as the limit allows. */
 static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 			   struct fault *f)
 {
@@ -47,8 +48,8 @@ static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Prints events as they happen. Each round asks for the events after the last printed one, and
- * waits for at least one event. */
+/* Prints events as they happen. Each round asks for the events after the last printed event,
+ * and waits until such an event exists. */
 static int events_follow(struct cli *cli, const struct op *op, json_t *args)
 {
 	struct layout kept = { 0 };
@@ -81,7 +82,7 @@ int events_main(struct cli *cli, int argc, char **argv)
 		  cli_take_word(&argc, argv, "--follow");
 	if (!follows)
 		return run_words(cli, op, argc, argv);
-	signal(SIGPIPE, SIG_DFL); /* so that `cadre events -f | head` ends */
+	signal(SIGPIPE, SIG_DFL); /* SIGPIPE ends `cadre events -f | head` */
 	args = op_args(op, argc, argv, &f);
 	if (!args)
 		return cli_fault(cli, &f);
@@ -112,7 +113,7 @@ static void say_removed(struct progress *p, const json_t *sum)
 		     json_int_at(sum, "events"), json_int_at(sum, "messages"));
 }
 
-/* Prints the sums of all removed things: `removed 12 events, 3 messages`. */
+/* Prints how much was removed, such as `removed 12 events, 3 messages`. */
 static void say_all_removed(const struct cli *cli, const json_t *sum)
 {
 	static const struct {
@@ -138,7 +139,8 @@ static void say_all_removed(const struct cli *cli, const json_t *sum)
 	arena_release(&a);
 }
 
-/* Runs the first slice. If the operation wants a confirmation, asks the person first. */
+/* Runs the first slice of the operation. If the operation needs a confirmation, asks the
+ * person, and runs the slice again if the person agrees. */
 static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 			   struct fault *f)
 {
@@ -151,9 +153,9 @@ static json_t *first_slice(struct cli *cli, const struct op *op, json_t *args,
 	return run_op(cli, op, args, f);
 }
 
-/* Removes the notes in the trash that were kept long enough, since the operation removes only
- * rows. The age of the notes is counted from call.now, which is set here because no operation
- * runs. */
+/* Removes old notes from the vault's trash, because the operation state.gc removes only rows.
+ * The age of a note is counted up to call.now. No operation runs here, so this function sets
+ * call.now itself. */
 static int trim_notes(struct cli *cli, struct fault *f)
 {
 	struct call call = { .settings = &cli->home.settings, .now = clock_wall_ms() };
@@ -165,7 +167,7 @@ static int trim_notes(struct cli *cli, struct fault *f)
 	return f->code;
 }
 
-/* Runs the operation in slices, so that no other caller waits long. */
+/* Runs the operation in slices, so that no other caller waits long for the state. */
 int gc_main(struct cli *cli, int argc, char **argv)
 {
 	const struct op *op = op_state_gc;

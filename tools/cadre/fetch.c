@@ -15,10 +15,11 @@
 #include "tools/cadre/cli.h"
 
 /*
- * Files of a workspace: raw bytes on the command line's side, base64 in the call.
+ * Files of a workspace. The command reads and writes raw bytes, but the call contains these
+ * bytes in base64.
  */
 
-enum { PART = 3 << 19 /* bytes of a file that is sent in parts */ };
+enum { PART = 3 << 19 /* bytes of one part of a large file */ };
 
 static json_t *bytes_wrap(const char *data, size_t len)
 {
@@ -69,7 +70,7 @@ int fetch_print_bytes(struct cli *cli, const struct op *op, json_t *args,
 
 /* --- large files ------------------------------------------------------------------ */
 
-/* Sends the parts of an upload, read from `fd`; returns the last answer. */
+/* Sends a file's bytes, which are read from `fd`, in parts. Returns the last answer. */
 static json_t *send_parts(struct cli *cli, const struct op *op, json_t *args, int fd,
 			  int64_t size, struct fault *f)
 {
@@ -142,7 +143,8 @@ static int fetch_read_all(int fd, struct text *out, size_t most, const char *nam
 	return n < 0 ? fault_set(f, FAULT_IO, name, "cannot be read: %m") : 0;
 }
 
-/* Reads standard input to its end; a NUL byte, or more than 2 MiB, is a fault. */
+/* Reads standard input to its end. A NUL byte is a fault, and so is an input of more than 2
+ * MiB. */
 static int fetch_input(struct text *out, struct fault *f)
 {
 	int rc = fetch_read_all(STDIN_FILENO, out, INPUT_MAX, "", f);
@@ -172,8 +174,8 @@ int fetch_file(const char *path, struct text *out, struct fault *f)
 	return rc;
 }
 
-/* Replaces `-`, `@file` and `@@text` by the text that they stand for. Any other value is used
- * unchanged. */
+/* Gets the text for an argument's value. `-` stands for standard input, `@file` for the text of
+ * the file, and `@@text` for `@text`. Any other value is used unchanged. */
 static int fetch_rest(const char *value, size_t most, struct text *out, const char *where,
 		      struct fault *f)
 {
@@ -214,22 +216,22 @@ static json_t *fetch_json(bool bytes, const char *value, size_t most, const char
 	return json;
 }
 
-/* Whether an argument may be read from elsewhere: texts of any length may be read from
- * elsewhere, names and numbers may not. */
+/* Whether an argument's value may be read from a file or standard input, like a text of any
+ * length. Names and numbers may not be read from a file or standard input. */
 static bool is_fetched(const struct op *op, const struct field *field)
 {
 	return field->type->given == GIVEN_FILE || field == op->bytes_in;
 }
 
-/* The maximum number of bytes that are read for a field. Decoding checks the bound of the
- * field's type later. */
+/* The maximum number of bytes that are read for a field. The bound of the field's type is
+ * checked later, when the argument is decoded. */
 static size_t fetch_most_of(const struct field *field)
 {
 	return field->type->max > CONTENT_MAX ? (size_t)field->type->max : CONTENT_MAX;
 }
 
-/* Takes a secret from a file, standard input or the environment. A word of the command is
- * refused, because other users see the words in the list of processes. */
+/* Takes a secret from a file, standard input or the environment. A secret in the words of the
+ * command is refused, because other users see these words in the list of processes. */
 static int fetch_secret(const char *value, json_t *args, const char *name,
 			const char *where, struct fault *f)
 {
@@ -281,12 +283,12 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 }
 
 /*
- * A command that is run for each line of its standard input.
+ * Commands that do their work for each line of standard input.
  *
  * `cadre task create -` makes a task from each line. A line is a title. If the first line
  * begins with `{`, each line is an object of the operation's arguments (JSON Lines). All lines
- * are sent to the state in one call of the operation op->many. An option holds for every line
- * that does not give the argument itself.
+ * are sent to the state in one call of the operation op->many. An option of the command holds
+ * for every line that does not give the option's argument itself.
  */
 
 bool fetch_many_asked(const struct op *op, const json_t *args)
@@ -319,7 +321,7 @@ static int check_title(const char *line, size_t number, struct fault *f)
 	return fault_hint(f, "Write an object on each line, or a text on each.");
 }
 
-/* Refuses a line whose object has an argument of the whole call. */
+/* Refuses a line whose object sets an argument that may be given only once, for all lines. */
 static int check_object(const struct op *op, const json_t *item, size_t number,
 			struct fault *f)
 {
@@ -338,7 +340,7 @@ static int check_object(const struct op *op, const json_t *item, size_t number,
 	return 0;
 }
 
-/* Reads a line: an object, or a text that becomes the only argument. */
+/* Reads a line as an object of arguments, or as a text that becomes the item's only argument. */
 static json_t *many_read_line(const struct op *op, const char *line, bool objects,
 			      size_t number, struct fault *f)
 {
@@ -361,7 +363,7 @@ static json_t *many_read_line(const struct op *op, const char *line, bool object
 	return NULL;
 }
 
-/* Copies each option into every line that does not give the argument itself. */
+/* Copies each option into every line that does not give the option's argument itself. */
 static void share(const struct op *op, json_t *args, json_t *list)
 {
 	const char *name;
@@ -377,7 +379,8 @@ static void share(const struct op *op, json_t *args, json_t *list)
 	}
 }
 
-/* The text without the byte order mark that some editors write at its beginning. */
+/* Returns the text behind the byte order mark, which some editors write at the beginning of a
+ * file. */
 static char *many_begin(char *text)
 {
 	return text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
@@ -389,8 +392,7 @@ static int check_list(const char *text, struct fault *f)
 	const char *first = text + strspn(text, " \t\r\n");
 	const char *next = *first == '[' ? first + 1 + strspn(first + 1, " \t\r\n") : "";
 
-	/* A line of a check list begins with `[ ]`, and a title may begin with a word in
-	 * brackets. */
+	/* A title may begin with the `[ ]` of a check list, or with a word in brackets. */
 	if (*next != '{' && *next != '"')
 		return 0;
 	fault_set(f, FAULT_INVALID, "", "line 1: begins a list in JSON");
@@ -399,7 +401,7 @@ static int check_list(const char *text, struct fault *f)
 }
 
 /* Reads the lines into `list`. `numbers` gets the line number of each item, since empty lines
- * are skipped. 0 or a fault. */
+ * are skipped. Returns 0 or a fault. */
 static int many_read_lines(const struct op *op, char *text, json_t *list, size_t *numbers,
 			   struct fault *f)
 {
@@ -431,8 +433,8 @@ static int many_read_lines(const struct op *op, char *text, json_t *list, size_t
 	return fault_set(f, FAULT_INVALID, "", "standard input holds no line");
 }
 
-/* Puts the line's number into a fault of the call: a fault at /tasks/2/title belongs to the
- * third item. */
+/* Adds the line's number to the text of a fault. For example, a fault at /tasks/2/title is
+ * about the line of the third item. */
 static void name_line(const struct op *op, const size_t *numbers, size_t n,
 		      struct fault *f)
 {
@@ -453,8 +455,9 @@ static void name_line(const struct op *op, const size_t *numbers, size_t n,
 }
 
 /* Calls op->many with the list and the options of the whole call. If a person gives only one
- * line, the operation itself is called, because its answer tells more. With --key, op->many is
- * called in any case: a key belongs to one operation, whatever the number of lines. */
+ * line, the operation itself is called, because the answer of this operation is more detailed.
+ * With --key, op->many is called even for one line, because the same key must always belong to
+ * the same operation. */
 static json_t *many_run_list(struct cli *cli, const struct op **called,
 			     const json_t *args, json_t *list, struct fault *f)
 {

@@ -8,13 +8,13 @@
 
 struct init {
 	struct cli *cli;
-	bool anew; /* make a new state in the place of a lost one */
+	bool anew; /* make a new state in the place of a lost state */
 	bool is_new;
 	char aside[4400]; /* folder for the lost state's files, or "" */
 };
 
-/* Moves the rest of a lost state aside. First the id is unbound from the former database. If
- * the process crashes after the unbinding, a new state in the folder is accepted. */
+/* Moves the rest of a lost state aside. First unbinds the state's id from the former database.
+ * If the process crashes after the unbinding, a new state in the folder is accepted. */
 static int init_set_aside(struct init *x, struct fault *f)
 {
 	const char *path = x->cli->home.dir;
@@ -28,7 +28,7 @@ static int init_set_aside(struct init *x, struct fault *f)
 	return f->code;
 }
 
-/* Finds the folder; with --anew, moves the rest of a lost state aside. */
+/* Finds the state's folder. With --anew, also moves the rest of a lost state aside. */
 static int init_open_place(struct init *x, struct fault *f)
 {
 	struct cli *cli = x->cli;

@@ -1,5 +1,5 @@
 /*
- * run - runs an operation from the words of a command line.
+ * run - runs the operation that the words of a command line name.
  */
 #include <limits.h>
 #include <signal.h>
@@ -18,18 +18,18 @@
 static void spell_paths(struct cli *cli, const struct op *op, json_t *args);
 
 /*
- * Stores an agent's identity as the identity of this directory. The option `--here` asks for
- * this, in operations whose answer has an agent's identity.
+ * The option `--here` of operations whose answer has an agent's identity. The option asks cadre
+ * to store this identity as the identity of this directory.
  */
 
-/* Returns 0 if an identity can be stored for this directory, or a fault. */
+/* Checks that an identity can be stored for this directory. Returns 0 or a fault. */
 static int agent_here_check(struct cli *cli, struct fault *f)
 {
 	return cli_client(cli, HOME_WRITE, f) < 0 ? f->code
 						  : home_can_keep(&cli->home, f);
 }
 
-/* Keeps the agent of the answer as the identity of this directory, and removes the token from
+/* Stores the agent of the answer as the identity of this directory, and removes the token from
  * the answer. */
 static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 {
@@ -46,7 +46,8 @@ static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 	return 0;
 }
 
-/* Prints how to become an agent whose token is not shown. */
+/* Prints the commands with which a caller becomes the agent, because the agent's token is not
+ * shown. */
 static void agent_here_tell(const json_t *answer)
 {
 	struct arena arena = { 0 };
@@ -62,15 +63,15 @@ static void agent_here_tell(const json_t *answer)
 /*
  * The end of a command whose answer gives the caller a message or a claim.
  *
- * A message that the caller did not see must not be acknowledged. A claim that was not told to
- * the caller must not be held. So a signal ends such a command at once only while the command
- * waits. A signal after the answer's arrival is noted. The command first tells the host whether
- * all of its output was written, and then ends by that signal.
+ * A message that the caller did not see must not be acknowledged. A claim that the caller did
+ * not see must not stay. While the command waits for the answer, a signal ends the command at
+ * once. A signal after the answer's arrival is noted. Before the noted signal ends the command,
+ * the command tells the host whether all of the output was written.
  */
 
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 
-/* Prepares a call: gives the call a key, and blocks signals except while the command waits. */
+/* Gives a call a key, and blocks signals except while the command waits. */
 static void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 {
 	const char *name = op_key(op);
@@ -85,8 +86,8 @@ static void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 	cli->confirms = true;
 }
 
-/* Called when the call has ended. A later signal is noted, and ends the process after the
- * answer is printed. */
+/* Called when the call has ended. A signal after this time is noted, and ends the process only
+ * after the answer is printed. */
 static void deliver_answer(struct cli *cli)
 {
 	signals_note(endings);
@@ -127,7 +128,7 @@ static void hint_at_undo(const json_t *answer)
 		fputs("hint: what it gave is taken back; ask again\n", stderr);
 }
 
-/* Called after the last byte of the answer was written; `answer` is NULL if there is no answer.
+/* Called after the last byte of the answer was written. `answer` is NULL if there is no answer.
  * An answer that arrived is marked as seen. An answer that could not be written is taken back.
  * Returns the exit status. */
 static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
@@ -154,13 +155,14 @@ static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
  * Words of a command that have two possible meanings.
  *
  * `cadre send coder tester hi` sends `tester hi` to coder. If the first word of a text is also
- * a receiver's name, the command has two readings. Such a command is refused, and the fault
- * names both readings. A look into another agent's inbox is also refused if the look would take
- * that agent's mail.
+ * a receiver's name, the command has two readings. A command with two readings is refused, and
+ * the fault explains both readings. A look into another agent's inbox is also refused if the
+ * look would take that agent's mail.
  */
 
-/* The field with a list of names, directly before the text that takes the rest of the words;
- * `*at` is the field's place. NULL: the command has no such fields. */
+/* Finds a field for a list of names that is directly before the field for the text. The text
+ * takes all further words of the command. `*at` becomes the field's index in op->cli_fields.
+ * NULL: the command has no such field. */
 static const struct field *names_before_text(const struct op *op, size_t *at)
 {
 	const struct field *field;
@@ -175,8 +177,8 @@ static const struct field *names_before_text(const struct op *op, size_t *at)
 	return field && field->names && field->flags & FIELD_LIST ? field : NULL;
 }
 
-/* Gets the bare words from the word that fills the field `at` on; returns their number, at most
- * 3. Returns 0 if a `--` marks the begin of the text. */
+/* Gets at most three words that are not options, from the word for the field `at` on. Returns
+ * the number of words that were found, or 0 if a `--` marks the beginning of the text. */
 static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
 			 const char *words[3])
 {
@@ -193,8 +195,8 @@ static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
 	return n;
 }
 
-/* Whether a thing of the noun has this name. If this query fails, the command runs without this
- * check. */
+/* Whether the state has an object of the kind `noun` with the name `name`. If the query fails,
+ * returns false, so that the command runs without the check. */
 static bool misread_is_there(struct cli *cli, const struct noun *noun, const char *name)
 {
 	const struct op *op = op_find(noun->find);
@@ -216,8 +218,8 @@ static bool misread_is_group(const struct field *field, const char *word)
 	return n && !strncmp(word, field->by, n) && word[n] == ':' && word[n + 1];
 }
 
-/* The agent whose mail the words would take, if the caller is the operator acting for that
- * agent; else NULL. */
+/* If the caller is the operator, returns the agent whose mail the command would take. Returns
+ * NULL if the caller is an agent, or if the command names no agent. */
 static const char *here_mail(struct cli *cli, const json_t *args)
 {
 	const char *agent = json_find_text(args, "agent");
@@ -231,9 +233,9 @@ static const char *here_mail(struct cli *cli, const json_t *args)
 	return id->agent && !id->as ? NULL : agent;
 }
 
-/* Refuses to take another agent's mail from a terminal, where a person most likely only wants
- * to look. A taken message has a lease, and its agent does not get the message before the lease
- * ends. */
+/* Refuses to take another agent's mail if the command runs on a terminal, because a person most
+ * likely only wants to look. A taken message has a lease, and the other agent does not get the
+ * message before the lease ends. */
 static int check_taking(struct cli *cli, const struct op *op, const json_t *args,
 			struct fault *f)
 {
@@ -286,8 +288,8 @@ static int misread_check(struct cli *cli, const struct op *op, const json_t *arg
 		words[0], words[1]);
 }
 
-/* Whether answers tell the caller of waiting mail. Every answer tells an agent, but no answer
- * tells a person who acts as an agent. */
+/* Whether answers tell the caller of waiting mail. Answers tell an agent, but do not tell a
+ * person who acts as an agent. */
 static bool tells_mail(const struct cli *cli)
 {
 	return cli->home.identity.agent && !cli->home.identity.as;
@@ -322,7 +324,7 @@ void awaited_take(void *arg, const char *result, const struct fault *f)
 		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
 }
 
-/* Calls cli_client() for a call of this operation. */
+/* Opens cli->client with the access to the state that the operation needs. */
 static int run_client(struct cli *cli, const struct op *op, struct fault *f)
 {
 	return cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f);
@@ -358,7 +360,7 @@ json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct faul
 
 /* Replaces a short option by the operation's argument. --wait asks for the longest wait, or
  * sets the flag of an operation that waits by itself. --wait=SECONDS asks for a wait of that
- * many seconds. --take receives without a lease. */
+ * many seconds. --take stands for a lease of 0 seconds. */
 static char *run_spell_out(const struct op *op, char *word, struct arena *a)
 {
 	if (!strcmp(word, "--wait") && op->wait)
@@ -393,8 +395,8 @@ const struct field *run_option(const struct op *op, const char *word)
 	return field && field->type->kind != KIND_BOOL ? field : NULL;
 }
 
-/* The number of words before the words of the command that runs elsewhere: 1 for `exec
- * WORKSPACE COMMAND...`. -1: the operation runs no command. */
+/* The number of words in front of the command that runs elsewhere. For `exec WORKSPACE COMMAND`
+ * the number is 1. -1: the operation runs no command. */
 static int words_before_command(const struct op *op)
 {
 	int n = 0;
@@ -406,8 +408,8 @@ static int words_before_command(const struct op *op)
 	return n;
 }
 
-/* The index, among the words behind the verb, of the first word of the command; -1: there is no
- * command. */
+/* Finds the first word of the command that runs elsewhere. Returns the index of this word among
+ * the words behind the verb. Returns -1 if the words contain no command. */
 static int command_at(const struct op *op, int argc, char **argv)
 {
 	int bare = 0, before = words_before_command(op);
@@ -442,7 +444,7 @@ static json_t *run_read_words(struct cli *cli, const struct op *op, int argc, ch
 	bool over = false;
 	json_t *args;
 
-	/* --team is an option of every verb, but this operation has it as an argument. */
+	/* The operation takes the team as an argument, but --team was read as an option. */
 	if (team && !strcmp(team->name, "team") && cli->team)
 		words[n++] = arena_printf(&arena, "--team=%s", cli->team);
 	for (int i = 0; i < argc; i++) {
@@ -471,7 +473,8 @@ static void run_set_key(const struct cli *cli, const struct op *op, json_t *args
 
 /* --- the whole operation -------------------------------------------------------------- */
 
-/* Prints a text unchanged, with all the parts that the call asked for. */
+/* Prints a text unchanged. Unless the call named a length, also prints the text's further
+ * parts. */
 static int print_text(struct cli *cli, const struct op *op, json_t *args,
 		      const json_t *answer)
 {
@@ -509,8 +512,8 @@ static bool ran_out(const struct op *op, const json_t *args, const json_t *answe
 	return json_is_true(waits) || json_integer_value(waits) > 0;
 }
 
-/* Reports that no answer came in time. Prints nothing for a list, because the empty list was
- * reported already. */
+/* Reports that the time ran out. Prints nothing for a list, because the command has already
+ * reported that the list is empty. */
 static int run_tell_late(const struct cli *cli, const struct op *op)
 {
 	struct fault f = { 0 };
@@ -531,8 +534,8 @@ static int status_of(const struct op *op, const json_t *answer)
 									: 0;
 }
 
-/* Whether an argument makes a list shorter. Such an argument is optional, and is neither the
- * list's owner nor the form of the list. */
+/* Whether an argument asks for a part of a list, as --status does. An optional argument asks
+ * for a part, unless the argument sets the owner, the length or the form of the list. */
 static bool is_narrowing(const struct op *op, const struct field *field)
 {
 	static const char *const others[] = { "team", "agent", "limit", "all" };
@@ -547,7 +550,7 @@ static bool is_narrowing(const struct op *op, const struct field *field)
 	       field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
 }
 
-/* The options of the call that ask for a part of the list: `--status --mine`. */
+/* The options of the call that ask for a part of the list, such as `--status --mine`. */
 static const char *narrowed_by(struct cli *cli, const struct op *op, const json_t *args)
 {
 	char *all = arena_strdup(&cli->arena, "");
@@ -564,8 +567,8 @@ static const char *narrowed_by(struct cli *cli, const struct op *op, const json_
 	return all;
 }
 
-/* Prints the answer. With --wait, a person sees the first answer at once. A program reads a
- * single answer that also has the result. */
+/* Prints the answer. With --wait, a person sees the first answer before the wait. A program
+ * (--json) gets a single answer, which also has the result of the wait. */
 static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
 {
 	int status = status_of(op, answer);
@@ -598,7 +601,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 	return wait_end(cli, late ? run_tell_late(cli, op) : status);
 }
 
-/* If a fault of the words has no better hint, points to --help. */
+/* Gives a fault about the words a hint at --help, unless the fault has a better hint. */
 static void hint_at_help(const struct op *op, struct fault *f)
 {
 	if (f->code == FAULT_INVALID && !strcmp(f->hint, fault_info(FAULT_INVALID)->hint))
@@ -655,17 +658,17 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 	return run_asks(f);
 }
 
-/* Whether only the first answer of a command that runs elsewhere is printed. This is true for a
- * program (--json) that gives a key, or that states whether to follow the command. Under a key
- * the state stores only one answer. */
+/* Whether only the first answer of a command that runs elsewhere is printed. A program (--json)
+ * gets only the first answer if the program gives a key, or states whether to follow the
+ * command. The state stores only one answer for a key. */
 static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	return cli->json && (cli->key || json_object_get(args, op->follows->name));
 }
 
-/* Performs the call. With --wait, the operation's own work, such as copying, may take a long
- * time. With --wait, the host's answer may therefore take as long as the wait, and a line of
- * progress is shown. */
+/* Performs the call. With --wait, the operation itself may work for a long time, for example to
+ * copy files. The host's answer may then take as long as the wait, and a line of progress is
+ * shown. */
 static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 		       struct fault *f)
 {
@@ -689,8 +692,8 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Performs the call with arguments that were read from words. If the call gives the caller a
- * message or a claim, signals are held back. */
+/* Performs the call with arguments that were read from words. If the answer gives the caller a
+ * message or a claim, signals are blocked except during waits. */
 static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 			  struct fault *f)
 {
@@ -713,16 +716,16 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 
 /*~ Words become a call.  Station 2 of 12.
  *
- * `op` is the row of `claim` in the table of operations; cli.c found the row by the words of
+ * `op` is the row of `claim` in the table of operations. cli.c found this row by the words of
  * the command. run_read_words() walks the rest of the command line along the fields of op->in.
  * So the 60 of `--lease-seconds 60` becomes an integer, and a word that is no integer is
  * refused at once. The result is a JSON object, the same object that an MCP client would send.
  * No code here knows what a task is.
  *
- * A claim is special in one respect: its answer gives the caller a task. If our shell dies
- * before the answer is printed, nobody knows that the task is ours. No agent could then work on
- * the task until its lease ends. deliver_begin() and deliver_end() tell the state whether the
- * answer has arrived. If the answer has not arrived, the claim is taken back.
+ * A claim is special, because the answer to a claim gives the caller a task. If our shell dies
+ * before the answer is printed, nobody knows that the task is ours. No agent could work on the
+ * task until the lease of the claim ends. deliver_begin() and deliver_end() tell the state
+ * whether the answer has arrived. If the answer has not arrived, the claim is taken back.
  *
  * run_op() hands the arguments over to a client, which finds the state.
  *
@@ -810,7 +813,7 @@ static void spell_paths(struct cli *cli, const struct op *op, json_t *args)
 		char path[PATH_MAX];
 
 		if (value && f->type->given == GIVEN_TREE) {
-			run_client(cli, op, &none); /* the call reports the fault */
+			run_client(cli, op, &none); /* the later call reports the fault */
 			if (project_here(&p, &cli->home))
 				json_object_set_new(args, f->name, from_top(&p, value));
 		} else if (given && names_directory(f, given) && realpath(given, path)) {

@@ -1,9 +1,10 @@
 /*
- * signals - notes the signals that end a process until the command is ready for them.
+ * signals - notes signals that would end the process, until the command is ready to end.
  *
- * A command that holds something must not end in the middle, nor must a command that stands for
- * another one elsewhere. For such commands signals are blocked. A signal arrives only while the
- * command waits, and is then noted.
+ * A command that was given a message or a claim must not end before the output is written. A
+ * command that shows the output of a command elsewhere must pass signals on. Commands of both
+ * kinds block signals. While signals are blocked, a signal arrives only during a wait, and is
+ * then noted.
  */
 #include <signal.h>
 

@@ -1,10 +1,10 @@
 /*
- * status - exit statuses of the command that do not mean a fault.
+ * status - exit statuses of `cadre` that do not mean a fault.
  */
 #ifndef TOOLS_CADRE_STATUS_H
 #define TOOLS_CADRE_STATUS_H
 
-/* id, status, when */
+/* each entry: a name, an exit status, and the meaning of the status */
 #define STATUS_LIST(X)                                                        \
 	X(NOTHING, 8,                                                         \
 	  "There was nothing to take, as for a claim when no task is ready.") \

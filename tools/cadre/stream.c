@@ -1,9 +1,10 @@
 /*
- * stream - shows a command that runs elsewhere as if it ran here.
+ * stream - shows a command that runs elsewhere as if this command ran here.
  *
- * The command's output is printed as it arrives. Signals that would end this process are passed
- * on to the command instead. The command is a job of the workspace's guest, and the job's
- * output is read from offsets. If the host was away, reading continues at the same offsets.
+ * The command's output is printed when the output arrives. Signals that would end this process
+ * are passed on to the command instead. The command is a job of the workspace's guest, and the
+ * job's output is read from offsets. If the host was away, reading continues at the same
+ * offsets.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,19 +20,19 @@
 
 enum {
 	LOOK_SECONDS = 20, /* the time for which one call waits for more output */
-	AGAIN_MS = 1000, /* a second interrupt within this time kills */
+	AGAIN_MS = 1000, /* a second interrupt within this time kills the command */
 	AWAY_MS = 10000, /* the time for which the host may be away */
 	QUIET_MS = 5000, /* the time without an answer after which the user is told */
-	PAUSE_MS = 100, /* the time between calls that did not wait */
+	PAUSE_MS = 100, /* the least time between calls that brought no output */
 };
 
 struct reading {
 	const char *name, *size, *offset;
 	FILE *to;
-	/* Numbers of bytes. `at`: bytes read. `shown`: bytes printed. `most`: maximum of bytes
-	 * to print. `whole`: known bytes of the whole stream. */
+	/* Numbers of bytes. `at`: bytes read. `shown`: bytes printed. `most`: maximum number of
+	 * bytes to print. `whole`: known bytes of the whole stream. */
 	int64_t at, shown, most, whole;
-	bool full; /* the limit is reached: nothing more is printed */
+	bool full; /* the limit is reached, so nothing more is printed */
 	int error; /* errno of a failed write, or 0 */
 };
 
@@ -44,8 +45,8 @@ struct following {
 	bool running, more;
 	int code; /* the command's exit code */
 	int64_t interrupted; /* time of the last interrupt; 0: no interrupt */
-	int last, sending; /* last signal passed on; calls that still pass signals on */
-	bool killed, left, lost; /* lost: the command was ended with its guest */
+	int last, sending; /* last signal passed on; unanswered calls with signals */
+	bool killed, left, lost; /* lost: the command ended together with its guest */
 	bool replaced; /* some bytes of the output were no text */
 	struct fault unsent; /* fault of a signal that was not passed on */
 	char *text[2]; /* --json: the output gathered for the single answer */
@@ -69,8 +70,8 @@ static void wait_some(struct cli *cli, int ms)
 	client_step(cli->client);
 }
 
-/* The arguments for a further operation on the command. They are taken from the first answer,
- * or else from the arguments of the call, by the names of the operation's fields. */
+/* Makes the arguments for a further operation on the command. The value of each argument is
+ * taken from the first answer, or else from the arguments of the first call. */
 static json_t *next_args(const struct following *w, const struct op *op)
 {
 	json_t *next = json_object();
@@ -105,8 +106,8 @@ static void stream_send_signal(struct following *w, int number)
 	json_decref(args);
 }
 
-/* Passes on the noted signals. A second interrupt soon after the first kills the command; one
- * more interrupt ends only this process. */
+/* Passes on the noted signals. A second SIGINT soon after the first kills the command. One more
+ * SIGINT ends only this process. */
 static void pass_signals(struct following *w)
 {
 	int number;
@@ -129,8 +130,8 @@ static void pass_signals(struct following *w)
 
 /* --- output --------------------------------------------------------------------------- */
 
-/* Prints the bytes of a stream in an answer, up to the stream's limit. Only whole characters
- * are printed. */
+/* Prints the bytes of a stream in an answer, up to the stream's limit. A character that the
+ * limit would cut is not printed. */
 static void print_stream(struct reading *s, const json_t *part)
 {
 	json_t *text = json_object_get(part, s->name);
@@ -162,7 +163,7 @@ static void tell_cut(const struct reading *s)
 			s->name, (long long)s->shown, (long long)s->whole);
 }
 
-/* Takes an answer; returns whether the answer has new output. */
+/* Takes an answer. Returns whether the answer has new output. */
 static bool stream_take_part(struct following *w, const json_t *part)
 {
 	const json_t *code = json_object_get(part, "exit_code");
@@ -194,7 +195,7 @@ static void stream_ask_rest(struct following *w, struct awaited *a)
 	json_decref(args);
 }
 
-/* Waits until PAUSE_MS after `from`; returns the time at the end. */
+/* Waits until the time `from` + PAUSE_MS. Returns the time at which the wait ended. */
 static int64_t pause_after(struct following *w, int64_t from)
 {
 	int64_t now;
@@ -206,7 +207,7 @@ static int64_t pause_after(struct following *w, int64_t from)
 	return now;
 }
 
-/* Waits a moment for a host that is away; false: the host was away for too long. */
+/* Waits a moment for a host that is away. Returns false if the host was away for too long. */
 static bool stream_wait_for_host(struct following *w, int64_t *since)
 {
 	int64_t now = clock_steady_ms();
@@ -217,9 +218,9 @@ static bool stream_wait_for_host(struct following *w, int64_t *since)
 	return pause_after(w, now) - *since < AWAY_MS;
 }
 
-/* Explains a fault `not_found`. If the job is unknown, it ended with its guest, because a
- * command ends with its guest. If another object is missing, such as a renamed team, the state
- * of the command is unknown. */
+/* Explains a fault `not_found`. If the job or the workspace is unknown, the command ended
+ * together with its guest. If another object is unknown, such as a renamed team, the fault
+ * stays, because the state of the command is not known. */
 static void tell_lost(struct following *w, struct fault *f)
 {
 	const struct fault why = *f;
@@ -234,7 +235,7 @@ static void tell_lost(struct following *w, struct fault *f)
 	fault_hint(f, "%s", "Look at what it has done before you run it again.");
 }
 
-/* Waits for the next answer, and if necessary for a host that comes back. NULL with a fault:
+/* Waits for the next answer, and if necessary for the return of the host. NULL with a fault:
  * there is no answer. NULL without a fault: this process ends before the command. */
 static json_t *next_part(struct following *w, struct fault *f)
 {
@@ -298,16 +299,16 @@ static void follow_on(struct following *w, struct fault *f)
 		json_decref(part);
 		if (f->code || (!w->running && !brought))
 			return;
-		if (!brought) /* so that a guest that does not wait is not asked too often */
+		if (!brought) /* pause, since a guest may answer without a wait */
 			pause_after(w, asked);
 	}
 }
 
 /* --- the whole command ----------------------------------------------------------------- */
 
-/* Waits for the first answer. A signal that is caught before the job is known is kept for a
- * moment. If the guest reports the command only at its end, the signal ends this process as
- * usual. */
+/* Waits for the first answer. If a signal arrives before the job is known, the signal is kept
+ * for AGAIN_MS. If no answer arrives within AGAIN_MS, the signal ends this process, because the
+ * guest may report the command only at the command's end. */
 static void stream_first_answer(struct cli *cli, struct awaited *a)
 {
 	int64_t until = 0, tells = clock_steady_ms() + QUIET_MS, next;
@@ -347,7 +348,7 @@ json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct 
 	return a.answer;
 }
 
-/* Reports the progress of a command whose host is away. */
+/* Reports how much output was read before the host went away, and how to read the rest. */
 static void tell_away(const struct following *w, struct fault *f)
 {
 	struct fault why = *f;

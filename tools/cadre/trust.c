@@ -1,8 +1,8 @@
 /*
  * trust - declares that a state found in a project may be used.
  *
- * `cadre init` notes each state that it makes. So only a state that was made elsewhere needs
- * this verb: it came with a clone, an archive or a backup, or was copied.
+ * `cadre init` notes each state that it makes. Only a state that was made elsewhere needs this
+ * verb. A state from elsewhere came with a clone, an archive or a backup, or is a copy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +47,8 @@ static int needs_none(const char *dir, struct fault *f)
 	return fault_hint(f, "It needs no trust: name it by --home or CADRE_HOME.");
 }
 
-/* Finds the state that `word` means. `word` is a project's folder, or its `.cadre`; a `.cadre`
- * that is a link is not followed. */
+/* Finds the state that `word` names. `word` is the path of a project's folder, or of the
+ * `.cadre` in this folder. A `.cadre` that is a link is not followed. */
 static int find_target(const char *word, struct target *t, struct fault *f)
 {
 	char text[4096], dir[4096];
@@ -82,8 +82,8 @@ static int find_target(const char *word, struct target *t, struct fault *f)
 
 /* --- making a state trusted ------------------------------------------------------ */
 
-/* Whether a file belongs to the search index. The index is removed, and made again from the
- * state. */
+/* Whether a file belongs to the search index. The index of a state that becomes trusted is
+ * removed, and is made again from the state. */
 static bool is_index(const char *name)
 {
 	return !strncmp(name, "search.db", 9);
@@ -125,13 +125,15 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 		return (st.st_mode & 077) && fchmodat(dir, name, st.st_mode & 0700, 0)
 			       ? fault_set(f, FAULT_IO, "", "%s: %m", name)
 			       : 0;
-	/* The host finds the layers of disks through its own links. */
+	/* The folder disks/ stays unchanged, because the host finds the layers of disks by
+	 * links of its own. */
 	if (!S_ISDIR(st.st_mode) || !strcmp(name, "disks") || !strcmp(name, "vault"))
 		return 0;
 	return adopt_folder(dir, path, name, f);
 }
 
-/* Makes the parts of the state private; refuses parts that lead elsewhere. */
+/* Makes the files of the state private. Refuses a folder with an entry that is neither a file
+ * nor a folder, such as a link. */
 static int trust_adopt(int dir, const char *path, struct fault *f)
 {
 	if (find_each_part(dir, path, adopt_part, f) < 0)
@@ -220,7 +222,8 @@ static int trust_say(const struct cli *cli, const char *what, const char *path)
 	return 0;
 }
 
-/* Forgets a state. If a noted folder does not exist any more, its path is used as given. */
+/* Forgets a state. If the state's folder does not exist any more, `word` is used as the noted
+ * path. */
 static int trust_forget(struct cli *cli, const char *word)
 {
 	struct fault f = { 0 }, none = { 0 };

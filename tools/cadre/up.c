@@ -1,8 +1,8 @@
 /*
- * up - starts, serves, stops and restarts the host, which is a process.
+ * up - starts, runs, stops and restarts the host.
  *
- * `up` starts `serve` in a new session. It reads the result from a pipe: "ready\n", or the
- * fault with which the host ended.
+ * `up` starts `serve` in a new session. From a pipe, `up` reads "ready\n", or the fault with
+ * which the host ended.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,8 +31,8 @@
  * Counts and ends the guests of a state that still run without a host.
  */
 
-/* Backends whose guests are processes of this machine, and the folder of the state that has a
- * subfolder for each guest. */
+/* Backends whose guests are processes of this machine. `folder`: the folder in the state that
+ * has a subfolder for each guest of the backend. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -41,7 +41,7 @@ static const struct {
 	{ &backend_qemu, "disks" },
 };
 
-/* Called for each running guest. */
+/* A function that is called for each running guest. */
 typedef void visit_guest(const struct backend *b, const struct process *p, void *with);
 
 static size_t visit_guests(const char *home, visit_guest *visit, void *with)
@@ -81,8 +81,8 @@ static void stop_guest(const struct backend *b, const struct process *p, void *w
 	b->stop(p, *(bool *)with, &ignored); /* running guests are counted later */
 }
 
-/* Ends the guests within `seconds`. `*ended` gets the number of ended guests. Returns the
- * number of guests that still run. */
+/* Asks the guests to end, and waits for at most `seconds`. `*ended` becomes the number of ended
+ * guests. Returns the number of guests that still run. */
 static size_t guests_end(const char *home, int seconds, size_t *ended)
 {
 	int64_t began = clock_steady_ms(), until = began + (int64_t)seconds * 1000;
@@ -92,7 +92,7 @@ static size_t guests_end(const char *home, int seconds, size_t *ended)
 
 	while (left && clock_steady_ms() < until) {
 		nanosleep(&pause, NULL);
-		/* After half of the time, the remaining guests are ended at once. */
+		/* After half of the time, the guests that still run are ended at once. */
 		now = clock_steady_ms() - began > (int64_t)seconds * 500;
 		left = visit_guests(home, now ? stop_guest : NULL, &now);
 	}
@@ -117,7 +117,8 @@ enum { UP_SECONDS = 20, DOWN_SECONDS = 30 };
 
 /* --- serve ------------------------------------------------------------------------ */
 
-/* Writes the fault to the process that started this host, in place of "ready". */
+/* Writes the fault into the pipe to the process that started this host. Without a fault, the
+ * host writes "ready" instead. */
 static void up_report(int fd, const struct fault *f)
 {
 	char hint[HINT_SIZE];
@@ -159,9 +160,9 @@ int serve_main(struct cli *cli, int argc, char **argv)
 
 /* --- up ----------------------------------------------------------------------------- */
 
-/* Starts `cadre serve` with the configuration flags given to `up`. The vault's path is passed
- * too, because a relative path is relative to the folder in which `up` runs, not to the host's
- * folder. */
+/* Starts `cadre serve` with the configuration flags given to `up`. The absolute path of the
+ * vault is passed too. A relative path in a flag is relative to the folder in which `up` runs,
+ * but `serve` runs in another folder. */
 static void exec_serve(struct cli *cli)
 {
 	const char *words[CLI_FLAGS + 8] = { "cadre", "--home", cli->home.dir };
@@ -178,8 +179,8 @@ static void exec_serve(struct cli *cli)
 	execv("/proc/self/exe", (char *const *)words);
 }
 
-/* Turns this process into the host. All output, even the output of a crash, is written to the
- * host's log. */
+/* Turns this process into the host. All output of the host, even the output of a crash, is
+ * written to the host's log. */
 static void become_host(struct cli *cli, int ready)
 {
 	char path[4200];
@@ -197,19 +198,19 @@ static void become_host(struct cli *cli, int ready)
 	else
 		dup2(ready, 3);
 	close_range(4, ~0U, 0);
-	/* A command in a workspace may start this host. Without these variables, the host is
-	 * not ended together with the workspace's processes. */
+	/* A command in a workspace may start this host. Without CADRE_WORKSPACE and
+	 * CADRE_GUEST, the host is not ended together with the workspace's processes. */
 	unsetenv("CADRE_WORKSPACE");
 	unsetenv("CADRE_GUEST");
-	/* From this folder upward, the host finds the project's cadre.toml, as clients do. */
+	/* The host looks for cadre.toml in this folder and in the folders above, as clients do. */
 	if (chdir(cli->home.dir))
 		_exit(127);
 	exec_serve(cli);
 	_exit(127);
 }
 
-/* Starts the host through two forks, so that the host has no terminal and is not this process's
- * child. */
+/* Starts the host through two forks, so that the host has no terminal and is no child of this
+ * process. */
 static int spawn_host(struct cli *cli, struct fault *f)
 {
 	int ends[2], status;
@@ -290,7 +291,8 @@ static int seconds_option(struct cli *cli, int argc, char **argv, int *seconds)
 	return 0;
 }
 
-/* Warns if the running host has another version than this program, as after an upgrade. */
+/* Warns if the versions of the running host and of this program differ, for example after an
+ * upgrade. */
 static void warn_version(struct cli *cli)
 {
 	struct fault f = { 0 };
@@ -339,9 +341,10 @@ static bool host_answers(struct cli *cli)
 	return hosted;
 }
 
-/* The process of the running host; 0: no host runs, or the fault is filled. If a silent process
- * holds the lock, waits until the process answers or ends. A host that was told to end may
- * still answer one call, which it read in the same turn of its loop. So two calls are made. */
+/* Returns the process of the running host. Returns 0 if no host runs, or 0 with the fault
+ * filled. If a silent process holds the lock, waits until the process answers or ends. A host
+ * that was told to end may still answer one call that it has already read. A process counts as
+ * a running host only if the process answers two calls. */
 static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -401,8 +404,8 @@ int up_main(struct cli *cli, int argc, char **argv)
 
 /* --- down ------------------------------------------------------------------------------ */
 
-/* Ends the process that holds the lock, and waits for its end. A pidfd is used, which cannot
- * mean another process. */
+/* Ends the process that holds the lock, and waits for the process's end. The signal is sent
+ * through a pidfd, which can never refer to a later process with the same number. */
 static int stop_host(const struct home *home, pid_t pid, int seconds, struct fault *f)
 {
 	int fd = pidfd_open(pid, 0);
@@ -413,7 +416,7 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		return fault_set(f, FAULT_IO, "", "process %d: %m", (int)pid);
 	if (fd < 0)
 		return 0;
-	/* The process still holds the lock now, so the descriptor belongs to the holder. */
+	/* The process still holds the lock, so the descriptor `fd` refers to the lock's holder. */
 	if (home_holder(home) == pid && pidfd_send_signal(fd, SIGTERM, NULL, 0) &&
 	    errno != ESRCH)
 		rc = fault_set(f, FAULT_DENIED, "", "process %d: %m", (int)pid);
@@ -426,7 +429,8 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		       : rc;
 }
 
-/* Reports that the host has ended, and the numbers of ended and of running guests. */
+/* Reports that the host has ended, and the numbers of guests that have ended and that still
+ * run. */
 static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t guests)
 {
 	if (cli->json) {

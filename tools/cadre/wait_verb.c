@@ -1,12 +1,12 @@
 /*
- * wait_verb - commands that wait for a condition: `cadre wait`, and --wait of commands that
- * begin something.
+ * wait_verb - commands that wait for a condition: `cadre wait`, and --wait of commands whose
+ * work continues after the answer.
  *
- * A read waits in the state or its host, and is woken there (core/overview/wait.c). This
+ * A read waits in the host, or in this process if no host runs (core/overview/wait.c). This
  * command repeats the read until the condition holds. One read waits for at most five minutes.
- * The limit is five seconds while a line of progress is drawn. The limit is also five seconds
- * while a host has to do the work, because the host may end. If a host is away, the command
- * waits ten seconds for a host. An early end of the wait undoes nothing.
+ * While a line of progress is drawn, one read waits for at most five seconds. The limit is also
+ * five seconds while a host has to do the work, because the host may end. If no host runs, the
+ * command waits ten seconds for a host. An early end of the wait undoes nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,13 +28,13 @@ enum {
 	LONGEST = 31536000,
 	SHOWN = 5,
 	GRACE_MS = 1000,
-	AWAY_MS = 10000, /* longest time without a needed host */
-	PAUSE_MS = 250, /* between two searches for the host */
+	AWAY_MS = 10000, /* longest wait for a host that has to do the work */
+	PAUSE_MS = 250, /* time between two searches for the host */
 };
 
 /* --- words ---------------------------------------------------------------------- */
 
-/* The seconds of `--wait` or `--wait=SECONDS`; -1: the word is neither option. */
+/* The seconds of `--wait` or `--wait=SECONDS`. -1: the word is neither option. */
 static int64_t wait_verb_seconds_of(const char *word, struct fault *f)
 {
 	char *end;
@@ -87,7 +87,7 @@ int wait_end(struct cli *cli, int status)
 	return status;
 }
 
-/* The time to wait for input of the client, in ms. The wait for a host that hangs ends a moment
+/* The time to wait for input of the client, in ms. If the host hangs, the wait ends GRACE_MS
  * after the time is up. */
 static int patience(struct cli *cli, int64_t until)
 {
@@ -98,8 +98,8 @@ static int patience(struct cli *cli, int64_t until)
 	return due >= 0 && due < left ? due : (int)(left < INT_MAX ? left : INT_MAX);
 }
 
-/* Calls a read. NULL with a fault: the call failed. NULL without a fault: a signal ended the
- * wait. */
+/* Calls the operation that reads. Returns NULL with a fault if the call failed. Returns NULL
+ * without a fault if a signal ended the wait. */
 static json_t *wait_verb_ask(struct cli *cli, const struct op *op, json_t *args,
 			     int64_t until, const sigset_t *waiting, struct fault *f)
 {
@@ -137,7 +137,7 @@ static bool is_true(const json_t *answer, const struct field *flag)
 	return json_is_true(json_object_get(answer, flag->name));
 }
 
-/* Whether the work needs a host although no host runs. */
+/* Whether the work needs a host, and no host runs. */
 static bool wait_verb_is_hostless(const struct op *op, const json_t *answer)
 {
 	return op->hostless && is_true(answer, op->hostless);
@@ -148,8 +148,8 @@ static bool is_answered(const struct op *op, const json_t *answer)
 	return is_true(answer, op->reached) || is_true(answer, op->over);
 }
 
-/* Uses the team's name of the answer for further reads and for the hint, since the team may
- * have been renamed after the call. */
+/* Puts the team's name from the answer into the arguments of further reads and into the hint.
+ * The team may have been renamed after the call. */
 static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t *answer)
 {
 	json_t *team = json_object_get(answer, "team");
@@ -158,8 +158,8 @@ static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t 
 		json_object_set(args, "team", team);
 }
 
-/* Uses the names of the answer for further reads. The answer gives ids, which stay the same if
- * a name is later given to another thing. */
+/* Replaces names in the arguments of further reads by ids from the answer. An id stays the same
+ * even if the name is later given to another thing. */
 static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
@@ -171,8 +171,8 @@ static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 	}
 }
 
-/* Appends the values of an argument as a word of the command line, quoted for a shell, where
- * `#001` without quotes would begin a comment. */
+/* Appends the values of an argument as one word of a command line. The word is quoted for a
+ * shell, because `#001` without quotes would begin a comment. */
 static void wait_verb_add_value(struct text *out, const json_t *value)
 {
 	struct arena a = { 0 };
@@ -191,7 +191,7 @@ static void wait_verb_add_value(struct text *out, const json_t *value)
 }
 
 /* Writes the command that waits for the same condition. If the call named a team, the command
- * has the team's current name. */
+ * contains the present name of the team. */
 static void tell_command(const struct cli *cli, const struct op *op, const json_t *args,
 			 struct text *out)
 {
@@ -210,8 +210,8 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 	}
 }
 
-/* Fills the fault of a wait that ends without an answer, because the time was up or no host
- * runs. */
+/* Fills the fault of a wait that ended before the condition was answered, because the time was
+ * up or no host runs. */
 static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
 			       const json_t *args, const json_t *answer,
 			       enum fault_code code, const char *why, struct fault *f)
@@ -248,7 +248,8 @@ static void wait_verb_show(const struct cli *cli, const struct op *op,
 	free(said);
 }
 
-/* Waits a moment for a host. False: a signal ended the wait, or no host has run for too long. */
+/* Waits a moment for a host. Returns false if a signal ended the wait, or if no host has run
+ * for AWAY_MS. */
 static bool wait_verb_wait_for_host(struct cli *cli, struct progress **p, int64_t *since,
 				    const sigset_t *waiting)
 {
@@ -265,14 +266,14 @@ static bool wait_verb_wait_for_host(struct cli *cli, struct progress **p, int64_
 	return !cli->ended_by && clock_steady_ms() - *since < AWAY_MS;
 }
 
-/* The most seconds that the first read waits. */
+/* The maximum number of seconds for which the first read waits. */
 static int64_t first_wait(const struct op *op, const struct progress *p)
 {
 	return p ? 0 : op->hostless ? SHOWN : op->wait->type->max;
 }
 
-/* Repeats the read until the condition is answered, the time is up or a signal is caught.
- * Returns the last answer. */
+/* Repeats the read until the condition holds or can no longer hold, the time is up, or a signal
+ * is caught. Returns the last answer. */
 static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_t until,
 		      const sigset_t *before, struct fault *f)
 {
@@ -303,7 +304,7 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 		}
 		since = 0;
 		wait_verb_show(cli, op, answer, p);
-		if (p) /* most changes happen early */
+		if (p) /* the first reads are short: most changes happen early */
 			most = most < SHOWN / 2 ? 2 * most + 1 : SHOWN;
 	}
 	progress_end(p);
@@ -344,8 +345,8 @@ int wait_status(const struct op *op, const json_t *answer)
 
 /* --- after a write ------------------------------------------------------------------------ */
 
-/* The value under a name in the answer, or else in the call's arguments. If the value is a
- * record, returns the record's id. */
+/* Returns the value with the name `name` from the answer, or else from the call's arguments. If
+ * the answer's value is a record, returns the record's id. */
 static json_t *wait_verb_value_of(const json_t *args, const json_t *answer,
 				  const char *name)
 {
@@ -356,8 +357,8 @@ static json_t *wait_verb_value_of(const json_t *args, const json_t *answer,
 	return value ? value : json_object_get(args, name);
 }
 
-/* The arguments of the read that waits for the work of a call. NULL: the call began no such
- * work. */
+/* The arguments of the read that waits for the work of a call. NULL: the call began no work
+ * that a read can wait for. */
 static json_t *wait_args(const struct op *op, const json_t *args, const json_t *answer)
 {
 	const struct record *in = op->until->in;

@@ -10,7 +10,8 @@
 
 /* --- whoami -------------------------------------------------------------------------- */
 
-/* The reason, as the end of the sentence `coder of team shop, …`. */
+/* The reason why the caller is this agent. The text ends a sentence like `coder of team shop,
+ * as you say`. */
 static const char *why(const struct home *h)
 {
 	static const char *const words[] = {
@@ -30,7 +31,7 @@ static bool whoami_is_kept(const struct home *h)
 	return h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION;
 }
 
-/* If the agent or its team was renamed, uses the new name, and keeps the new name for the
+/* If the agent or its team was renamed, uses the new name, and stores the new name for the
  * directory. */
 static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 {
@@ -48,7 +49,7 @@ static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 	id->team = home_keep(&cli->home, team);
 }
 
-/* Checks that the state still knows the agent, and accepts its token. */
+/* Checks that the state still knows the agent, and accepts the agent's token. */
 static int whoami_check(struct cli *cli, struct fault *f)
 {
 	const struct identity *id = &cli->home.identity;

@@ -1,8 +1,8 @@
 /*
- * guest_main - the program inside a VM: the first process, the guest, and the command `cadre`.
+ * guest_main - the program of a VM for init, for the guest, and for the command `cadre`.
  *
- * As process 1 the program is init. Otherwise it is the command, with the verbs that make sense
- * without a state on the same machine.
+ * As process 1 the program is init. Any other process of the program is the command `cadre`,
+ * with the verbs that need no state on the same machine.
  */
 #include "core/base/version.h"
 #include "guest/guest_boot.h"

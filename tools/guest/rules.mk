@@ -1,4 +1,4 @@
-# The program inside a VM: linked statically, since its initrd has no libraries, and small.
+# The program inside a VM is small, and is linked statically, since the initrd has no libraries.
 GUEST = $(if $(B),,build/cadre-guest)
 GUEST_MOST = 4194304
 GUEST_LIBS = -lsqlite3 -ljansson -l:libuv_a.a -lmd -pthread -ldl -lm

@@ -1,6 +1,6 @@
 /*
- * stateless - empty tables for a program in a VM, which opens no state. They replace the
- * library's tables of migrations and statements.
+ * stateless - empty tables for a program in a VM, which opens no state. The empty tables
+ * replace the library's tables of migrations and statements.
  */
 #include "storage/stmt.h"
 #include "storage/store_transfer.h"

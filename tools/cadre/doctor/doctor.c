@@ -1,9 +1,10 @@
 /*
  * doctor - checks a state and its host, and gives advice; with --fix, mends faults.
  *
- * The doctor prints one line per finding: ok, warn (a person should look) or bad (the thing
- * does not work, or soon will not). The exit status is 1 if any finding is bad, or if a fix
- * failed. Without --fix the doctor changes nothing.
+ * The doctor prints one line per finding. The line begins with `ok`, `warn` or `bad`. `warn`
+ * asks a person to look at the finding. `bad` means that the checked thing does not work, or
+ * will soon stop working. The exit status is 1 if any finding is bad, or if a fix failed.
+ * Without --fix the doctor changes nothing.
  */
 #include "tools/cadre/doctor/doctor.h"
 
@@ -33,7 +34,8 @@
 
 enum { LINE_AT = 19 };
 
-/* FIX_ALONE: the fix runs only while no host runs, because a host uses the thing. */
+/* FIX_ALONE: the fix runs only while no host runs, because a running host uses the thing that
+ * the fix changes. */
 enum { NEEDS_STATE = 1, FIX_ALONE = 2 };
 
 struct check {
@@ -114,7 +116,7 @@ void doctor_did(struct doctor *d, const char *fmt, ...)
 
 /* --- helpers of fixes ------------------------------------------------------------------ */
 
-/* The folder for things that fixes take away; the folder may not exist yet. */
+/* Names the folder for things that fixes take away. The folder may not exist yet. */
 static const char *doctor_aside(struct doctor *d)
 {
 	char when[CLOCK_STAMP];
@@ -127,8 +129,8 @@ static const char *doctor_aside(struct doctor *d)
 	return d->aside;
 }
 
-/* Moves a file from the state's folder to the folder for things taken away. Returns 1 if the
- * file was moved, 0 if there is no such file, or a fault. */
+/* Moves a file from the state's folder to the folder of doctor_aside(). Returns 1 if the file
+ * was moved, 0 if there is no such file, or a fault. */
 static int doctor_keep(struct doctor *d, const char *name, struct fault *f)
 {
 	const char *home = d->cli->home.dir;
@@ -169,7 +171,7 @@ int doctor_call(struct doctor *d, struct store *store, const struct op *op, json
 	return f->code;
 }
 
-/* Checks of the environment, and of a state's folder: its place, permissions and free space. */
+/* Checks of the environment, and of the place, permissions and free space of a state's folder. */
 
 /* --- the environment ------------------------------------------------------------ */
 
@@ -188,8 +190,8 @@ static bool is_variable(const char *name, size_t len)
 	return config_is_variable(name, len);
 }
 
-/* Warns of unknown variables: without this check, a misspelled variable would be ignored
- * silently. */
+/* Warns of unknown variables whose names begin with CADRE_. Without this check, cadre would
+ * silently ignore a misspelled variable. */
 static void check_environment(struct doctor *d)
 {
 	for (char **e = environ; *e; e++) {
@@ -206,8 +208,8 @@ static void check_environment(struct doctor *d)
 
 /* --- the folder ------------------------------------------------------------------ */
 
-/* The name of a file system; NULL: the type is unknown. `*remote` becomes true if the file
- * system may belong to another machine. */
+/* Finds the name of a file system's type. NULL: the type is unknown. `*remote` becomes true if
+ * files of this type of file system may be on another machine. */
 static const char *file_system(long type, bool *remote)
 {
 	static const struct {
@@ -256,9 +258,9 @@ static void check_folder(struct doctor *d)
 /* --- permissions --------------------------------------------------------------------- */
 
 /* Calls `each` for the state's folder and its folders of backups and logs. Also calls `each`
- * for the files in these three folders, and for the state's own vault. Other folders are
- * protected by the state's folder, which is closed. A vault outside the state's folder belongs
- * to a person. */
+ * for the files of the state's folder, of backups/ and of log/, and for the state's own vault.
+ * Other folders inside the state's folder are protected by the permissions of the state's
+ * folder. A vault outside the state's folder is left out, because it belongs to a person. */
 static void visit_private(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *path))
 {
@@ -286,8 +288,8 @@ static void visit_private(struct doctor *d,
 	}
 }
 
-/* Whether other users have rights on a path that must be private. The settings file and
- * .gitignore may be open. */
+/* Whether other users have rights on a path that must be private. The files cadre.toml and
+ * .gitignore need not be private. */
 static bool doctor_place_is_open(const char *path, struct stat *st)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -317,7 +319,7 @@ static void close_open(struct doctor *d, const char *path)
 		return;
 	was = st.st_mode & 0777;
 	if (!S_ISDIR(st.st_mode))
-		private_tree(path); /* skips other users' files, and hard links */
+		private_tree(path); /* skips files of other users, and hard links */
 	if (lstat(path, &st) || (S_ISREG(st.st_mode) && (st.st_mode & 077)) ||
 	    chmod(path, S_ISDIR(st.st_mode) ? PRIVATE_FOLDER : PRIVATE_FILE))
 		return;
@@ -369,8 +371,8 @@ static void check_space(struct doctor *d)
 		doctor_say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
 }
 
-/* Looks for a host whose state.db was removed or replaced. Such a host ends within a second,
- * unless its process is stopped. */
+/* Looks for a host whose state.db was removed or replaced. A host that loses its state.db ends
+ * within a second, unless a signal has stopped its process. */
 static void check_ground(struct doctor *d)
 {
 	pid_t holder = home_holder(&d->cli->home);
@@ -400,7 +402,8 @@ static void check_ground(struct doctor *d)
 			   "a former state is kept in %s", path);
 }
 
-/* Checks of the clients that `cadre setup` has set up, in the project and in the user's files. */
+/* Checks of clients in which `cadre setup` has set up cadre. Both the project's files and the
+ * user's files are checked. */
 
 static void doctor_clients_tell(void *arg, bool ok, const struct setup_client *c,
 				const char *found, const char *todo)
@@ -424,8 +427,8 @@ static void check_clients(struct doctor *d)
 	setup_plan_release(&user);
 }
 
-/* Checks of the copies made from rows (the vault's files and the search index), and
- * of the trash. */
+/* Checks of the trash, of the vault's files, and of the search index. The files and the index
+ * are made from rows. */
 
 enum { LAG_MOST = 1000, SAMPLE = 50, FIX_MS = 60000, STEP_MS = 200 };
 
@@ -455,8 +458,8 @@ static int64_t newest_event(struct doctor *d, struct fault *f)
 
 /* --- the vault ----------------------------------------------------------------------- */
 
-/* Whether the vault's files agree with their rows.  A host brings back missing files; a person's
- * edits stay until the row of the file changes. */
+/* Checks whether the vault's files agree with their rows. A host makes missing files again. A
+ * person's edits of a file stay until the file's row changes. */
 static void check_files(struct doctor *d)
 {
 	struct text report = { 0 };
@@ -485,8 +488,8 @@ static void check_files(struct doctor *d)
 	text_release(&report);
 }
 
-/* Reports a vault that shows no rows of the state, or that does not name the last event that it
- * shows. */
+/* Reports a vault that does not show the state's rows, or that does not store the number of the
+ * last shown event. */
 static void say_unmade(struct doctor *d, struct fault *f)
 {
 	int64_t newest = newest_event(d, f);
@@ -507,7 +510,7 @@ static void check_mirror(struct doctor *d)
 	int64_t behind = -1;
 	struct fault f = { 0 };
 
-	/* Looking into a missing vault would create the vault. */
+	/* mirror_lag() would create a missing vault. */
 	if (access(home->vault, F_OK) == 0)
 		mirror_lag(home, d->store, &behind, &f);
 	if (!f.code && behind < 0)
@@ -520,7 +523,7 @@ static void check_mirror(struct doctor *d)
 		check_files(d);
 }
 
-/* Lets the mirror look at each file, as the mirror of a host does. */
+/* Runs the mirror until the mirror has looked at every file, as a host's mirror does. */
 static int mirror_all(struct doctor *d, struct store *store, const char *attic,
 		      struct fault *f)
 {
@@ -570,8 +573,8 @@ static int fix_mirror(struct doctor *d, struct fault *f)
 
 /* --- the search index ---------------------------------------------------------------------- */
 
-/* The longest word between blanks that has only plain letters and digits, in the arena. NULL:
- * no word is long enough for a search. */
+/* Copies the longest plain word of a text to the arena. A plain word has only ASCII letters and
+ * digits. NULL: no plain word has a length that can be searched for. */
 static const char *plain_word(struct arena *a, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -590,7 +593,7 @@ static const char *plain_word(struct arena *a, const char *text)
 	return at ? arena_printf(a, "%.*s", (int)best, at) : NULL;
 }
 
-/* Whether the index finds a message when a word of the message is searched for. */
+/* Whether a search for a word of the message finds the message in the index. */
 static bool is_found(struct search *search, int64_t id, const char *body, struct arena *a,
 		     struct fault *f)
 {
@@ -608,8 +611,8 @@ static bool is_found(struct search *search, int64_t id, const char *body, struct
 	return n < 0 || (n == 1 && row == id);
 }
 
-/* Searches the index for the newest messages; returns the number of these messages that the
- * index lacks. */
+/* Searches the index for the newest messages. Returns how many of the newest messages are
+ * missing in the index. */
 static int count_missing(struct doctor *d, struct search *search, struct fault *f)
 {
 	struct search_fed_row row;
@@ -632,8 +635,9 @@ static int count_missing(struct doctor *d, struct search *search, struct fault *
 	return missing;
 }
 
-/* Finds the last event in the index, by a search step of 0 ms. If the index is complete, counts
- * the messages that the index lacks. */
+/* Gets the number of the last event in the index, by a search_step() of 0 ms. If the index is
+ * complete, `*missing` becomes the number of the newest messages that the index does not
+ * contain. */
 static void doctor_shown_look_into(struct doctor *d, int64_t *indexed, int *missing,
 				   struct fault *f)
 {
@@ -674,8 +678,8 @@ static void check_search(struct doctor *d)
 		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
 }
 
-/* Makes the index anew. Everything in the index is also in the state and the vault; but the
- * former files are kept. */
+/* Makes the index anew. The former files are kept, although the state and the vault contain all
+ * data of the index. */
 static int fix_search(struct doctor *d, struct fault *f)
 {
 	static const char *const names[] = { "search.db-wal", "search.db-shm",
@@ -685,7 +689,7 @@ static int fix_search(struct doctor *d, struct fault *f)
 	int64_t indexed = 0;
 	bool more = true, kept = false;
 
-	/* If the index only lags behind, its files stay, and missing rows are added to it. */
+	/* An index that only lags behind keeps its files, and gets the missing rows. */
 	for (size_t i = 0; d->worst == VERDICT_BAD && i < sizeof(names) / sizeof(*names);
 	     i++) {
 		int rc = doctor_keep(d, names[i], f);
@@ -712,8 +716,8 @@ static int fix_search(struct doctor *d, struct fault *f)
 
 /* --- trash ------------------------------------------------------------------------------- */
 
-/* Checks the folders of removed workspaces. Each folder takes up space until the time for which
- * it is kept has passed. */
+/* Checks the folders of removed workspaces. The folder of a removed workspace takes up space
+ * until the workspace's days in the trash (workspace.keep_days) have passed. */
 static void check_trash(struct doctor *d)
 {
 	const struct config *config = &d->cli->home.settings.config;
@@ -743,7 +747,7 @@ static void check_trash(struct doctor *d)
 	arena_release(&a);
 }
 
-/* Checks the removed notes in the vault. */
+/* Checks the vault's trash, which contains removed notes. */
 static void check_note_trash(struct doctor *d)
 {
 	const struct settings *s = &d->cli->home.settings;
@@ -771,8 +775,9 @@ static void check_note_trash(struct doctor *d)
 
 /* --- the table and the run ------------------------------------------------------------------ */
 
-/* Later checks use the connection and the lists that earlier checks have made. Checks of copies
- * made from rows, such as the mirror, come after all checks whose fixes write rows. */
+/* The order of the checks matters. Later checks use the connection that an earlier check has
+ * opened, and the lists that earlier checks have made. The mirror and the search index are
+ * checked after all checks whose fixes write rows. */
 /* clang-format off */
 static const struct check checks[] = {
 	{ "environment",   check_environment, NULL,            0 },
@@ -809,7 +814,7 @@ static void refuse_damaged(struct fault *f)
 	fault_hint(f, "put a backup in its place first, as integrity says");
 }
 
-/* Runs the fix; returns whether the fix may have changed something. */
+/* Runs the fix of the check. Returns true if the fix has reported an act. */
 static bool fix(struct doctor *d)
 {
 	struct fault f = { 0 };
@@ -831,8 +836,8 @@ static bool fix(struct doctor *d)
 	return json_array_size(d->fixes) > done;
 }
 
-/* Whether the check can run, because the state is open or the check does not need the state. A
- * fix may have failed to open the state again. */
+/* Whether the check can run. A check that needs the state can run only if the state is open.
+ * After a fix that failed to open the state again, the state is closed. */
 static bool may_look(const struct doctor *d, const struct check *check)
 {
 	return d->store || !(check->flags & NEEDS_STATE);

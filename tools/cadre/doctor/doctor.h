@@ -1,10 +1,10 @@
 /*
  * doctor - declarations that the checks of a state share.
  *
- * doctor.c has the table of the checks, and runs them. Each check looks at one thing and
- * reports its condition. A fix mends the thing by the operations that a host uses, or from data
- * in the state. A fix loses nothing: if it takes away a thing that held data, the thing is kept
- * in HOME/doctor-YYYYMMDD-HHMMSS/.
+ * doctor.c has the table of the checks, and runs the checks. Each check looks at one thing and
+ * reports the condition of this thing. A fix uses the operations of a host, or data in the
+ * state. A fix loses no data. If a fix takes a file with data away, the file is kept in
+ * HOME/doctor-YYYYMMDD-HHMMSS/.
  */
 #ifndef TOOLS_CADRE_DOCTOR_DOCTOR_H
 #define TOOLS_CADRE_DOCTOR_DOCTOR_H
@@ -19,11 +19,11 @@ struct doctor {
 	const struct check *check; /* the check that runs */
 	json_t *lines; /* lines of all checks so far */
 	json_t *fixes; /* acts of the fixes so far; NULL: --fix was not given */
-	json_t *known; /* workspaces by their ids; NULL: they could not be listed */
+	json_t *known; /* workspaces by their ids; NULL: the list failed */
 	enum verdict worst; /* worst verdict of the check that runs */
 	bool bad; /* any check found something bad, or a fix failed */
-	bool damaged; /* the state has lost rows: no file is made from the rows that are left */
-	char aside[4300]; /* folder for things that fixes take away; "": not named yet */
+	bool damaged; /* the state has lost rows, so no further fix runs */
+	char aside[4300]; /* folder for things that fixes take away; "": no name yet */
 };
 
 /* A `todo` begins with this text if the check's fix can do the work. */
@@ -35,11 +35,11 @@ void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *
 /* Reports an act of a fix. */
 void doctor_did(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Runs an operation of the host on `store`, as a starting host does: 0 or a fault. The caller
- * releases the arena of `call`, whose `out` is the answer. */
+/* Runs an operation of the host on `store`, as a starting host does. Returns 0 or a fault. The
+ * caller releases the arena of `call`, whose `out` is the answer. */
 int doctor_call(struct doctor *d, struct store *store, const struct op *op, json_t *args,
 		struct call *call, struct fault *f);
-/* Opens the state for a fix that writes rows: 0 or a fault. */
+/* Opens the state for a fix that writes rows. Returns 0 or a fault. */
 int doctor_open(struct doctor *d, struct store **store, struct fault *f);
 
 /* --- the checks, by file, and their fixes: a fix returns 0 or a fault ------------------- */

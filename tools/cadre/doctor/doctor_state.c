@@ -31,8 +31,8 @@ enum {
 
 /* --- the database ------------------------------------------------------------------- */
 
-/* Reports a damaged database. The database is not mended in place, because the lost data cannot
- * be known. */
+/* Reports a damaged database. The database is not mended in place, because the lost data is not
+ * known. */
 static void say_damage(struct doctor *d, const char *found)
 {
 	char newest[300] = "", dir[4200], todo[HINT_SIZE];
@@ -99,8 +99,8 @@ void check_tokens(struct doctor *d)
 			d->cli->home.dir);
 }
 
-/* Looks for rows that no operation would accept. Such rows were written by hand, or imported
- * from an older program that had fewer rules. */
+/* Looks for rows that break a rule of rule_table. A row that breaks a rule was written by hand,
+ * or was imported from an older program with fewer rules. */
 void check_rules(struct doctor *d)
 {
 	struct fault f = { 0 };
@@ -142,9 +142,9 @@ void check_clock(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Looks for leases, messages and assignments whose time ran out more than a minute ago. Every
- * call sees that a time has run out. But other callers get the event only after a host or a
- * writer has stored the end. */
+/* Looks for leases, messages and assignments whose time ran out more than a minute ago. A call
+ * treats a lease whose time ran out as ended. But callers get the event about the end of a
+ * lease only after a host or a writer has stored the end. */
 void check_leases(struct doctor *d)
 {
 	const struct sql_doctor_late_in in = { .now = clock_wall_ms() - LATE_MS };
@@ -165,9 +165,9 @@ void check_leases(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* The arguments of a tick. The first tick has the arguments of a starting host: it extends
- * leases by the time without a host, and ends leases that have run out even after this
- * extension. */
+/* Makes the arguments of a tick. The first tick has the arguments of a starting host's tick.
+ * The first tick extends leases by the time without a host, and ends leases that have run out
+ * even after the extension. */
 static json_t *tick_args(struct store *store, bool first, struct fault *f)
 {
 	const struct sql_host_due_in in = { .now = clock_wall_ms() };
@@ -284,10 +284,10 @@ void check_agents(struct doctor *d)
 	json_decref(status);
 }
 
-/* Whether the state's own socket exists and no process listens at it; returns false also if
- * this is unknown. A file that is no socket refuses connections too, so the type is checked.
- * The socket in $CADRE_SOCKET may belong to another state, so only a socket in the state's own
- * folder counts. */
+/* Whether the state's own socket exists although no process listens at this socket. Returns
+ * false also if the test fails. A file that is no socket refuses connections too, so the type
+ * is checked. The socket in $CADRE_SOCKET may belong to another state, so only a socket in the
+ * state's own folder counts. */
 static bool doctor_state_is_left(const struct home *home)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -309,8 +309,8 @@ static bool doctor_state_is_left(const struct home *home)
 	return refused;
 }
 
-/* Whether the file with a host's HTTP URL exists. Without a host, no process answers at that
- * URL. */
+/* Whether the file with a host's HTTP URL exists. If no host runs, the file is a leftover of an
+ * earlier host. */
 static bool endpoint_left(const struct home *home, char path[4200])
 {
 	snprintf(path, 4200, "%s/endpoint", home->dir);
@@ -357,13 +357,13 @@ int fix_socket(struct doctor *d, struct fault *f)
 	return f->code;
 }
 
-/* Checks of the guests of a state's workspaces, and of things that guests have left on the
- * machine. */
+/* Checks of the guests of a state's workspaces, and of processes, folders and networks that
+ * guests have left on the machine. */
 
 enum { PATIENCE_MS = 10000, LOOK_MS = 20 };
 
-/* Backends whose guests are processes of this machine, and the folder of the state that has a
- * subfolder for each guest. */
+/* Backends whose guests are processes of this machine. `folder`: the folder in the state that
+ * has a subfolder for each guest of the backend. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -374,7 +374,7 @@ static const struct {
 
 /* --- guests with a row ------------------------------------------------------------ */
 
-/* The letter of a process's state in /proc. 0: the process has ended, whether reaped or not. */
+/* The letter of a process's state in /proc. 0: the process has ended, or is a zombie. */
 static char doctor_guests_state_of(pid_t pid)
 {
 	char path[40], line[512];
@@ -405,8 +405,8 @@ static bool is_dead(const struct doctor *d, const json_t *row)
 	       !m->seek(d->cli->home.dir, json_text_at(row, "id"), &p);
 }
 
-/* Whether the doctor can correct the row of a dead guest here. Only a host decides about a dead
- * VM, because only a host finds out whether the machine went down with the VM. */
+/* Whether the doctor itself can correct the row of a dead guest. Only a host decides about a
+ * dead VM, because only a host finds out whether the machine went down with the VM. */
 static bool is_mended(const struct doctor *d, const json_t *row)
 {
 	return is_dead(d, row) && !strcmp(json_text_at(row, "backend"), "process");
@@ -436,7 +436,7 @@ static bool doctor_guests_check_guest(struct doctor *d, const json_t *row)
 	return false;
 }
 
-/* Adds a team's workspaces to d->known; their ids are the keys. */
+/* Adds a team's workspaces to d->known, with their ids as keys. */
 static void list_team(struct doctor *d, const json_t *team, struct fault *f)
 {
 	json_t *rows = run_rows(d->cli, op_workspace_list, "workspaces", "team",
@@ -492,8 +492,8 @@ void check_guests(struct doctor *d)
 			   json_object_size(d->known));
 }
 
-/* Stores in a workspace's row that its guest has no process. The agent counts as offline, and a
- * host starts the guest again. */
+/* Stores in a workspace's row that its guest has no process. After the change of the row, the
+ * agent counts as offline, and a host starts the guest again. */
 static int note_dead(struct doctor *d, struct store *store, const json_t *row,
 		     struct fault *f)
 {
@@ -544,7 +544,7 @@ int fix_guests(struct doctor *d, struct fault *f)
 /* --- guests that a signal has stopped ------------------------------------------------ */
 
 /* Calls `each` for every guest of this machine that has a row and that a signal has stopped. A
- * guest stopped by a debugger is left to the debugger's user. */
+ * guest that a debugger has stopped is left out. */
 static void visit_stopped(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *name, pid_t pid))
 {
@@ -600,11 +600,11 @@ struct strangers {
 		struct process process;
 	} * v;
 	size_t n;
-	size_t folders; /* number of workspace folders without a row, with or without a guest */
+	size_t folders; /* folders in guests/ that belong to no workspace */
 };
 
-/* Whether a name is a regular file. Some file systems do not give an entry's type when a folder
- * is listed. */
+/* Whether an entry of a folder is a regular file. Some file systems do not give the type of an
+ * entry when a folder is read. */
 static bool doctor_guests_is_file(DIR *dir, const struct dirent *e)
 {
 	struct stat st;
@@ -685,9 +685,9 @@ static size_t stop_all(const struct strangers *s, bool stop, bool now)
 	return alive;
 }
 
-/* Ends these guests as a starting host does. First makes the folder replaced/, which tells all
- * later hosts to leave the guests' files. Lists the guests again, because a host may have made
- * new guests before this process took the lock. */
+/* Ends guests without a row, as a starting host does. Makes the folder replaced/ first, because
+ * later hosts leave the guests' files in place if this folder exists. Reads the workspaces'
+ * rows again, because a host may have added rows before this process took the lock. */
 int fix_orphans(struct doctor *d, struct fault *f)
 {
 	struct strangers s;
@@ -731,8 +731,8 @@ void check_network(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Whether the bridge, taps and tables whose names end in this state's tag exist although no VM
- * uses these parts. */
+/* Whether this state's bridge, taps and tables still exist although no VM runs. The name of
+ * each bridge, tap and table ends in the tag of its state. */
 static bool doctor_guests_is_left(struct doctor *d, struct net_linux *net)
 {
 	return !guests_running(d->cli->home.dir) &&

@@ -1,8 +1,8 @@
 /*
- * editor - texts that a person writes in an editor, as for `cadre send ann` on a terminal.
+ * editor - lets a person write a text in an editor, as for `cadre send ann` on a terminal.
  *
- * A person's text is not lost. The file is removed once its text is used, or if the person
- * typed nothing. In all other cases the file's path is printed.
+ * A person's text is not lost. The file with the text is removed once the text is used, or if
+ * the person typed nothing. In all other cases the file's path is printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,8 @@ static bool is_private(const char *path)
 	       st.st_uid == geteuid() && !(st.st_mode & 077);
 }
 
-/* The folder for the file. The file's mode is 0600 in any folder. */
+/* Chooses the folder for the file with the text. The file's mode is 0600, whatever the folder's
+ * mode is. */
 static const char *choose_folder(const struct cli *cli)
 {
 	const char *runtime = paths_env("XDG_RUNTIME_DIR"), *temp = paths_env("TMPDIR");
@@ -84,8 +85,8 @@ static const char *editor_command(void)
 }
 
 /* Runs the editor on the file. `command` may have arguments; the file's path is added as the
- * last one. Returns the wait status, or -1. While the editor runs, only the editor handles the
- * signals of the keyboard. */
+ * last argument. Returns the wait status, or -1. While the editor runs, only the editor handles
+ * the signals of the keyboard. */
 static int run_editor(const char *command, char *path)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, was[2];
@@ -126,14 +127,15 @@ static int editor_failed(const char *command, int status, struct fault *f)
 	return fault_hint(f, "Say which editor to use in VISUAL or EDITOR.");
 }
 
-/* Whether a person can edit: there is a terminal, and no program reads the answer. */
+/* Whether a person can edit a text. The command needs a terminal, and no program may read the
+ * answer (--json). */
 static bool scratch_can(const struct cli *cli)
 {
 	return cli->terminal && isatty(STDIN_FILENO) && !cli->json;
 }
 
 /* Lets a person edit `text` in a file named after `name`. Returns 0 with the edited text in
- * `out`, or a fault. The caller ends the file with scratch_end(). */
+ * `out`, or a fault. The caller calls scratch_end() for the file afterwards. */
 static int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 			const struct text *text, struct text *out, struct fault *f)
 {
@@ -157,7 +159,7 @@ static int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 
 /* --- the text of an operation ---------------------------------------------------------- */
 
-/* Checks all words except the text, before a person writes the text in vain. */
+/* Checks all arguments except the text, so that a person does not write the text in vain. */
 static int editor_check_rest(const struct op *op, json_t *args, struct fault *f)
 {
 	json_t *all = json_copy(args);
@@ -172,7 +174,7 @@ static int editor_check_rest(const struct op *op, json_t *args, struct fault *f)
 	return rc;
 }
 
-/* Removes blanks and empty lines at the end, which the editor adds. */
+/* Removes the blanks and empty lines that the editor adds at the end of a text. */
 static void editor_trim(struct text *text)
 {
 	while (text->len && strchr(" \t\r\n", text->data[text->len - 1]))
@@ -207,24 +209,26 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
 }
 
 /*
- * `cadre task edit`: a task as a page of Markdown, in an editor.
+ * `cadre task edit` opens a task in an editor, as a page of Markdown.
  *
  * The page looks like the mirror's file of the task, but has only the parts that may be edited.
- * The edited page is compared with the original page, part by part. Unchanged parts are not
- * sent, so that changes by others to these parts stay. A part that both sides changed is a
- * conflict. The state takes the changes only if the task has not changed since the comparison.
- * If the task has changed, the pages are compared again.
+ * The edited page is compared with the original page, part by part. Parts that the person did
+ * not change are not sent, so that other callers' changes to these parts stay. A part that the
+ * person and another caller have both changed is a conflict. The state refuses the changes if
+ * the task has changed since the comparison. After a refusal by the state, the changes are
+ * compared with the changed task, and are sent again.
  */
 
 enum {
 	TRIES = 10
-}; /* maximum number of attempts while others change other parts of the task */
+}; /* maximum number of attempts to send, if other callers keep changing the task */
 
 static const char description_at[] = "Description", criteria_at[] = "Acceptance Criteria";
 
 /* --- a task as a page --------------------------------------------------------------- */
 
-/* The name of the section that a line begins, behind any backslashes; NULL if none. */
+/* If a line is the heading of a section, such as `## Description`, returns the section's name.
+ * Otherwise returns NULL. */
 static const char *section_of(const char *line, size_t len)
 {
 	const char *const names[] = { description_at, criteria_at };
@@ -239,8 +243,8 @@ static const char *section_of(const char *line, size_t len)
 	return NULL;
 }
 
-/* Whether a line would be read as the begin of a section, perhaps behind backslashes. A
- * backslash in front marks such a line as text. */
+/* Whether a line without the backslashes at its beginning is the heading of a section. A
+ * further backslash marks a heading as a line of the description. */
 static bool is_marked(const char *line, size_t len)
 {
 	size_t n = strspn(line, "\\");
@@ -299,7 +303,7 @@ static int not_understood(struct reading *r, const char *line, size_t len,
 	return fault_hint(r->fault, "%s", hint);
 }
 
-/* Reads `- [ ] text`, `- [x] text` or `- text`. */
+/* Reads a criterion from a line: `- [ ] text`, `- [x] text` or `- text`. */
 static int read_criterion(struct reading *r, const char *line, size_t len)
 {
 	json_t *list = json_object_get(r->parts, "acceptance_criteria");
@@ -375,7 +379,7 @@ static int edit_read_body(struct reading *r, const char *at)
 	return json_object_set_new(r->parts, "description", json_stringn(text, len));
 }
 
-/* Reads the keys at the beginning of the page: priority and tags, and no other key. */
+/* Reads priority and tags at the beginning of the page. Any other key is a fault. */
 static int read_front(struct reading *r, const struct text *page, size_t size)
 {
 	const char *start = strchr(page->data, '\n') + 1, *end = page->data + size - 1;
@@ -409,7 +413,8 @@ static int read_front(struct reading *r, const struct text *page, size_t size)
 	return rc;
 }
 
-/* Reads the parts of the task from a page; NULL with the fault filled. */
+/* Reads the parts of the task from a page. Returns NULL with the fault filled if the page
+ * cannot be read. */
 static json_t *edit_read_page(const struct text *page, struct fault *f)
 {
 	struct reading r = { .parts = json_object(), .fault = f };
@@ -426,7 +431,8 @@ static json_t *edit_read_page(const struct text *page, struct fault *f)
 
 /* --- the task ------------------------------------------------------------------------- */
 
-/* Reads a whole list or text of which the answer held only a part. */
+/* Reads a list or a text of a task to its end, because the earlier answer had only the
+ * beginning. */
 static int read_rest(struct cli *cli, const char *id, json_t *task, const char *part,
 		     struct fault *f)
 {
@@ -459,8 +465,8 @@ static int read_rest(struct cli *cli, const char *id, json_t *task, const char *
 	return f->code;
 }
 
-/* Writes the task as a page, and unless `at` is NULL, sets `*at` to the time of the task's last
- * change. Returns 0, or a fault. */
+/* Writes the task as a page. `*at` becomes the time of the task's last change, unless `at` is
+ * NULL. Returns 0, or a fault. */
 static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t **at,
 		      struct fault *f)
 {
@@ -482,7 +488,7 @@ static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t
 	return f->code;
 }
 
-/* The parts of `now` that differ from those in `was`. */
+/* Returns the parts of `now` that are not equal to the same parts of `was`. */
 static json_t *changes_of(json_t *was, json_t *now)
 {
 	json_t *changes = json_object(), *value;
@@ -496,7 +502,7 @@ static json_t *changes_of(json_t *was, json_t *now)
 }
 
 /* Returns a fault if another caller has meanwhile changed a part that is in `changes`. If there
- * is no fault, `at` is the time of the task's last change. */
+ * is no fault, `*at` is the time of the task's last change. */
 static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t *changes,
 			   json_t **at, struct fault *f)
 {
@@ -519,8 +525,9 @@ static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t 
 	return f->code;
 }
 
-/* Compares the changes with the current task and sends them. Returns the answer, or NULL with a
- * fault. The fault is at /updated_at if the task changed between comparison and sending. */
+/* Compares the changes with the current task, and sends the changes. Returns the answer, or
+ * NULL with a fault. The fault names the argument /updated_at if the task changed between
+ * comparison and sending. */
 static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *changes,
 			 struct fault *f)
 {

@@ -1,5 +1,5 @@
 /*
- * help - the list of commands, from the schema and the table of verbs.
+ * help - prints help on commands, from the schema and the table of verbs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,13 +8,14 @@
 #include "tools/cadre/status.h"
 
 /*
- * Texts of help, wrapped at words to the width of the terminal.
+ * Prints texts of help. Lines are broken between words, at the width of the terminal.
  */
 
 enum { NARROW = 60, NARROW_HANG = 4, ENTRY = 2 };
 
-/* The column at which the wrapped rest of a line begins. For an entry `  NAME    TEXT` this is
- * the column of TEXT, for every other line the column of its first word. */
+/* The column at which the further lines of a wrapped line begin. The further lines of an entry
+ * begin in the column of the entry's text. The further lines of a usage begin behind the word
+ * `usage:`. The further lines of any other line begin in the column of the line's first word. */
 static size_t hang_of(const char *line, size_t n)
 {
 	size_t indent = strspn(line, " "), at = indent;
@@ -52,8 +53,9 @@ static void put_paragraph(int width, const char *text, size_t hang)
 	cli_wrap(width, text + hang, NARROW_HANG);
 }
 
-/* Prints paragraphs and entries. An entry is ` NAME   TEXT`; further lines of an entry begin
- * below TEXT. The lines may be broken at any word. */
+/* Prints paragraphs and entries. An entry has a name and a text in two columns. Further lines
+ * of an entry begin below the text. The given text may be broken into lines between any two
+ * words. */
 static void help_flow(int width, const char *text)
 {
 	struct text paragraph = { 0 };
@@ -81,7 +83,7 @@ static void help_flow(int width, const char *text)
  * The texts of help on the verbs of verb_table.
  */
 
-/* Help on verbs, in addition to their summary. */
+/* Help on verbs that is printed after the summaries of the verbs. */
 static const struct {
 	const char *verb, *doc;
 } verb_docs[] = {
@@ -201,7 +203,7 @@ static const struct {
 	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },
 };
 
-/* The help on a verb in addition to its summary, or NULL. */
+/* The help that is printed after the summary of a verb. NULL: there is no such help. */
 static const char *verb_doc(const char *verb)
 {
 	for (size_t i = 0; i < sizeof(verb_docs) / sizeof(verb_docs[0]); i++)
@@ -212,7 +214,7 @@ static const char *verb_doc(const char *verb)
 
 enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, TOPIC_WIDTH = 12, SHORTEST = 30, INDENT = 2 };
 
-static int line_width = LINE_WIDTH; /* of printed lines; a terminal may be narrower */
+static int line_width = LINE_WIDTH; /* columns of a line; fewer on a narrow terminal */
 
 const struct option_text option_table[] = {
 	{ "--utc", NULL, "Times of the clock as UTC, not as of this place." },
@@ -232,7 +234,7 @@ const struct option_text option_table[] = {
 	{ NULL, NULL, NULL },
 };
 
-/* Prints a text of help, and releases it. */
+/* Prints a text of help, and releases the text. */
 static void put_help(struct text *help)
 {
 	help_flow(line_width, help->data);
@@ -304,7 +306,7 @@ static void put_verb(const struct verb *v)
 	help_put_entry(line, v->summary);
 }
 
-/* Lists the verbs of a topic; NULL: all verbs. */
+/* Prints the verbs of a topic. NULL: prints all verbs. */
 static void list_verbs(const char *topic)
 {
 	for (const struct verb *v = verb_table; v->name; v++)
@@ -312,8 +314,8 @@ static void list_verbs(const char *topic)
 			put_verb(v);
 }
 
-/* Whether verb_table has a verb with the operation's name; help shows the verb in place of the
- * operation. */
+/* Whether verb_table has a verb with the operation's name. Help shows such a verb in place of
+ * the operation. */
 static bool help_is_verb(const struct op *op)
 {
 	for (const struct verb *v = verb_table; v->name && !op->cli[1]; v++)
@@ -322,7 +324,8 @@ static bool help_is_verb(const struct op *op)
 	return false;
 }
 
-/* Whether the operation's command begins with the word, or is about the noun `word`. */
+/* Whether the first word of the operation's command is `word`, or the operation is about the
+ * noun `word`. */
 static bool help_is_about(const struct op *op, const char *word)
 {
 	return !strcmp(op->cli[0], word) || op_has_noun(op, word);
@@ -336,8 +339,8 @@ static void help_put_op(const struct op *op)
 	help_put_entry(line, op->summary);
 }
 
-/* Lists the verbs that begin with a word, and the operations about the word. NULL: lists all
- * operations. Returns the number of lines. */
+/* Prints the verbs of two words whose first word is `word`, and the operations about `word`.
+ * NULL: prints all operations. Returns the number of printed commands. */
 static int list_ops(const char *word)
 {
 	size_t len = word ? strlen(word) : 0;
@@ -359,7 +362,8 @@ static int list_ops(const char *word)
 
 /* --- topics ------------------------------------------------------------------- */
 
-/* Topics that have only verbs of verb_table; schema/ defines the other topics. */
+/* Topics that have only verbs of verb_table. The topics that are not in this table are defined
+ * in schema/. */
 static const struct topic own_topics[] = {
 	{ .name = "start",
 	  .doc = "Set cadre up for a project, start its host, connect clients." },
@@ -368,8 +372,8 @@ static const struct topic own_topics[] = {
 
 enum { OWN_TOPICS = sizeof(own_topics) / sizeof(own_topics[0]) };
 
-/* The i-th topic, in the order in which people need them: to start, to work, to keep. NULL:
- * there is no i-th topic. */
+/* The i-th topic, or NULL if there is no i-th topic. The topic `start` comes first, then the
+ * topics of schema/, and last the topic `keep`. */
 static const struct topic *topic_at(size_t i)
 {
 	if (i == 0)
@@ -384,9 +388,9 @@ static bool is_of_topic(const struct op *op, const struct topic *t)
 	return op->cli && !help_is_verb(op) && op_topic(op) == t;
 }
 
-/* The topic's command after `last`; NULL for `last`: the first command. Returns NULL after the
- * last command. Commands that the topic lists come first; the other commands follow, sorted by
- * name. */
+/* Returns the topic's command after `last`, or the topic's first command if `last` is NULL.
+ * Returns NULL if `last` is the topic's last command. Commands that the topic lists come first.
+ * The topic's other commands follow, sorted by name. */
 static const struct op *help_next_of(const struct topic *t, const struct op *last)
 {
 	const struct op *next = NULL;
@@ -403,12 +407,14 @@ static const struct op *help_next_of(const struct topic *t, const struct op *las
 	return next;
 }
 
-/* A list of words on several lines; further lines begin below the first word. */
+/* A list of words that is printed on several lines. Each further line begins below the first
+ * word of the list. */
 struct wrapped {
 	int at;
 };
 
-/* Writes a word behind `, ` or `|`. If the word does not fit, the comma or bar ends the line. */
+/* Prints `, ` or `|`, and then a word. If the word does not fit, the comma or bar ends the
+ * line, and the word begins the next line. */
 static void help_put_word(struct wrapped *w, const char *before, const char *word)
 {
 	int n = (int)(strlen(before) + strlen(word));
@@ -488,7 +494,7 @@ static void put_topic(const struct topic *t)
 	putchar('\n');
 }
 
-/* Whether this program can make a state. The program in a VM cannot. */
+/* Whether this program can make a state. The program in a VM cannot make a state. */
 static bool makes_states(void)
 {
 	const struct verb *v = verb_table;
@@ -521,7 +527,7 @@ static int overview(const struct cli *cli)
 	return 0;
 }
 
-/* Prints all commands and options, as a page to search in. */
+/* Prints all commands and options on one page, so that a person can search the page. */
 static int explain_all(void)
 {
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\nThis machine:\n");
@@ -555,7 +561,7 @@ static void explain_ends(struct text *out)
 		fault_info(FAULT_NOT_FOUND)->exit_status);
 }
 
-/* Explains these exit statuses after a list of commands, if a command with this first word
+/* Explains the exit statuses of commands that wait, if a command with the first word `word`
  * waits. */
 static void put_ends(const char *word)
 {
@@ -569,8 +575,8 @@ static void put_ends(const char *word)
 		put_help(&help);
 }
 
-/* Explains the topic of that name, or lists the commands of a noun or of a first word. False:
- * there is no such topic, noun or word. */
+/* Explains the topic `word`. If there is no such topic, lists the commands whose first word or
+ * noun is `word`. Returns false if `word` is no topic, no noun and no first word of a command. */
 static bool explain_topic(const char *word)
 {
 	const struct topic *t = topic_named(word);
@@ -604,8 +610,8 @@ static int explain_verb(const struct verb *v)
 	return 0;
 }
 
-/* Lists the commands of two words that begin with this command, such as `inbox peek` for
- * `inbox`. */
+/* Names the commands of two words whose first word is this command. For `inbox`, an example is
+ * `inbox peek`. */
 static void list_longer(const struct op *op, struct text *out)
 {
 	bool any = false;
@@ -672,7 +678,7 @@ static int explain_op(const struct op *op)
 	return 0;
 }
 
-/* Explains the words argv[1...]. */
+/* Explains the command or the topic that the words from argv[1] on name. */
 int help_main(struct cli *cli, int argc, char **argv)
 {
 	const struct verb *v;

@@ -1,5 +1,5 @@
 /*
- * hook - tells a client's model the news for its agent, at an event of the client.
+ * hook - tells the model of a client the news for the model's agent, at an event of the client.
  *
  * No fault of a hook stops the client. After a fault the exit status is 0, standard output
  * stays empty, and the log has the reason. Messages are printed first, and only afterwards
@@ -32,14 +32,14 @@
  * The folder in which a client's session began.
  *
  * A client may change its folder while its model works, but the client stays the same agent. So
- * a link stores the first folder of the session. The link is in the user's own state folder.
- * The state folder stays when the user logs out, because the session may go on. A new session
- * removes links that no session has used for a long time.
+ * a symbolic link stores the folder in which the session began. The link is in the user's own
+ * state folder, since this folder stays when the user logs out, while the session may go on. A
+ * new session removes links that no session has used for KEPT_DAYS days.
  */
 
 enum { DAY = 86400, KEPT_DAYS = 30 };
 
-/* Whether the client gives its session a name that can be used for the link. */
+/* Whether the session has a name that can be a part of the link's name. */
 static bool hook_session_has_name(const struct hook_event *e)
 {
 	static const char good[] =
@@ -78,7 +78,7 @@ static void hook_session_sweep(const char *folder)
 		closedir(dir);
 }
 
-/* Makes the link if it is missing; returns whether the link was made. */
+/* Makes the link if the link is missing. Returns whether this call made the link. */
 static bool hook_session_make_link(const char *folder, const char *link, const char *cwd)
 {
 	struct fault none = { 0 };
@@ -91,8 +91,9 @@ static bool hook_session_make_link(const char *folder, const char *link, const c
 	       dir_make_all(folder, 0700) == 0 && symlink(cwd, link) == 0;
 }
 
-/* Sets the event's folder to the folder in which its session began. With `begins`, the session
- * begins now, in the event's folder. False: the folder can neither be stored nor read. */
+/* Sets the event's folder to the folder in which the event's session began. `begins`: the
+ * session begins with this event. Returns false if the session's first folder can neither be
+ * stored nor read. */
 static bool session_stay(struct hook_event *e, const char *client, bool begins)
 {
 	char folder[4096], link[4096], began[sizeof(e->cwd)];
@@ -102,8 +103,8 @@ static bool session_stay(struct hook_event *e, const char *client, bool begins)
 		return true;
 	if (!find_link(e, client, folder, link))
 		return false;
-	/* A resumed or compacted session begins again, but is still the same session. So its
-	 * link stays. */
+	/* The link of a resumed or compacted session stays, because the session is still the
+	 * same. */
 	if (begins && access(link, F_OK) < 0)
 		unlink(link);
 	if (hook_session_make_link(folder, link, e->cwd))
@@ -130,7 +131,7 @@ static void session_forget(const struct hook_event *e, const char *client)
 /*
  * The texts for a model.
  *
- * Lines of cadre itself begin in the first column. Lines of a message begin with a blank, so
+ * Lines by cadre itself begin in the first column. Lines of a message begin with a blank, so
  * that no line can look like the heading of another message.
  */
 
@@ -248,8 +249,8 @@ static void tell_prime(struct text *out, const json_t *start)
 		  "cadre done TASK TEXT: end it with its result\n");
 }
 
-/* Appends a warning that another session in this folder, of process `other`, already acts as
- * the agent. */
+/* Appends a warning that another session in this folder already acts as the agent. `other`: the
+ * process of the other session. */
 static void tell_beside(struct text *out, const json_t *who, pid_t other)
 {
 	const char *name = json_text_at(who, "name");
@@ -262,8 +263,8 @@ static void tell_beside(struct text *out, const json_t *who, pid_t other)
 		(int)other, name, name);
 }
 
-/* Appends the heading of a message: its sender, its number and properties, and the commands for
- * it. */
+/* Appends the heading of a message. The heading has the message's sender, number and
+ * properties, and the commands for the message. */
 static void tell_add_heading(struct text *out, const json_t *m)
 {
 	const char *from = json_text_at(m, "from"),
@@ -291,8 +292,9 @@ static void tell_add_heading(struct text *out, const json_t *m)
 	text_addf(out, "]:\n");
 }
 
-/* The number of bytes up to the end of the line at `s`; `*ends` gets the number of bytes of the
- * line end. A line end is any character that a reader may take for a line end. */
+/* Returns the number of bytes of the line at `s`, without the line end. `*ends` becomes the
+ * number of bytes of the line end. Every character that a reader may take for a line end counts
+ * as a line end. */
 static size_t tell_line_size(const char *s, size_t *ends)
 {
 	static const char *const wide[] = { "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
@@ -336,8 +338,8 @@ static void tell_add_message(struct text *out, const json_t *m)
 			strlen(content));
 }
 
-/* Appends the messages of an answer of message.show. `who` is an answer that has the agent's
- * name and team. */
+/* Appends the messages of an answer of message.show. `who`: an answer with the agent's name and
+ * the name of its team. */
 static void tell_messages(struct text *out, const json_t *shown, const json_t *who)
 {
 	const json_t *messages = json_object_get(shown, "messages"), *m;
@@ -373,7 +375,7 @@ static void tell_reserved(struct text *out, const json_t *news)
 
 	text_addf(out, "cadre: ");
 	tell_add_line(out, json_text_at(news, "reserved_path"));
-	/* A lease does not run while its team is stopped. */
+	/* The lease of a stopped team does not run, so `until` is empty. */
 	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
 		  until);
 	tell_add_line(out, json_text_at(r, "glob"));
@@ -399,15 +401,16 @@ static void tell_stopped(struct text *out, const json_t *who)
 }
 
 /*
- * Git's hook before a commit: refuses a commit of a file that another agent has reserved.
+ * `cadre hook pre-commit`, which git runs before a commit. The hook refuses a commit of a file
+ * that another agent has reserved.
  *
- * The hook finds the committer's identity like the identity of any command's caller. The commit
- * of a person or of an unknown caller is never refused. If the state cannot be read, no commit
- * is refused.
+ * The committer's identity is found in the same way as the identity of a command's caller. The
+ * commit of a person or of an unknown caller is never refused. If the state cannot be read, no
+ * commit is refused.
  */
 
-/* Adds a path to the paths for message.news. U+FFFD replaces each byte that is no UTF-8; the
- * wildcards `?` and `*` match U+FFFD. A path that is too long for the operation is left out. */
+/* Adds a path to the paths for message.news. Each byte that is no UTF-8 becomes U+FFFD, which
+ * the wildcards `?` and `*` match. A path that is too long for the operation is left out. */
 static void add_path(json_t *paths, const char *path)
 {
 	json_t *text = json_text(path);
@@ -417,8 +420,8 @@ static void add_path(json_t *paths, const char *path)
 	json_decref(text);
 }
 
-/* Asks whether a path is reserved; takes over `paths`. Returns 1 if a path is reserved, and
- * prints the holder. Returns 0 if all paths are free, or a fault. */
+/* Asks whether one of the paths is reserved. Takes over the reference to `paths`. If a path is
+ * reserved, prints the holder and returns 1. Returns 0 if all paths are free, or a fault. */
 static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 {
 	json_t *news =
@@ -434,8 +437,8 @@ static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 	return rc;
 }
 
-/* The path, in the project, of the folder to which git's printed paths are relative. This
- * folder is the top of the repository, where git runs its hooks. The path is "" except in a
+/* Finds the path, inside the project, of the repository's top folder. Git runs its hooks in the
+ * top folder, and prints paths relative to the top folder. The found path is empty except in a
  * submodule. */
 static void find_prefix(const struct cli *cli, char out[4096])
 {
@@ -456,7 +459,8 @@ static void add_below(json_t *paths, const char *prefix, const char *path)
 		add_path(paths, whole);
 }
 
-/* Asks about all paths that git prints. Returns the number of refused questions, or a fault. */
+/* Checks all paths that git prints, several paths in one call. Returns the number of calls that
+ * found a reserved path, or a fault. */
 static int guard_ask_all(struct cli *cli, FILE *git, struct fault *f)
 {
 	json_t *paths = json_array();
@@ -503,30 +507,30 @@ static int guard_commit(struct cli *cli)
 	return rc > 0;
 }
 
-enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* of message.show */ };
+enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* the minimum of message.show */ };
 
 struct hook {
 	struct cli *cli;
 	const struct hook_client *client;
 	const struct hook_rule *rule;
 	struct hook_event event;
-	char at[4096]; /* folder of the event, to which its paths are relative */
+	char at[4096]; /* folder to which the paths of the event are relative */
 	char lost[4096]; /* folder in which the session began, if that folder is gone */
-	bool stays; /* the session's folder is known, or its client names no session */
-	atomic_bool placed; /* cli->home.dir is known, and does not change */
-	/* A runner has started this turn, and hands out mail at the start of each turn. If the
-	 * hook showed mail and the turn failed, this mail would be lost. */
+	bool stays; /* the session's first folder is known, or the session has no name */
+	atomic_bool placed; /* cli->home.dir is set, and will not change */
+	/* A runner has started this turn, and gives the agent its mail at the start of each
+	 * turn. If the hook showed mail and the turn failed, this mail would be lost. */
 	bool in_turn;
 };
 
-/* The stages of a hook. A hook that has begun to write finishes, even if its time is up. Half a
- * text, or a repeated text, would be worse than a late end. A hook whose time ends before its
- * first write writes nothing. */
+/* The stages of a hook. A hook that has begun to write completes its text, even if its time is
+ * up. Half a text, or a repeated text, would be worse than a late end. A hook whose time ends
+ * before its first write writes nothing. */
 enum { RUNS, WRITES, ENDS, LATE };
 static atomic_int stage;
 
-/* Enters the next stage. If the time is up, this call never returns: the other thread is about
- * to end the process. */
+/* Enters the next stage. If the time is up, this call never returns, because the thread of
+ * end_in_time() is about to end the process. */
 static void hook_go_on(int next)
 {
 	if (atomic_exchange(&stage, next) == LATE)
@@ -560,8 +564,7 @@ static int hook_note_shown(const struct hook *h, const char *request, struct fau
 	return f->code;
 }
 
-/* Gives back messages that could not be written. These messages wait again at once, for the
- * next hook. */
+/* Makes messages that could not be written wait again at once, for the next hook. */
 static void hook_give_back(const struct hook *h, const char *request)
 {
 	struct fault none = { 0 };
@@ -570,8 +573,8 @@ static void hook_give_back(const struct hook *h, const char *request)
 			     json_pack("{s:[s]}", "lost", request), &none));
 }
 
-/* The most tokens to show at once. The client must pass all of them on, because all written
- * messages count as shown. */
+/* The maximum number of tokens that a hook writes. All written messages count as shown, so the
+ * number does not exceed the number of tokens that the client passes on. */
 static int64_t most_tokens(const struct hook *h)
 {
 	const int64_t said = h->cli->home.settings.config.hook_max_tokens;
@@ -580,7 +583,7 @@ static int64_t most_tokens(const struct hook *h)
 	return most && most < said ? most : said;
 }
 
-/* Writes messages behind the text that `text` already contains. */
+/* Appends new messages to `text`, writes `text`, and marks the messages as shown. */
 static int hook_show(const struct hook *h, const json_t *who, struct text *text,
 		     struct fault *f)
 {
@@ -625,8 +628,7 @@ static int hook_start(const struct hook *h, struct text *text, struct fault *f)
 	return f->code;
 }
 
-/* Whether a client's name for a tool means a tool of cadre, offered by an MCP server that is
- * named cadre. */
+/* Whether `name` is a client's name for a tool of an MCP server that is named cadre. */
 static bool hook_is_own(const char *name)
 {
 	static const char *const before[] = { "mcp__cadre__", "mcp_cadre_", "cadre_" };
@@ -652,8 +654,8 @@ static bool writes_files(const struct hook *h)
 	return false;
 }
 
-/* The files of the project that the tool is about to write: both the paths that the client
- * gave, and the paths to which links lead. */
+/* Lists the paths, inside the project, of the files that the tool is about to write. If the
+ * client's path leads through links to another path, both paths are listed. */
 static json_t *about_to_write(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
@@ -677,8 +679,8 @@ static json_t *about_to_write(const struct hook *h)
 	return paths;
 }
 
-/* Asks the state for news, and whether these paths are reserved. Each call has as many paths as
- * the operation takes. After the first reserved path no further call is made. */
+/* Asks the state for news, and whether one of the paths is reserved. Each call has at most
+ * HOOK_PATHS paths. After the first reserved path no further call is made. */
 static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault *f)
 {
 	json_t *news = NULL, *some;
@@ -696,7 +698,7 @@ static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault 
 	return news;
 }
 
-/* Reads the news; if there is no news, does nothing else. */
+/* Reads the news. If there is news, writes the text that the kind of the event requires. */
 static int hook_look(const struct hook *h, struct text *text, struct fault *f)
 {
 	json_t *paths = about_to_write(h), *news = hook_ask(h, paths, f);
@@ -752,7 +754,7 @@ static void tell_log(const struct hook *h, const char *dir, const struct fault *
 	log_close(log);
 }
 
-/* Logs the reason why the model was told nothing. The hook calls this when it is about to end. */
+/* Logs the reason why the model was told nothing. The hook ends after this call. */
 static void tell_fault(struct hook *h, const struct fault *why)
 {
 	struct home *home = &h->cli->home;
@@ -763,8 +765,8 @@ static void tell_fault(struct hook *h, const struct fault *why)
 	tell_log(h, none.code ? "" : home->dir, why);
 }
 
-/* Ends the process when the hook's time is up. `h` stays valid: if this thread reaches the last
- * stage first, the hook's main thread waits. */
+/* Ends the process when the hook's time is up. `h` stays valid, because the main thread waits
+ * in hook_go_on() if this thread sets the stage LATE. */
 static void *end_in_time(void *arg)
 {
 	static const struct timespec most = { .tv_sec = HOOK_MOST_MS / 1000,
@@ -784,7 +786,7 @@ static void *end_in_time(void *arg)
 	return NULL;
 }
 
-/* After this call the hook takes a limited time, even if another process holds the state. Only
+/* Limits the time of the hook from this call on, even if another process locks the state. Only
  * the main thread handles signals. */
 static void limit_time(struct hook *h)
 {
@@ -815,7 +817,7 @@ static int go_there(struct hook *h, struct fault *f)
 }
 
 /* Whether the identity belongs to a directory that did not contain the session's first folder.
- * Only a session whose first folder is gone is checked. */
+ * Returns false if the session's first folder still exists. */
 static bool is_stranger(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
@@ -826,14 +828,16 @@ static bool is_stranger(const struct hook *h)
 }
 
 /* Whether the identity comes from this directory although the session may have begun in another
- * agent's directory. Such a session must not get the mail of this directory's agent. */
+ * agent's directory. A session from another directory must not get the mail of this directory's
+ * agent. */
 static bool is_unsure(const struct hook *h)
 {
 	return !h->stays && h->cli->home.who == HOME_BY_PLACE &&
 	       h->rule->kind != HOOK_START && h->rule->kind != HOOK_TOOL;
 }
 
-/* Answers an event. The agent is looked for in the client's folder. */
+/* Answers an event. The agent's identity is looked for in the folder in which the session
+ * began. */
 static int hook_answer(struct hook *h, struct fault *f)
 {
 	struct text text = { 0 };
@@ -842,7 +846,7 @@ static int hook_answer(struct hook *h, struct fault *f)
 		return f->code;
 	h->rule = rule_of(h->client, h->event.name);
 	/* An inner model, which the agent's model started, perhaps does not pass on the news.
-	 * So the hook only checks the inner model's tools. */
+	 * For an inner model, the hook only checks the tools. */
 	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
 		return 0;
 	if (h->rule->kind == HOOK_END) {
@@ -883,7 +887,7 @@ static const struct hook_client *client_named(const char *name)
 	return NULL;
 }
 
-/* Reports wrong use to a person, with an exit status at which no client blocks. */
+/* Reports wrong use to a person. No client blocks its model because of this exit status. */
 static int misused(struct cli *cli)
 {
 	cli_usage(
@@ -919,7 +923,8 @@ int hook_main(struct cli *cli, int argc, char **argv)
 }
 
 /*
- * A short brief for a model: its agent's name, held work, waiting mail, useful commands.
+ * `cadre prime` prints a short text for a model. The text has the name, the tasks and the
+ * waiting mail of the model's agent, and useful commands.
  */
 
 int prime_main(struct cli *cli, int argc, char **argv)

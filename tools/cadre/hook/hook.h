@@ -1,28 +1,27 @@
 /*
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
- * Read the files in this order: hook_event.c (the input from a client, the output for each
- * client), hook.c (the place where a client's session began, the texts for a model, git's own
- * hook, the verbs), plugin.c.
+ * Read hook_event.c first, which has the input from a client and the output for each client.
+ * Then read hook.c, which has the place where a client's session began, the texts for a model,
+ * git's own hook, and the verbs. Read plugin.c last.
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
 
 #include "tools/cadre/cli.h"
 
-/* Parts of the event that a client writes to standard input; "": the event does not have the
- * part. */
+/* The parts of a client's event that are stored. A part that the event does not have is empty. */
 struct hook_event {
 	char name[64];
 	char cwd[4096];
 	char tool[256];
 	char session[128]; /* name that the client gives its session */
 	json_t *paths; /* files that the tool is about to write */
-	char inner[64]; /* the client's id of an inner agent that caused the event */
+	char inner[64]; /* the client's id of the inner agent that caused the event */
 };
 
-/* Reads an event to its end, and stores only these parts. Returns 0 or a fault. It is a fault
- * if the event is no JSON object, is too large, or does not end in time. */
+/* Reads an event to its end, and stores the parts of struct hook_event. Returns 0 or a fault.
+ * An event that is no JSON object, is too large, or does not end in time is a fault. */
 int event_read(int fd, struct hook_event *out, struct fault *f);
 void event_release(struct hook_event *e);
 
@@ -34,38 +33,37 @@ enum hook_kind {
 	HOOK_NUDGE, /* tells that urgent messages wait; another event shows these messages */
 	/* Refuses a tool in a stopped team, or a write to a file that another agent has reserved. */
 	HOOK_TOOL,
-	HOOK_END, /* tells nothing, but forgets where the session began */
+	HOOK_END, /* tells nothing, but removes the link of the session */
 };
 
 struct hook_rule {
 	const char *event; /* NULL ends a table */
 	enum hook_kind kind;
-	/* JSON in the client's form: $ stands for the text, @ for the event's name. */
+	/* JSON in the client's form. `$` stands for the text, `@` for the event's name. */
 	const char *form;
 };
 
 struct hook_client {
 	const char *name, *also;
 	const struct hook_rule *rules;
-	const char *const
-		*writers; /* tools that write the files in their arguments; then a NULL */
-	int64_t tokens; /* maximum that the client passes on; 0: no known limit */
+	const char *const *writers; /* tools that write the named files; NULL-terminated */
+	int64_t tokens; /* most tokens that the client passes on; 0: not known */
 };
 
 extern const struct hook_client hook_clients[]; /* a NULL name ends the table */
 
-/* Appends the rule's form, filled in with the text, and a newline. */
+/* Fills the rule's form with the text, and appends the form and a newline to `out`. */
 void hook_form_fill(struct text *out, const struct hook_rule *rule, const char *text);
 
 extern const char plugin_opencode[];
 
-/* A client waits for its hooks, so time is limited. HOOK_HURRY_MS: the hook stops waiting for a
- * host that is silent for this time. HOOK_MOST_MS: the hook ends after this time. */
+/* A client waits for its hooks, so time is limited. HOOK_HURRY_MS: longest time for which the
+ * hook waits for a silent host. HOOK_MOST_MS: time after which the hook ends. */
 enum { HOOK_HURRY_MS = 400, HOOK_MOST_MS = 1000 };
 
 enum {
 	HOOK_PATHS = 64, /* paths that message.news takes in one call */
-	HOOK_FILES = 1024, /* paths that are stored of one event */
+	HOOK_FILES = 1024, /* maximum number of paths that are stored of an event */
 };
 
 #endif

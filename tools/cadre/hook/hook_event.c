@@ -1,9 +1,9 @@
 /*
  * hook_event - reads the event that a client gives to its hook, in constant memory.
  *
- * An event may hold the whole answer of a tool. Only three kinds of text are read: the texts at
- * the top of the event, the first folder of a list, and the files in a tool's arguments. A file
- * is itself an argument, or is named in the headings of a patch.
+ * An event may hold the whole answer of a tool. The hook reads only the texts at the top level
+ * of the event, the first folder of a list, and the names of files in a tool's arguments. A
+ * file's name is itself an argument, or is part of a heading in a patch.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,16 +14,16 @@
 #include "core/base/clock.h"
 #include "tools/cadre/hook/hook.h"
 
-/* TOP: the number of depths whose state is stored. Keys are read at the depths 1 and 2; depth 0
- * is outside the object and has no keys. */
+/* TOP: the number of nesting depths whose state is stored. Keys are read at the depths 1 and 2.
+ * Depth 0 is outside the object, and has no keys. */
 enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000, TOP = 3 };
 
 struct scan {
 	struct hook_event *out;
 	size_t depth;
 	bool begun, over, broken;
-	bool quoted, escaped; /* inside a text; behind a backslash */
-	bool value[TOP]; /* for each depth: behind a colon */
+	bool quoted, escaped; /* in a text; directly behind a backslash */
+	bool value[TOP]; /* for each depth: the colon behind the last key was read */
 	char key[TOP][32]; /* for each depth: the last key; "": the key is too long */
 	bool patch; /* the text is a patch, and `word` holds one line of it */
 	char word[sizeof(((struct hook_event *)0)->cwd)]; /* JSON text, without quotes */
@@ -55,8 +55,8 @@ static bool is_half(const char *s)
 }
 
 /* The text in `word`, or NULL if `word` holds no text. With `mends`, U+FFFD replaces each
- * sequence that is no character. A client that gets such a name writes a file whose name has
- * U+FFFD too. */
+ * sequence that is no character. Clients also write U+FFFD into the name of a file that has
+ * such a sequence. */
 static json_t *word_text(struct scan *s, bool mends)
 {
 	struct text mended = { 0 };
@@ -90,7 +90,7 @@ static void keep_path(struct scan *s, json_t *name)
 	json_decref(name);
 }
 
-/* A copy of a name without the blanks before and after it. */
+/* Copies a name without the blanks before and behind the name. */
 static json_t *hook_event_trim(const char *name)
 {
 	const char *at = name = text_past_blanks(name), *end = name;
@@ -105,7 +105,7 @@ static json_t *hook_event_trim(const char *name)
 }
 
 /* Adds the file that a line of a patch names. Blanks around the heading and around the name are
- * ignored, as Codex does. */
+ * ignored, as Codex ignores them. */
 static void keep_heading(struct scan *s)
 {
 	static const char *const headings[] = { "*** Add File: ", "*** Update File: ",
@@ -123,7 +123,8 @@ static void keep_heading(struct scan *s)
 	json_decref(text);
 }
 
-/* Stores a value as the part of the event that its key names, if that part is still empty. */
+/* Stores a value in the part of the event that the value's key names, if this part is still
+ * empty. */
 static void keep_value(struct scan *s)
 {
 	static const char *const files[] = { "file_path", "notebook_path", "filePath",
@@ -179,7 +180,7 @@ static void in_text(struct scan *s, char c)
 		end_text(s);
 		return;
 	}
-	if (s->patch && s->escaped && c == 'n') { /* end of a line */
+	if (s->patch && s->escaped && c == 'n') { /* the line of the patch ends here */
 		s->n -= s->n < sizeof(s->word);
 		keep_heading(s);
 		s->n = 0;
@@ -258,9 +259,9 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	ssize_t n = 0;
 
 	*out = (struct hook_event){ .paths = json_array() };
-	/* A broken event is read to its end too, because some clients fail if their output is
-	 * not read. After a complete event nothing more is read, because some clients leave the
-	 * input open. */
+	/* A broken event is read to its end too, because some clients fail if no process reads
+	 * their output to the end. After a complete event nothing more is read, because some
+	 * clients leave the input open. */
 	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 &&
 	       all <= BYTES_MAX) {
 		all += (size_t)n;
@@ -280,10 +281,11 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 }
 
 /*
- * The events of each client at which cadre acts, and the form of the answer that the client
- * takes.
+ * For each client, the events at which cadre acts, and the form of the answer that the client
+ * accepts.
  *
- * docs/clients.md gives the source of each of these facts. All other events are ignored.
+ * docs/clients.md gives the source of each entry in the tables below. Events without an entry
+ * are ignored.
  */
 
 #define CONTEXT "{\"hookSpecificOutput\":{\"hookEventName\":@,\"additionalContext\":$}}"
@@ -311,7 +313,7 @@ static const struct hook_rule gemini[] = {
 	{ NULL, 0, NULL },
 };
 
-/* Cursor takes no context at a prompt, so cadre gives its news after the next tool. */
+/* Cursor takes no context at a prompt, so cadre gives the news after the next tool. */
 static const struct hook_rule cursor[] = {
 	{ "sessionStart", HOOK_START, "{\"additional_context\":$}" },
 	{ "postToolUse", HOOK_ALL, "{\"additional_context\":$}" },
@@ -338,9 +340,9 @@ static const char *const gemini_writes[] = { "replace", "write_file", NULL };
 static const char *const cursor_writes[] = { "Delete", "Edit", "Write", NULL };
 static const char *const opencode_writes[] = { "apply_patch", "edit", "write", NULL };
 
-/* Limits of clients. Claude Code passes on 10,000 characters, but only the first 2,000 of a
- * longer text; Codex passes on 2,500 tokens. These limits are lower, to leave room for the
- * additions of text_add_said(). */
+/* The most tokens that a client gets. Claude Code passes on 10,000 characters, but of a longer
+ * text only the first 2,000 characters. Codex passes on 2,500 tokens. CLAUDE_TOKENS and
+ * CODEX_TOKENS are lower, to leave room for the additions of text_add_said(). */
 enum { CLAUDE_TOKENS = 2100, CODEX_TOKENS = 2100 };
 
 const struct hook_client hook_clients[] = {

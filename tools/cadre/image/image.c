@@ -1,5 +1,5 @@
 /*
- * image - builds the images that VMs boot from packages, and lists the images.
+ * image - builds images for VMs from packages, and lists the images.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,17 +28,17 @@
 #include "tools/cadre/screen/progress.h"
 
 /*
- * The parts of `cadre image build`; each part makes one file.
+ * The steps of `cadre image build`, which make the files of an image.
  */
 
 /* Folders and files of a build. */
 struct image_build {
 	struct arena arena;
 	const char *half; /* folder of the unfinished image */
-	const char *work; /* folder that is removed after the build */
+	const char *work; /* temporary folder, removed after the build */
 	const char *cache; /* folder of fetched packages */
 	const char *rootfs; /* root folder or disk given by the user, or NULL */
-	const char *kernel; /* the kernel's version, once fetched */
+	const char *kernel; /* the kernel's version, set by find_version() */
 	const char *guest; /* program of the guest, set by image_guest() */
 	struct progress *progress; /* NULL: no line of progress is shown */
 };
@@ -51,7 +51,7 @@ struct archive {
 	struct fault *fault; /* the first fault */
 };
 
-/* Reports the current step on the progress line, or if there is no progress line, as a line on
+/* Shows the current step in the progress line. If there is no progress line, prints the step to
  * stderr. */
 static __attribute__((format(printf, 2, 3))) void image_say(struct image_build *b,
 							    const char *fmt, ...)
@@ -67,7 +67,7 @@ static __attribute__((format(printf, 2, 3))) void image_say(struct image_build *
 		fprintf(stderr, "image: %s\n", text);
 }
 
-/* Sets a fault if a signal has ended the build. Returns the code of the fault, or 0. */
+/* Sets a fault if a signal asks the build to end. Returns the code of the fault, or 0. */
 static int image_wanted(struct fault *f)
 {
 	return signals_came() ? fault_set(f, FAULT_IO, "", "the build was ended")
@@ -76,8 +76,8 @@ static int image_wanted(struct fault *f)
 
 /* --- packages --------------------------------------------------------------------- */
 
-/* Downloads packages. A package that the cache holds in the archive's current version is not
- * fetched again. */
+/* Downloads packages into the cache. A package is not downloaded again if the cache has the
+ * version that is current in the archive. */
 static int image_fetch(struct image_build *b, const char *const *packages,
 		       struct fault *f)
 {
@@ -92,7 +92,7 @@ static int image_fetch(struct image_build *b, const char *const *packages,
 	return child_run(words, b->cache, f);
 }
 
-/* The newest file of the package in the cache. */
+/* Finds the newest file of the package in the cache. */
 static int image_find_file(struct image_build *b, const char *package, const char **file,
 			   struct fault *f)
 {
@@ -112,7 +112,8 @@ static int image_find_file(struct image_build *b, const char *package, const cha
 	return *file ? 0 : fault_set(f, FAULT_IO, "", "%s was not fetched", package);
 }
 
-/* Fetches packages by their names in the archive into the cache, and unpacks them into `to`. */
+/* Downloads packages into the cache, and unpacks the packages into the folder `to`. `packages`:
+ * the packages' names in the archive. */
 static int image_unpack(struct image_build *b, const char *const *packages,
 			const char *to, struct fault *f)
 {
@@ -147,8 +148,8 @@ static void pad(struct archive *ar)
 		fputc(0, ar->file);
 }
 
-/* Writes the head of an entry: the magic, thirteen numbers of eight hexadecimal digits, and the
- * name. The entry is then filled up to a multiple of four bytes. */
+/* Writes the head of an entry. The head has a magic, thirteen numbers of eight hexadecimal
+ * digits, and the entry's name. The entry is then filled up to a multiple of four bytes. */
 static void head(struct archive *ar, const char *name, unsigned mode, size_t size,
 		 unsigned major, unsigned minor)
 {
@@ -209,14 +210,15 @@ static int archive_close(struct archive *ar)
 
 /*
  * The kernel is Debian's cloud kernel. The build fetches and unpacks the kernel's package, but
- * does not install it. Its drivers for VMs are modules. The modules that a guest needs are put
- * into the initrd. Each module follows the modules on which it depends.
+ * does not install it. The kernel's drivers for VMs are modules. The modules that a guest needs
+ * are put into the initrd. In the table `modules`, each module follows the modules on which it
+ * depends.
  */
 
 #define META "linux-image-cloud-amd64"
 
-/* guest/guest_boot.c knows the letters in `when`: always (a), with a network card (n), with
- * vsock (v), or once the guest runs (z). */
+/* `when`: a letter that tells guest/guest_boot.c when to load the module. `a`: always. `n`: if
+ * the VM has a network card. `v`: if the VM has vsock. `z`: once the guest runs. */
 static const struct module {
 	char when;
 	const char *path;
@@ -255,7 +257,7 @@ static int find_package(struct image_build *b, const char **package, struct faul
 	return 0;
 }
 
-/* Finds the kernel's version: the name of the only folder in lib/modules. */
+/* Finds the kernel's version, which is the name of the only folder in lib/modules. */
 static int find_version(struct image_build *b, const char *root, struct fault *f)
 {
 	DIR *dir = opendir(arena_printf(&b->arena, "%s/lib/modules", root));
@@ -270,7 +272,8 @@ static int find_version(struct image_build *b, const char *root, struct fault *f
 			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
 }
 
-/* Finds the guest's program beside this program, or in the folder where `make install` puts it. */
+/* Finds the guest's program beside this program, or in the folder into which `make install`
+ * copies it. */
 static int image_guest(struct image_build *b, struct fault *f)
 {
 	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",
@@ -291,8 +294,8 @@ static int image_guest(struct image_build *b, struct fault *f)
 	return fault_hint(f, "It comes with cadre: make, or make install.");
 }
 
-/* The name of a module in the initrd. Sorted by these names, modules are in the order of
- * loading. */
+/* The name of a module in the initrd. Modules that are sorted by their names in the initrd are
+ * in the order of loading. */
 static const char *module_name(struct image_build *b, size_t i)
 {
 	return arena_printf(&b->arena, "modules/%c%02zu-%s.ko", modules[i].when, i,
@@ -335,11 +338,11 @@ static int image_kernel(struct image_build *b, struct fault *f)
 }
 
 /*
- * The root disk: an ext4 file system in a qcow2. The disk is made from packages or from the
- * user's own directory, or is a copy of the user's own disk.
+ * The root disk is an ext4 file system in a qcow2 file. The disk is made from packages or from
+ * the user's own directory, or is a copy of the user's own disk.
  */
 
-/* Packages that are dependencies, but have no use inside the VM. */
+/* Packages on which other packages depend, but which have no use inside the VM. */
 static const char *const left_out[] = {
 	"perl",    "liberror-perl", "git-man",  "debconf",         "dpkg",       "tar",
 	"openssl", "libdb5.3",      "libgdbm6", "libgdbm-compat4", "gcc-12-base"
@@ -372,7 +375,7 @@ static int list_packages(struct image_build *b, const char ***out, struct fault 
 				"Dir::State::status=/dev/null",
 				"-o",
 				"Debug::NoLocking=true",
-				"-o", /* apt does not list packages in its usual cache */
+				"-o", /* an empty cache, so that apt omits no package */
 				arena_printf(&b->arena, "Dir::Cache::archives=%s/",
 					     b->work),
 				"install",
@@ -440,7 +443,7 @@ static int make_files(struct image_build *b, const char *root, struct fault *f)
 	return f->code;
 }
 
-/* Makes links to busybox for all programs that are missing. */
+/* Makes a link to busybox for each program of busybox that the root folder lacks. */
 static int link_applets(struct image_build *b, const char *root, struct fault *f)
 {
 	const char *busybox = arena_printf(&b->arena, "%s/bin/busybox", root);
@@ -542,7 +545,8 @@ static int convert(struct image_build *b, const char *from, struct fault *f)
 	return child_run(words, NULL, f);
 }
 
-/* The path of mkfs.ext4 in Debian; the program is not in every user's PATH. */
+/* The path of mkfs.ext4 in Debian. The path is fixed, because the program is not in every
+ * user's PATH. */
 static const char *mkfs_program(void)
 {
 	return access("/usr/sbin/mkfs.ext4", X_OK) ? "mkfs.ext4" : "/usr/sbin/mkfs.ext4";
@@ -624,7 +628,8 @@ static const char *cache_folder(struct arena *a)
 	return arena_printf(a, "%s/.cache/cadre/packages", home ? home : "");
 }
 
-/* A version that sorts by time; the last three digits tell versions of one second apart. */
+/* Makes the name of a version from the time. Names sort by time, and the last three digits
+ * distinguish versions of the same second. */
 static const char *new_version(struct arena *a)
 {
 	int64_t now = clock_wall_ms();
@@ -643,7 +648,7 @@ static int make_parts(struct image_build *b, struct fault *f)
 	return image_wanted(f);
 }
 
-/* Removes the leftovers of builds whose processes have ended; the folders of a running build
+/* Removes the folders of builds whose processes have ended. The folders of a running build
  * stay. */
 static void image_sweep(struct arena *a, const char *folder)
 {
@@ -686,8 +691,8 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	return f->code;
 }
 
-/* Checks that the caller may build images. Images belong to this machine, and the VMs of all
- * teams use them. No agent, and no caller inside a VM, may build an image. */
+/* Checks that the caller may build images. Images belong to this machine, and are used by the
+ * VMs of all teams. No agent, and no caller inside a VM, may build an image. */
 static int image_check_may(struct cli *cli, struct fault *f)
 {
 	if (cli_refuse_agent(cli, "image build", f) < 0)
@@ -695,8 +700,8 @@ static int image_check_may(struct cli *cli, struct fault *f)
 	return cli->home.socket[0] ? cli_outside(cli, f) : 0;
 }
 
-/* Builds an image. A signal stops the build at once; the process ends after the unfinished
- * files are removed. */
+/* Builds an image. A signal stops the build at once, but the process removes the unfinished
+ * files before it ends. */
 static int build_main(struct cli *cli, int argc, char **argv)
 {
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, 0 };

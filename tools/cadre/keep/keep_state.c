@@ -31,11 +31,12 @@
 #include "tools/cadre/screen/progress.h"
 
 /*
- * Temporary files of copies whose process was killed, and faults of copies that had no room.
+ * Removes temporary files of killed processes, and explains faults of copies for which the disk
+ * had no room.
  */
 
 /* Whether `name` is the temporary file of a copy whose process has ended. The name of such a
- * file is `base`, the number of the process and `.tmp`. */
+ * file consists of `base`, the number of the process and `.tmp`. */
 static bool is_leftover(const char *name, const char *base)
 {
 	size_t n = strlen(base);
@@ -50,8 +51,8 @@ static bool is_leftover(const char *name, const char *base)
 	       errno == ESRCH;
 }
 
-/* Removes the files beside `path` that ended processes have left: PATH.PID.tmp and
- * PATH.secret.PID.tmp, also with -journal or -wal at the end. */
+/* Removes the files beside `path` that ended processes have left. The files' names are
+ * PATH.PID.tmp and PATH.secret.PID.tmp, and may also end in -journal or -wal. */
 static void leftovers_remove(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -68,8 +69,8 @@ static void leftovers_remove(const char *path)
 		closedir(d);
 }
 
-/* If a fault `unavailable` has only the usual hint, gives the fault a hint for copies. Returns
- * the fault's code. */
+/* Gives a fault `unavailable` a hint about the room for the copy, unless the fault already has
+ * a special hint. Returns the fault's code. */
 static int keep_hint_room(struct fault *f)
 {
 	if (f->code == FAULT_UNAVAILABLE &&
@@ -84,9 +85,9 @@ struct restore {
 	bool yes, any_secret;
 	char path[PATH_MAX], secret[PATH_MAX + 16];
 	char aside[4400];
-	bool had; /* there was a state before */
-	int64_t ended; /* number of assignments ended */
-	struct mirror_aside put_aside; /* things put aside in the vault */
+	bool had; /* the folder had a state before the restore */
+	int64_t ended; /* number of assignments that the restore ended */
+	struct mirror_aside put_aside; /* folders and files moved in the vault */
 };
 
 static int read_args(struct restore *r, int argc, char **argv)
@@ -106,8 +107,8 @@ static int read_args(struct restore *r, int argc, char **argv)
 	return r->file ? 0 : cli_usage(r->cli, "`restore` needs the file of a backup");
 }
 
-/* Whether the backup is the state's own file. Restoring that file loses nothing, so no question
- * is asked. */
+/* Whether the backup is the state's own file. Restoring this file loses nothing, so the user is
+ * not asked. */
 static bool is_same_file(const struct restore *r)
 {
 	char own[4200];
@@ -141,8 +142,8 @@ static int keep_restore_find_file(struct restore *r, struct fault *f)
 			     "secret beside it as FILE.secret");
 }
 
-/* Finds the secret: FILE.secret as `backup` writes it, or the file `secret` beside FILE, as in
- * a state's folder. */
+/* Finds the file with the secret. The file is FILE.secret, which `backup` writes, or else
+ * `secret` in the folder of FILE, as in a state's folder. */
 static int find_secret(struct restore *r, struct fault *f)
 {
 	struct stat st;
@@ -156,7 +157,7 @@ static int find_secret(struct restore *r, struct fault *f)
 	if (stat(r->secret, &st) == 0)
 		return 0;
 	r->secret[0] = 0;
-	if (r->any_secret) /* a new secret is made */
+	if (r->any_secret) /* the restore makes a new secret */
 		return 0;
 	fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s.secret is not there", r->file);
 	return fault_hint(
@@ -200,9 +201,9 @@ static int keep_restore_check_file(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Refuses the secret of another state, which would make all tokens void. A secret that was made
- * anew fits only the agents that were registered later. So a secret is accepted if it fits any
- * agent. */
+/* Refuses the secret of another state, which would make all tokens void. A new secret of a
+ * state fits only the tokens of agents that were registered later. A secret that fits the token
+ * of any agent is accepted. */
 static int keep_restore_check_secret(struct restore *r, struct store *store,
 				     struct fault *f)
 {
@@ -228,8 +229,8 @@ static int keep_restore_check_secret(struct restore *r, struct store *store,
 			  "--any-secret takes this one, and agents are registered anew");
 }
 
-/* Checks a backup before a state is made for it, so that a backup that cannot be restored
- * leaves no new state. */
+/* Checks a backup before a state is made for this backup, so that a backup that cannot be
+ * restored leaves no new state. */
 static int keep_restore_check_first(struct restore *r, struct fault *f)
 {
 	const char *temp = getenv("TMPDIR");
@@ -281,7 +282,8 @@ static int keep_restore_make_state(struct restore *r, bool create,
 	return cli_outside(cli, f);
 }
 
-/* Finds the state for this directory; if there is none, makes a state for the backup. */
+/* Finds the state for this directory. If this directory has no state, makes a state for the
+ * backup. */
 static int find_state(struct restore *r, struct fault *f)
 {
 	struct cli *cli = r->cli;
@@ -302,7 +304,8 @@ static int find_state(struct restore *r, struct fault *f)
 }
 
 /* Gives the staged state a new incarnation, and ends assignments that may have run since the
- * backup. Both changes are made in the staged state, so that they take effect at once. */
+ * backup. Both changes are made in the staged state, so that both take effect when the staged
+ * state replaces the former state. */
 static int keep_restore_renew(struct restore *r, const char *stage, struct fault *f)
 {
 	struct call call = { .settings = &r->cli->home.settings,
@@ -327,8 +330,8 @@ static int keep_restore_renew(struct restore *r, const char *stage, struct fault
 	return f->code;
 }
 
-/* Puts the staged database in the place of the former one. Before the exchange, the folder's id
- * is set to name the staged database too. After the exchange, the id names only the new
+/* Puts the staged database in the place of the former database. Before the exchange, the
+ * folder's id is changed to name both databases. After the exchange, the id names only the new
  * database. */
 static int keep_restore_commit(struct restore *r, struct fault *f)
 {
@@ -341,7 +344,7 @@ static int keep_restore_commit(struct restore *r, struct fault *f)
 	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
 	    restore_commit(path, r->secret[0] ? r->secret : NULL, r->aside,
 			   sizeof(r->aside), f) == 0)
-		state_id_settle(dir, &later); /* the next verb mends a failure */
+		state_id_settle(dir, &later); /* the next verb repeats a failed call */
 	close(dir);
 	return f->code;
 }
@@ -376,10 +379,9 @@ static int restore(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Renames the folders of teams to the names that the teams had at the backup. New teams will
- * get the numbers of teams that are not in the backup. So the mirror archives the folders of
- * such teams, before a new team could be taken for an old one. A host repeats failed steps at
- * its start. */
+/* Lets the mirror rename the teams' folders to the names that the teams had at the backup. The
+ * mirror also archives the folder of each team that is not in the backup, because a new team
+ * may later get the number of this team. A host repeats failed steps when it starts. */
 static void show_rows(struct restore *r)
 {
 	enum { MOST_MS = 60000 };
@@ -457,8 +459,8 @@ enum { SECRET = 32 };
 
 /* --- folders ------------------------------------------------------------------------- */
 
-/* Makes a path such as HOME/backups/state-20261121-080000.123456789.db; each backup gets its
- * own path. */
+/* Makes a path such as HOME/backups/state-20261121-080000.123456789.db. Each backup gets a path
+ * of its own. */
 static int default_path(const struct home *home, char *path, size_t room, struct fault *f)
 {
 	int64_t now = clock_wall_ns();
@@ -473,8 +475,8 @@ static int default_path(const struct home *home, char *path, size_t room, struct
 	return 0;
 }
 
-/* Checks the folder before a file is made in the folder, since a fault about a temporary file
- * would not help the user. */
+/* Checks the folder of the backup first, because a fault about a temporary file would not help
+ * the user. */
 static int keep_backup_check_folder(const char *path, struct fault *f)
 {
 	char copy[4400];
@@ -508,8 +510,8 @@ static ssize_t read_small(const char *path, char bytes[SECRET + 1])
 	return n;
 }
 
-/* Checks, before anything is copied, that the names are free. PATH.secret may exist if it holds
- * the same secret, since an interrupted backup leaves such a file. */
+/* Checks that the names of the backup and of its secret are free. PATH.secret may already exist
+ * with the same secret, since an interrupted backup leaves such a file. */
 static int check_names(const char *path, const char *secret_path, const uint8_t *secret,
 		       struct fault *f)
 {
@@ -543,7 +545,7 @@ static int write_secret(const char *temp, const uint8_t *secret, struct fault *f
 
 /* Writes the state's secret to the file `to`, which belongs to a backup. The tokens of agents
  * are made with the secret. The secret is written before the backup, so that no backup lacks
- * its secret. `*made` becomes true if the file is new. */
+ * its secret. `*made` becomes true if this call has made the file. */
 static int keep_secret(const struct home *home, const char *to, bool *made,
 		       struct fault *f)
 {
@@ -580,7 +582,8 @@ static int keep_backup_back_up(struct cli *cli, const char *path, struct fault *
 	if (store_open(&store, cli->home.dir, 0, NULL, f) == 0 &&
 	    rule_check_lost(store, f) == 0 &&
 	    keep_secret(&cli->home, secret_path, &made, f) == 0 &&
-	    /* Check again: meanwhile another process may have written another state's secret. */
+	    /* Check again, because another process may meanwhile have written another state's
+	     * secret. */
 	    check_names(path, secret_path, secret, f) == 0)
 		store_backup(store, path, f);
 	store_close(store);
@@ -591,7 +594,7 @@ static int keep_backup_back_up(struct cli *cli, const char *path, struct fault *
 
 /* --- older backups --------------------------------------------------------------------- */
 
-/* Whether an entry's name has the form that default_path() gives. */
+/* Whether an entry's name has the form of the names that default_path() makes. */
 static int is_backup(const struct dirent *e)
 {
 	int end = 0;
@@ -600,8 +603,8 @@ static int is_backup(const struct dirent *e)
 	return end && !e->d_name[end];
 }
 
-/* Removes all but the newest `most` backups from HOME/backups. The backup `path` was verified
- * and stays, even if the clock makes this backup look old. */
+/* Removes all but the newest `most` backups from HOME/backups. The backup `path` was just
+ * verified, and stays in any case. A wrong clock may have given this backup an old name. */
 static int remove_older(const char *path, int64_t most, struct fault *f)
 {
 	char folder[4400], one[4900];
@@ -628,7 +631,7 @@ static int remove_older(const char *path, int64_t most, struct fault *f)
 	return f->code;
 }
 
-/* Takes --keep N out of the words; *most is 0 if the option is not given. */
+/* Removes --keep N from the words. `*most` becomes N, or 0 if the option is not given. */
 static int take_keep(int *argc, char **argv, int64_t *most, struct fault *f)
 {
 	const char *said = NULL;
@@ -695,8 +698,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
  * docs/export.md.
  */
 
-/* Checks whether the exported state is whole. The export of a damaged state holds only the
- * readable rest, and the verb reports the damage. */
+/* Checks whether the exported state is whole. The export of a damaged state contains only the
+ * rows that can be read, and the verb reports the damage. */
 static void check_whole(struct store *store, struct fault *damage)
 {
 	struct fault found = { 0 };
@@ -734,8 +737,8 @@ static int export_failed(const char *what, const char *path, struct fault *f)
 			       : (int)f->code;
 }
 
-/* Writes the file under a temporary name. The file gets its final name when it is complete and
- * durable. */
+/* Writes the file under a temporary name. The file gets its final name when the file is
+ * complete and durable. */
 static int export_write_file(struct cli *cli, const char *path,
 			     struct transfer_report *report, struct fault *damage,
 			     struct fault *f)
@@ -809,7 +812,7 @@ int export_main(struct cli *cli, int argc, char **argv)
 }
 
 /*
- * Adds the rows of an export to the state: see docs/export.md.
+ * Adds the rows of an export to the state. docs/export.md describes the lines of an export.
  */
 
 /* Opens a plain file. A named pipe is refused, since the opening of a pipe could wait for ever. */
@@ -841,8 +844,8 @@ static bool import_copy(FILE *from, FILE *to)
 	return !ferror(from);
 }
 
-/* Copies the input to a file without a name. The copy is read twice, and must not change
- * between the two reads. */
+/* Copies the input to a file without a name. The import reads the copy twice, because the input
+ * itself could change between two reads. */
 static FILE *open_input(const char *path, struct fault *f)
 {
 	FILE *from = strcmp(path, "-") ? import_open_file(path, f) : stdin;
@@ -871,7 +874,7 @@ static void raise_limit(void)
 }
 
 /* Lets the mirror make the folders of new teams, and then writes the notes into these folders.
- * A host repeats failed steps at its start. */
+ * A host repeats failed steps when it starts. */
 static void import_show(struct call *call, struct home *home)
 {
 	enum { MOST_MS = 60000 };
@@ -879,7 +882,7 @@ static void import_show(struct call *call, struct home *home)
 
 	mirror_catch_up(home, call->store, MOST_MS, &later);
 	vault_sweep(call);
-	call->fault = (struct fault){ 0 }; /* the import is done without notes, too */
+	call->fault = (struct fault){ 0 }; /* a failed note does not fail the import */
 }
 
 static int import(struct cli *cli, FILE *in, const char *as, struct call *call,

@@ -2,8 +2,8 @@
  * print - prints an answer for people, in the form that the schema describes.
  *
  * The first list of an answer becomes a table. A single record becomes lines of key and value,
- * with the record's lists as tables below. Messages become blocks with their text. Times are
- * relative on a terminal, and ISO elsewhere.
+ * with the record's lists as tables below. Each message becomes a block with the message's
+ * text. A time is relative on a terminal, and has the ISO form elsewhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static void print_table(const struct cli *cli, const struct record *r,
 			int indent, struct layout *kept);
 
 /*
- * A record as a page: a heading, a few important values below it, the whole texts, and all
- * other fields as small print.
+ * A page shows one record. The page has a heading, a few important values, the long texts, and
+ * all other fields as small print.
  *
  * The operation's definition in the schema assigns the fields to these parts.
  */
@@ -28,7 +28,7 @@ struct page {
 	const struct record *r;
 	const json_t *record;
 	struct arena arena;
-	int at; /* columns printed so far of a line of values */
+	int at; /* columns printed so far in the current line of values */
 };
 
 /* --- lines of short values ------------------------------------------------------------ */
@@ -40,7 +40,8 @@ static void screen_page_end_line(struct page *p)
 	p->at = 0;
 }
 
-/* Adds `name value` to the line; if the line would become too long, begins a new line. */
+/* Adds `name value` to the current line of values. If this line would become too long, begins a
+ * new line. */
 static void add_small(struct page *p, const struct field *field, bool small)
 {
 	const char *name = screen_label(&p->arena, field),
@@ -70,7 +71,8 @@ static const char *plain_value(struct page *p, const struct field *field,
 	return cli_plain(&p->arena, screen_value(p->cli, &p->arena, field, value), true);
 }
 
-/* Prints an entry of a list: its text, behind a tick box or below its author. */
+/* Prints an entry of a list. The entry's text is printed behind a tick box, or below the
+ * author's name. */
 static void print_entry(struct page *p, const struct record *r, const json_t *entry)
 {
 	const struct field *text = field_find(r, "text");
@@ -123,8 +125,8 @@ static void print_section(struct page *p, const struct field *field, bool named)
 
 /* --- the page ----------------------------------------------------------------------------- */
 
-/* The field that a word of the schema names. NULL: there is no such field, or the field has
- * nothing to show. */
+/* Finds the field that a word in op->page names. NULL: there is no such field, or the field has
+ * no value to show. */
 static const struct field *screen_page_take(struct page *p, const char *word)
 {
 	const struct field *field = field_find(p->r, word);
@@ -165,8 +167,9 @@ static void print_rest(struct page *p, const struct op *op)
 	screen_page_end_line(p);
 }
 
-/* Prints the heading: the operation's sentence, or else the values of the record's first field
- * and of the first field named for the page. */
+/* Prints the heading. The heading is the line that the operation defines (op->says). If the
+ * operation defines no line, the heading has the values of the record's first field and of the
+ * first field in op->page. */
 static void print_heading(struct page *p, const json_t *answer)
 {
 	fputs(p->cli->color ? "\033[1m" : "", stdout);
@@ -211,7 +214,7 @@ static void screen_page(const struct cli *cli, const struct op *op, const json_t
 
 /* --- overviews ------------------------------------------------------------------------------ */
 
-/* Finds FIELD or FIELD.FIELD of a record; for FIELD.FIELD, `*r` and `*record` become the inner
+/* Finds FIELD or FIELD.FIELD of a record. For FIELD.FIELD, `*r` and `*record` become the inner
  * record. NULL: there is no such field. */
 static const struct field *find_part(struct arena *a, const char *path,
 				     const struct record **r, const json_t **record)
@@ -242,8 +245,8 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 		add_small(p, field, false);
 }
 
-/* Whether a table can be printed without headings. Columns of numbers need headings, sentences
- * need no headings. */
+/* Whether a table can be printed without headings. Columns of numbers need headings, but
+ * columns of sentences do not. */
 static bool speaks_for_itself(const struct record *r, const char *const *columns)
 {
 	const struct field *field;
@@ -254,8 +257,8 @@ static bool speaks_for_itself(const struct record *r, const char *const *columns
 	return true;
 }
 
-/* Prints an answer of several lists as an overview. The first list shows the things that need
- * the person's attention. */
+/* Prints an answer that has several lists as an overview. The first list shows the things that
+ * need the person's attention. */
 static void screen_overview(const struct cli *cli, const struct op *op,
 			    const json_t *answer)
 {
@@ -290,20 +293,20 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 
 /*~ The answer on a terminal.  Station 12 of 12.
  *
- * The answer came back as JSON. The operation's row in the table tells how to show the answer:
- * which list becomes a table and with which columns, which fields are times or states. So this
- * file has no code about tasks, like the doors of the earlier stations. An agent may have
- * written the texts of an answer. So characters that would control the terminal are shown as
- * question marks.
+ * The answer came back as JSON. In the table of operations, the row of `claim` says how to show
+ * the answer. The row names the list that becomes a table, the columns of this table, and the
+ * fields that are times or states. Like the doors of the earlier stations, this file has no
+ * code about tasks. An agent may have written the texts of an answer, so characters that would
+ * control the terminal are shown as question marks.
  *
- * When the last byte is written, and only then, the client tells the host that the claim
- * has arrived.  Had the shell been killed a moment earlier, the task would be pending again
- * now, and the next claim would find it.
+ * When the last byte is written, and only then, the client tells the host that the claim has
+ * arrived. Had the shell been killed a moment earlier, the task would be pending again now, and
+ * the next claim would find the task.
  *
- * Every call goes through these twelve stations. You can read on in these places. docs/state.md
- * has the tables and views. storage/message.sql decides about messages, as storage/task.sql
- * decides about tasks. core/host/guests/ has the guests of VMs. tests/op/ shows most acts of
- * cadre, as stories that can be run. The tour began at the first station.
+ * Every call goes through these twelve stations. You can read on in docs/state.md, which has
+ * the tables and views. storage/message.sql decides about messages, as storage/task.sql decides
+ * about tasks. core/host/guests/ has the guests of VMs. tests/op/ shows most acts of cadre, as
+ * stories that can be run. The tour began at the first station.
  *
  * Next: tools/cadre/main.c
  */
@@ -346,8 +349,8 @@ static bool any_has(const json_t *rows, const char *name)
 }
 
 /* Chooses the columns that the operation names before the |. If the operation names no columns,
- * chooses all fields that have a value in any row. With `spare`, for a screen, leaves out named
- * columns that are empty in all rows. */
+ * chooses all fields that have a value in any row. `spare`: leaves out named columns that are
+ * empty in all rows, as on a terminal. */
 static size_t choose_columns(const struct record *r, const char *const *columns,
 			     const json_t *rows, bool spare, const struct field **chosen,
 			     size_t most)
@@ -365,7 +368,8 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 	return n;
 }
 
-/* Whether the schema names the column behind the |. Such a column is left out last. */
+/* Whether the schema names the column behind the |. If a table is too wide, a column behind the
+ * | is left out last. */
 static bool print_stays(const char *const *columns, const char *name)
 {
 	bool behind = false;
@@ -424,8 +428,8 @@ void print_more_rows(const struct cli *cli, const struct record *r,
 
 /* --- messages -------------------------------------------------------------------- */
 
-/* The text for a message's thread. If the thread has the id of its first message, and the list
- * has that message, the text is that message's number. */
+/* The text for a message's thread. If the thread's name is the id of a message in the list, the
+ * text is this message's number. In all other cases the text is the thread's name. */
 static const char *thread_of(struct arena *a, const json_t *rows, const json_t *m)
 {
 	const char *thread = json_text_at(m, "thread");
@@ -556,7 +560,7 @@ static void print_record(const struct cli *cli, const struct record *r,
 		if (field->flags & FIELD_LIST) {
 			print_table(cli, field->type->record, columns, value, true,
 				    indent + INDENT, NULL);
-			columns = NULL; /* the columns were for the first list */
+			columns = NULL; /* the columns apply only to the first list */
 		} else {
 			print_record(cli, field->type->record, NULL, value,
 				     indent + INDENT);
@@ -573,7 +577,7 @@ static void print_empty(const struct cli *cli, const struct op *op)
 		   *hint = op->empty ? op->empty : "";
 	struct arena a = { 0 };
 
-	/* The hint is about the whole list, so it is not given for a part of the list. */
+	/* A part of the list gets no hint, because the hint is about the whole list. */
 	if (by && *by)
 		cli_prose(cli,
 			  arena_printf(&a,
@@ -588,7 +592,8 @@ static void print_empty(const struct cli *cli, const struct op *op)
 	arena_release(&a);
 }
 
-/* Prints the texts of an answer that has no columns; returns whether the answer has texts. */
+/* Prints the texts of an answer whose operation names no columns. Returns whether the answer
+ * has texts. */
 static bool print_words(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	struct arena a = { 0 };
@@ -633,8 +638,8 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 		screen_says(cli, op, answer);
 }
 
-/* If the answer had no room for everything, prints the options with which the command gets the
- * rest. Also prints a line if the time ran out before the operation had looked at everything. */
+/* If the answer is incomplete, prints the option or the command that gets the rest. Also prints
+ * a line if the operation did not look at everything, for example because its time ran out. */
 static void print_more(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const json_t *next = page_next(op, answer),
@@ -709,15 +714,16 @@ void cli_text(const struct cli *cli, const char *s)
 }
 
 /*
- * An answer as one line: `created task 002, which waits for 001`.
+ * Writes an answer as one line, such as `created task 002, which waits for 001`.
  *
- * The schema defines the line for each operation. {FIELD} and {FIELD.FIELD} are parts of the
- * answer. A text in brackets is left out if one of its parts is absent, zero or false.
+ * The schema defines the line for each operation. In the line, {FIELD} and {FIELD.FIELD} stand
+ * for parts of the answer. A text in brackets is left out if one of its parts is absent, zero
+ * or false.
  */
 
-enum { LIST_MOST = 8 }; /* values printed of a list; the others are counted */
+enum { LIST_MOST = 8 }; /* values of a list that are printed; others are counted */
 
-/* The state while a line is made from an answer. */
+/* The data from which a line is made. */
 struct line {
 	const struct cli *cli;
 	const struct op *op;
@@ -732,7 +738,7 @@ static bool is_nothing(const json_t *value)
 	       (json_is_integer(value) && !json_integer_value(value));
 }
 
-/* The first values of a long list, and the number of the other values. */
+/* Writes the first values of a long list, and the number of the other values. */
 static const char *list_text(struct line *l, const struct field *field,
 			     const json_t *list)
 {
@@ -748,8 +754,8 @@ static const char *list_text(struct line *l, const struct field *field,
 	return cli_plain(&l->arena, text, false);
 }
 
-/* The text of a part, FIELD or FIELD.FIELD; NULL: the part is absent. Sets `*nothing` if the
- * part is absent, zero or false. */
+/* The text of a part of the answer. `name` is FIELD or FIELD.FIELD. NULL: the part is absent.
+ * `*nothing` becomes true if the part is absent, zero or false. */
 static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
 {
 	const char *path = arena_strndup(&l->arena, name, n);
@@ -767,8 +773,8 @@ static const char *part_text(struct line *l, const char *name, size_t n, bool *n
 			 false);
 }
 
-/* Appends a piece of the line without its brackets; false: a part of the piece is absent, zero
- * or false. */
+/* Appends a piece of the line, without the brackets around the piece. Returns false if a part
+ * of the piece is absent, zero or false. */
 static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 {
 	bool nothing = false;

@@ -61,7 +61,7 @@ static void *keep_drawing(void *arg)
 	return NULL;
 }
 
-/* Starts the thread that draws. Only the main thread handles signals. */
+/* Starts the thread that draws the line. Only the main thread handles signals. */
 static int start_thread(struct progress *p)
 {
 	sigset_t all, old;

@@ -1,5 +1,5 @@
 /*
- * screen - values of an answer as texts, for the files of this folder.
+ * screen - turns values of an answer into texts, for the files of this folder.
  */
 #ifndef TOOLS_CADRE_SCREEN_SCREEN_H
 #define TOOLS_CADRE_SCREEN_SCREEN_H
@@ -8,38 +8,42 @@
 
 enum { INDENT = 2 };
 
-/* The control sequences that begin small print and that end any colour, on a terminal with
- * colours. */
+/* Control sequences for a terminal with colours. screen_dim() begins small print,
+ * screen_plain() ends any colour. */
 const char *screen_dim(const struct cli *cli);
 const char *screen_plain(const struct cli *cli);
 
 bool screen_is_empty(const json_t *value);
-bool screen_is_list(const struct field *field); /* a list of records */
+bool screen_is_list(const struct field *field); /* whether the field is a list of
+						   records */
 bool screen_is_nested(const struct field *field);
 /* Whether a field is the number that people read in place of the id in the field before it. */
 bool screen_is_number(const struct field *field);
-/* Whether a field is a secret. No screen shows a secret: other people, recorders, and models
- * that read pipes could see it. */
+/* Whether a field is a secret. No screen shows a secret, because other people, recorders, and
+ * models that read pipes could see the secret. */
 bool screen_is_hidden(const struct field *field);
-/* Whether a field of a record is worth showing: it has a value that is not empty and not the
+/* Whether a field of a record is shown. A field is shown if its value is neither empty nor the
  * default. */
 bool screen_is_shown(const struct field *field, const json_t *record);
 
-/* The words printed beside a field's value: `created` for created_at, `lease ends` for
- * lease_until. */
+/* The words that are printed beside a field's value, such as `created` for created_at and
+ * `lease ends` for lease_until. */
 const char *screen_label(struct arena *a, const struct field *field);
 
-/* The text of a value, or of a record's field, on one line. A record that is a value is shown
- * by its first field. In screen_field(), #102 replaces an id that has a number. Texts belong to
- * the answer or to the arena, and may have control characters. */
+/* The text of a value, or of a record's field, on one line. A record inside a record is shown
+ * by the inner record's first field. screen_field() shows an id that has a number as this
+ * number, such as #102. The text is in the memory of the answer or of the arena, and may
+ * contain control characters. */
 const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value);
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record);
-/* A time in a form for people: "3 min ago", or local clock time; ISO in a pipe. */
+/* A time in a form for people, such as "3 min ago" or the local clock time. In a pipe the time
+ * has the ISO form. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
-/* The line that the operation's definition makes from the answer, malloc'd (print.c). */
+/* Makes the line that the operation defines for its answers (print.c). The caller frees the
+ * line. */
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints the line of screen_line(), unless the line is empty. */
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);

@@ -1,5 +1,5 @@
 /*
- * screen_table - prints tables: cells under headings, in columns that are as wide as necessary.
+ * screen_table - prints tables, with columns that are as wide as necessary.
  */
 #include <locale.h>
 #include <stdarg.h>
@@ -64,7 +64,8 @@ static void screen_table_measure(const struct table *t, bool head,
 	}
 }
 
-/* The number of terminal columns that a row takes; `*widest` is the widest column of prose. */
+/* The number of terminal columns that a row takes. `*widest` becomes the index of the widest
+ * column of prose. */
 static size_t row_width(const struct table *t, const struct table_column *columns,
 			size_t *widest)
 {
@@ -82,9 +83,9 @@ static size_t row_width(const struct table *t, const struct table_column *column
 	return total;
 }
 
-/* The rank of a column; columns of a lower rank are left out first. Rank 0: a column without
- * prose. Rank 1: a column of prose, which can be cut instead. Rank 2: the first column. Rank 3:
- * a column that the schema leaves out last. */
+/* The rank of a column. Columns of a lower rank are left out earlier. Rank 0: a column without
+ * prose. Rank 1: a column of prose, whose cells can be cut instead. Rank 2: the first column.
+ * Rank 3: a column that the schema leaves out last. */
 static int rank_of(const struct table *t, const struct table_column *columns, size_t i)
 {
 	if (t->stay >> i & 1)
@@ -92,8 +93,8 @@ static int rank_of(const struct table *t, const struct table_column *columns, si
 	return !i ? 2 : columns[i].prose;
 }
 
-/* The column to leave out next: the last column of the lowest rank. Returns n_columns if only
- * one column is left. */
+/* Finds the column to leave out next, which is the last column of the lowest rank. Returns
+ * n_columns if only one column is left. */
 static size_t spare(const struct table *t, const struct table_column *columns)
 {
 	size_t found = t->n_columns, shown = 0;
@@ -109,8 +110,9 @@ static size_t spare(const struct table *t, const struct table_column *columns)
 	return shown > 1 ? found : t->n_columns;
 }
 
-/* Makes a row fit the terminal. First the widest columns of prose are narrowed as long as their
- * words stay readable. Next, columns are left out; at last prose is cut short. */
+/* Makes a row fit the terminal. First the widest columns of prose are narrowed down to `least`.
+ * Next, columns without prose are left out. If the row is still too wide, the columns of prose
+ * are narrowed down to SHORTEST, and at last more columns are left out. */
 static void screen_table_fit(const struct cli *cli, const struct table *t,
 			     struct table_column *columns, int indent)
 {
@@ -134,8 +136,8 @@ static void screen_table_fit(const struct cli *cli, const struct table *t,
 	}
 }
 
-/* The colour of a state that matters to people: red for faults, yellow for work, green for
- * success. */
+/* The colour of a state that matters to people. Faults are red, work is yellow, and success is
+ * green. */
 static const char *color_of(const char *word)
 {
 	static const char *const colors[][2] = {
@@ -187,8 +189,8 @@ static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t 
 	       "");
 }
 
-/* Prints a row. Without a heading, a long text in the last column is wrapped in its column, and
- * not cut. Nobody compares such texts line by line. */
+/* Prints a row. If the table has no heading, a long text in the last column is wrapped and not
+ * cut, because nobody compares such texts line by line. */
 static void print_row(const struct cli *cli, struct table *t, size_t row,
 		      const struct table_column *columns, bool head, int at)
 {
@@ -209,8 +211,8 @@ static void print_row(const struct cli *cli, struct table *t, size_t row,
 	printf("%s\n", head && cli->color && !row ? "\033[0m" : "");
 }
 
-/* Whether the last printed heading fits rows in these columns. In a pipe no cell is padded, so
- * one heading fits all rows. */
+/* Whether the last printed heading fits the given columns. In a pipe no cell is padded, so one
+ * heading fits all rows. */
 static bool stands_above(const struct cli *cli, const struct layout *kept,
 			 const struct table_column *columns)
 {
@@ -244,16 +246,16 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 }
 
 /*
- * The width of a text on a terminal, and texts wrapped to a width.
+ * Measures the width of a text on a terminal, and wraps texts to a width.
  *
- * One visible character may be several characters of Unicode: a letter with marks, a flag of
- * two letters, a family of people joined into one picture. The width of each single character
- * is from wcwidth(), which does not treat sequences of characters.
+ * One visible character may consist of several characters of Unicode. Examples are a letter
+ * with marks, a flag of two letters, and a picture of a family. The width of each single
+ * character is from wcwidth(), which does not treat sequences of characters.
  */
 
 enum { JOINER = 0x200d, PICTURE = 0xfe0f };
 
-/* Reads a character of UTF-8; each byte that is no UTF-8 counts as a character. */
+/* Reads a character of UTF-8. Each byte that is no UTF-8 counts as a character. */
 static const char *next_char(const char *s, unsigned *code)
 {
 	static const unsigned char masks[] = { 0x7f, 0x1f, 0x0f, 0x07 };
@@ -276,8 +278,8 @@ static bool is_flag_letter(unsigned code)
 	return code >= 0x1f1e6 && code <= 0x1f1ff;
 }
 
-/* The columns of a character. Marks, joiners, selectors and tones of skin take no column,
- * because a terminal draws them on the character before them. */
+/* The number of terminal columns of a character. Marks, joiners, selectors and tones of skin
+ * take no column, because a terminal combines such a character with the character before. */
 static size_t screen_table_columns_of(unsigned code)
 {
 	int n;
@@ -368,8 +370,8 @@ int cli_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
 }
 
-/* Prints a text wrapped at words. With `begun`, the first line already has its blanks, or a
- * word in place of the blanks. */
+/* Prints a text wrapped at words. `begun`: the caller has already printed the first line's
+ * blanks, or a word in place of the blanks. */
 static void width_put_prose(FILE *out, int columns, const char *text, int indent,
 			    bool begun)
 {

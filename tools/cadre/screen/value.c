@@ -1,5 +1,5 @@
 /*
- * value - the values of an answer as texts for people.
+ * value - turns the values of an answer into texts for people.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,8 +135,9 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 	return arena_strdup(a, ago);
 }
 
-/* The text of a record on one line. The text has the first field, which names the record. It
- * also has the second field, if this field is a state other than the first state. */
+/* Writes a record on one line. The line has the value of the first field, which names the
+ * record. If the second field is a state, and not the first state of its type, the line also
+ * has this state. */
 static const char *record_value(const struct cli *cli, struct arena *a,
 				const struct record *r, const json_t *value)
 {
@@ -192,8 +193,7 @@ bool screen_is_number(const struct field *field)
 	return field->type->given == GIVEN_NUMBER;
 }
 
-/* The field with the number that replaces the id in `field`; NULL: this record has no such
- * number. */
+/* Finds the field whose number replaces the id in `field`. NULL: the record has no such number. */
 static const struct field *
 value_number_of(const struct record *r, const struct field *field, const json_t *record)
 {
@@ -205,8 +205,8 @@ value_number_of(const struct record *r, const struct field *field, const json_t 
 		       : NULL;
 }
 
-/* The template for the detail of events of a kind. If the kind has no template, returns "{}",
- * which stands for the whole detail. */
+/* Finds the template for the detail of an event of this kind. If the kind has no template,
+ * returns "{}", which stands for the whole detail. */
 static const char *value_words_of(const char *kind)
 {
 	for (size_t i = 0; i < event_count; i++)
@@ -215,8 +215,8 @@ static const char *value_words_of(const char *kind)
 	return "{}";
 }
 
-/* The part of a detail that the name in braces selects; "" selects the whole detail. NULL: the
- * detail has no such part. */
+/* Returns the part of a detail with the name `key`. If `key` is "", returns the whole detail.
+ * NULL: the detail has no such part. */
 static const char *value_part_of(struct arena *a, const char *detail, const char *key)
 {
 	json_t *parts = *key ? json_loads(detail, 0, NULL) : NULL;

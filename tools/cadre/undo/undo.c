@@ -1,10 +1,10 @@
 /*
- * undo - lists removed workspaces and notes, and brings one of them back.
+ * undo - lists removed workspaces and notes, and brings a removed workspace or note back.
  *
  * The folders and disks of removed workspaces are in the state's trash (core/machine/trash.h).
- * Deleted notes are in the vault's trash (core/vault/vault_trash.h). A workspace is brought
- * back as a new workspace, in any team, with a copy of the entry. The entry stays in the trash
- * until its time has passed.
+ * Deleted notes are in the vault's trash (core/vault/vault_trash.h). A removed workspace comes
+ * back as a new workspace, in any team, with a copy of the former folder or disk. The folder or
+ * disk itself stays in the trash until its days in the trash have passed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,17 +28,17 @@
 
 /* --- the name given --------------------------------------------------------------------- */
 
-/* The entry that a person asks for. */
+/* The entry of the trash that a person asks for. */
 struct undo_wanted {
 	const char *name;
 	const char *begun; /* beginning of the entry's name */
-	bool agent; /* the name is TEAM/AGENT: digits follow `begun` */
+	bool agent; /* the name is TEAM/AGENT, so digits follow `begun` */
 };
 
 enum { UNDO_DIGITS = 4 };
 
-/* Whether a text is the digits of a workspace, perhaps followed by the end of a snapshot's
- * name. */
+/* Whether a text consists of the digits at the end of a workspace's name. The end of a
+ * snapshot's name may follow the digits. */
 static bool undo_is_digits(const char *text)
 {
 	size_t n = strspn(text, "0123456789abcdef");
@@ -54,8 +54,8 @@ static bool undo_is_wanted(const struct undo_wanted *w, const char *name)
 	return !strncmp(name, w->begun, n) && (!w->agent || undo_is_digits(name + n));
 }
 
-/* The length of the part of an entry's name that tells the owner. The digits and the end of a
- * snapshot's name are not counted. */
+/* The length of the owner's part of an entry's name. The digits of the workspace and the end of
+ * a snapshot's name are not counted. */
 static size_t undo_owner_len(const char *name)
 {
 	size_t n = strlen(name), end = strlen(TRASH_SNAPSHOT) + TRASH_ID_SHOWN;
@@ -68,7 +68,8 @@ static size_t undo_owner_len(const char *name)
 
 /* --- workspaces not yet in the trash ---------------------------------------------------- */
 
-/* The existing workspaces, with their names as keys; NULL: the workspaces cannot be read. */
+/* Reads the existing workspaces into an object with their names as keys. NULL: the workspaces
+ * cannot be read. */
 static json_t *undo_living(struct cli *cli)
 {
 	struct fault f = { 0 };
@@ -91,7 +92,7 @@ static json_t *undo_living(struct cli *cli)
 }
 
 /* Finds the names of removed workspaces whose folders a host has not yet moved into the trash.
- * The names are in the memory of `a`; returns their number. */
+ * Copies the names to the arena `a`. Returns the number of names. */
 static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 {
 	DIR *dir = opendir(arena_printf(a, "%s/workspaces", cli->home.dir));
@@ -102,8 +103,8 @@ static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 	*names = NULL;
 	while (living && dir && (e = readdir(dir))) {
 		len = trash_called(e->d_name);
-		/* A new workspace may have the name of a removed one that is not yet in the
-		 * trash. */
+		/* A new workspace may have the name of a removed workspace that is not yet in
+		 * the trash. */
 		if (len && (e->d_name[len] || !json_object_get(living, e->d_name)))
 			arena_add(a, *names, n, arena_strndup(a, e->d_name, len));
 	}
@@ -113,16 +114,16 @@ static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 	return n;
 }
 
-/* Whether the folder replaced/ exists. If it exists, hosts do not move folders that only the
- * former state lists. */
+/* Whether the folder replaced/ exists. While this folder exists, hosts do not move the folders
+ * of workspaces that only the former state lists. */
 static bool undo_stays(struct cli *cli)
 {
 	return access(arena_printf(&cli->arena, "%s/replaced", cli->home.dir), F_OK) == 0;
 }
 
 /* Waits until the host has moved the wanted workspace into the trash. Without this wait, undo
- * could miss the last removed workspace and choose an older workspace. Returns 0, or a fault if
- * the workspace is not moved in time. */
+ * could miss the workspace that was removed last, and choose an older workspace. Returns 0, or
+ * a fault if the workspace is not moved in time. */
 static int undo_wait_for_trash(struct cli *cli, const struct undo_wanted *w,
 			       struct fault *f)
 {
@@ -181,7 +182,7 @@ static void undo_list_rows(const struct cli *cli, const struct trash_entry *entr
 	json_t *note;
 	size_t i;
 
-	/* No column is cut, because a person needs the whole names, and decides by the other
+	/* No column is cut, because a person needs the whole names and the values of all other
 	 * columns. */
 	t.whole = (1 << t.n_columns) - 1;
 	for (i = 0; i < t.n_columns; i++)
@@ -268,9 +269,9 @@ static int undo_list(struct cli *cli)
 
 /* --- a workspace ------------------------------------------------------------------------ */
 
-/* The entry with the given name, or else an entry whose name begins with the given name. NULL:
- * there is no such entry. If all matches are workspaces and snapshots of one agent, the newest
- * of them is returned; if other entries match, `*several` is set. */
+/* Finds the entry with the given name, or else an entry whose name begins with the given name.
+ * NULL: there is no such entry. If all matches are workspaces and snapshots of one agent, the
+ * newest match is returned. If the matches belong to several owners, `*several` becomes true. */
 static const struct trash_entry *undo_find_entry(const struct trash_entry *entries,
 						 size_t n, const struct undo_wanted *w,
 						 bool *several)
@@ -295,8 +296,8 @@ static const struct trash_entry *undo_find_entry(const struct trash_entry *entri
 	return found;
 }
 
-/* Refuses TEAM/AGENT if the entry may belong to another team. The name of such a team also
- * begins the entry's name, because the name of a team may have a `-`. */
+/* Refuses TEAM/AGENT if the entry may belong to another team. The entry's name may begin with
+ * the names of two teams, because the name of a team may contain a `-`. */
 static int undo_check_team(struct cli *cli, const struct trash_entry *found,
 			   const struct undo_wanted *w, struct fault *f)
 {
@@ -320,7 +321,8 @@ static int undo_check_team(struct cli *cli, const struct trash_entry *found,
 }
 
 /* Finds an entry by its name, by the beginning of its name, or by TEAM/AGENT. For TEAM/AGENT,
- * the new workspace also belongs to TEAM. NULL with the fault filled. */
+ * TEAM also becomes the team of the new workspace, unless --team names a team. Returns NULL
+ * with the fault filled if no single entry fits. */
 static const struct trash_entry *undo_find(struct cli *cli, const char *name,
 					   struct fault *f)
 {
@@ -354,8 +356,8 @@ static const struct trash_entry *undo_find(struct cli *cli, const char *name,
 	return NULL;
 }
 
-/* Calls for a new workspace that is made from the entry. For a VM's disk, the new VM is like
- * the former VM. */
+/* Calls the operation that makes a new workspace from the entry. If the entry is a VM's disk,
+ * the new VM gets the properties of the former VM. */
 static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
 			 const char *agent, struct fault *f)
 {
@@ -373,8 +375,9 @@ static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
 	return run_args(cli, op_workspace_create, args, f);
 }
 
-/* Waits until the workspace is ready, and stores its state in `made`. False with the fault
- * filled: the workspace will never be ready. False without a fault: a signal ended the wait. */
+/* Waits until the workspace is ready, and stores the workspace's state in `made`. Returns false
+ * with the fault filled if the workspace will never be ready, or the wait failed. Returns false
+ * without a fault if a signal ended the wait. */
 static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_t *made,
 			 struct fault *f)
 {
@@ -388,8 +391,8 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 	if (end)
 		json_object_set(made, "state", json_object_get(end, "state"));
 	if (end && !ready) {
-		/* Removes the row. If the workspace holds something, the row stays, since this
-		 * call does not confirm. */
+		/* Removes the row of the new workspace. If the workspace contains data, the row
+		 * stays, since this call does not confirm the removal. */
 		json_decref(run_op(cli, op_workspace_destroy, row, &kept));
 		fault_set(f, FAULT_IO, "",
 			  "%.80s could not be brought back; it is still in the trash",
@@ -402,7 +405,7 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 	return ready;
 }
 
-/* Prints in one line the workspace that was brought back, and its place. */
+/* Prints the name and the place of the workspace that was brought back, in one line. */
 static void undo_say(struct cli *cli, const struct trash_entry *entry, const json_t *made)
 {
 	const char *agent = json_find_text(made, "agent"),
@@ -470,7 +473,8 @@ static int undo_note(struct cli *cli, const char *path, const char *to)
 	return f.code ? cli_fault(cli, &f) : 0;
 }
 
-/* Brings back all removed notes below a folder, each once. */
+/* Brings back all removed notes below a folder. A note that was removed several times is
+ * brought back once. */
 static int undo_notes(struct cli *cli, const char *folder)
 {
 	struct fault f = { 0 };
@@ -500,7 +504,7 @@ static int undo_notes(struct cli *cli, const char *folder)
 /* --- the verb --------------------------------------------------------------------------- */
 
 /* Checks that the caller may see the trash. The trash is common to all teams, so an agent may
- * neither list it nor bring a workspace back. */
+ * neither list the trash nor bring a workspace back. */
 static int undo_check_trash(struct cli *cli, struct fault *f)
 {
 	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
