@@ -40,7 +40,9 @@ static void install_alarm(void)
 {
 	struct sigaction now, alarm = { .sa_handler = on_alarm };
 
-	if (!sigaction(SIGRTMIN, NULL, &now) && now.sa_handler == SIG_DFL)
+	/* A process may begin with the signal ignored. */
+	if (!sigaction(SIGRTMIN, NULL, &now) &&
+	    (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
 		sigaction(SIGRTMIN, &alarm, NULL);
 }
 
