@@ -12,8 +12,8 @@ struct handout {
 	struct given given;
 };
 
-/* Takes an answer back, unless the host stops. A host that stops closes the connections of
- * callers, but these callers may have received their answers. */
+/* Takes an answer back, unless the host stops. A host that stops closes its connections, but
+ * the callers may have received their answers before. */
 static void undo(struct host *host, const struct given *given, bool sent)
 {
 	if (!host->stopping)
@@ -22,8 +22,9 @@ static void undo(struct host *host, const struct given *given, bool sent)
 			 .epoch = given->epoch, .sent = sent);
 }
 
-/* The answer has arrived. If its messages were given for good (`for_good`), acknowledges them
- * now, also in a host that stops. An answer without such messages needs no further work. */
+/* Called when an answer has arrived. If the answer's messages were given for good (`for_good`),
+ * acknowledges these messages now, even while the host stops. An answer without messages given
+ * for good needs no further work. */
 static void take_for_good(struct host *host, const struct given *given)
 {
 	if (given->for_good)
@@ -32,7 +33,7 @@ static void take_for_good(struct host *host, const struct given *given)
 }
 
 /* Remembers an answer until the caller confirms the answer. If a connection has too many
- * unconfirmed answers, the oldest is taken back, as if its caller had left. */
+ * unconfirmed answers, the oldest answer is taken back, as if the caller had left. */
 static void handout_keep(struct conn *c, const struct job *job)
 {
 	struct handout *g = xcalloc(1, sizeof(*g)), *oldest;
@@ -44,9 +45,9 @@ static void handout_keep(struct conn *c, const struct job *job)
 	free(oldest);
 }
 
-/* Whether an answer that could not be sent is taken back: yes, if the caller confirms, has
- * waited, or receives. Any other caller repeats its call under the same key and gets the same
- * answer. */
+/* Whether an answer that could not be sent has to be taken back. Returns true if the caller
+ * confirms answers, if the call may wait, or if the operation has OP_REQUEST. If the answer is
+ * not taken back, the caller repeats the call under the same key and gets the same answer. */
 static bool handout_is_undone(const struct job *job)
 {
 	return job->confirms || job_patience(job) > 0 || job->call.op->flags & OP_REQUEST;

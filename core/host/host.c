@@ -18,7 +18,7 @@
 
 /* --- log_level --------------------------------------------------------------- */
 
-/* log_level - follows the level of the host's log in the configuration. */
+/* log_level - applies a new log.level of the configuration while the host runs. */
 
 struct log_watch {
 	enum log_level level; /* level of the host's log */
@@ -30,7 +30,7 @@ static void log_watch_make(struct host *host)
 	host->log_watch->level = (enum log_level)host->settings.config.log_level;
 }
 
-/* Applies a change of log.level. */
+/* Sets the log's level if log.level has changed in the configuration. */
 static void log_level_tick(struct host *host)
 {
 	enum log_level level = LOG_LEVEL_INFO;
@@ -45,8 +45,8 @@ static void log_level_tick(struct host *host)
 	}
 	if (level == host->log_watch->level)
 		return;
-	/* The line below has the level info. Either the former level or the new level may
-	 * exclude such lines. */
+	/* Writes the line below with the more verbose of the former and the new level, since
+	 * the line has only the level info. */
 	if (level > host->log_watch->level)
 		log_set_level(host->log, level);
 	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",
@@ -64,10 +64,10 @@ const struct host_room room_log_watch = {
 /* --- notify ------------------------------------------------------------------ */
 
 /*
- * Tells the service manager (sd_notify) that the host is ready or stops.
+ * notify - tells the service manager that the host is ready or stops, as sd_notify() does.
  */
 
-/* Sends `state`, such as "READY=1", to $NOTIFY_SOCKET; does nothing if the variable is not set. */
+/* Sends `state`, such as "READY=1", to $NOTIFY_SOCKET. Does nothing if $NOTIFY_SOCKET is unset. */
 static void notify_service(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -91,8 +91,8 @@ static void notify_service(const char *state)
 }
 
 enum {
-	STOP_MS = 10000, /* time for calls under way before the loop ends */
-	STARTS = 12, /* threads for VMs that start, added to threads for copies */
+	STOP_MS = 10000, /* how long a host that stops waits for calls */
+	STARTS = 12, /* threads that start VMs, beside the threads that copy files */
 };
 
 static const struct {
@@ -118,7 +118,8 @@ enum { ROOMS = sizeof(rooms) / sizeof(*rooms) };
 		if (rooms[i].room->hook)     \
 	rooms[i].room->hook(host)
 
-/* A number of splitmix64, which began with a random number. splitmix64 needs no system call. */
+/* The next number of splitmix64, whose first state is a random number. splitmix64 needs no
+ * system call. */
 uint64_t host_seed(struct host *host)
 {
 	uint64_t z = host->seed += 0x9e3779b97f4a7c15u;
@@ -219,8 +220,8 @@ static void host_close_handle(void *handle)
 		uv_close(h, NULL);
 }
 
-/* Begins to stop: turns new clients away, and answers calls that wait. After host_stop(),
- * drain() runs the calls that are under way to their end. */
+/* Begins to stop: turns new clients away, and answers waiting calls. After host_stop(), drain()
+ * waits for the calls that still run. */
 void host_stop(struct host *host)
 {
 	if (host->stopping)
@@ -233,7 +234,8 @@ void host_stop(struct host *host)
 	uv_stop(&host->loop);
 }
 
-/* Runs the loop until the threads have run their calls, so that the callers get answers. */
+/* Runs the loop until the threads have ended their calls, for STOP_MS at most, so that the
+ * callers get answers. */
 static void drain(struct host *host)
 {
 	uint64_t end = uv_now(&host->loop) + STOP_MS;
@@ -254,7 +256,7 @@ static void close_loop(struct host *host)
 
 /* --- start --------------------------------------------------------------------------- */
 
-/* Opens the handles that keep the loop running. Other handles do not keep the loop running. */
+/* Opens the handles of the loop itself and of the signals. */
 static void open_loop(struct host *host)
 {
 	uv_loop_init(&host->loop);
@@ -287,17 +289,18 @@ static void say_ready(struct host *host)
 	close(fd);
 }
 
-/* Limits the number of malloc's arenas. Only one thread at a time uses the allocator much, so
- * more arenas would only cost memory. */
+/* Limits the number of malloc's arenas. Only one thread at a time allocates much, so more
+ * arenas would only cost memory. */
 static void spare_memory(void)
 {
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* gives large blocks back when freed */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* free() gives large blocks back to the
+						 system */
 }
 
-/* libuv makes its thread pool once, with the number of threads in the environment. The threads
- * of the pool copy files, and start VMs. */
+/* Sets the size of libuv's thread pool, which libuv makes only once. The threads of this pool
+ * copy files and start VMs. */
 static void widen_pool(const struct config *config)
 {
 	char threads[24];
@@ -360,8 +363,8 @@ int host_run(const struct host_options *options, struct fault *f)
 	lock = home_hold(options->home, f);
 	if (lock < 0)
 		return lock;
-	/* The socket's name contains the inode of this folder. While the folder is open, a new
-	 * folder at the same path has another inode. */
+	/* The socket's name contains the inode of the state folder. While the host has the
+	 * state folder open, no other folder gets this inode. */
 	folder = open(options->home->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	host = xcalloc(1, sizeof(*host));
 	host->options = options;

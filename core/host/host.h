@@ -1,11 +1,11 @@
 /*
  * host - the process that serves one state.
  *
- * One loop thread does all input and output and never touches the database; the writer's thread
- * (writer.h) runs calls that write, and a few readers (readers.h) run all other calls.
- * Reactions to a change are driven by the event log (host_follow.h). At most one host runs per
- * state file: it holds a lock on a file that contains its pid and start time. `kill -9` is a
- * normal way to end it.
+ * One loop thread does all input and output, and never touches the database. The writer's
+ * thread (writer.h) runs calls that write, and a few readers (readers.h) run all other calls.
+ * The host reads the event log (host_follow.h) to react to changes. At most one host runs per
+ * state: the host holds a lock on a file that contains the host's pid and start time. `kill -9`
+ * is a normal way to end the host.
  *
  * The files, in the order to read them:
  *
@@ -27,13 +27,14 @@ struct network;
 
 struct host_options {
 	struct home *home; /* borrowed */
-	int ready_fd; /* "ready\n" is written here when the host serves; -1: unused */
+	int ready_fd; /* gets "ready\n" when the host begins to serve; -1: unused */
 	const char *program; /* program to start as a guest; NULL: this program */
 	const struct network *network; /* network of VMs; NULL: this machine's network */
 };
 
-/* Serves the state until SIGTERM or SIGINT, then runs the calls under way to their end. Guests
- * are not stopped. Returns 0, or a fault code: `conflict` when another host serves this state. */
+/* Serves the state until SIGTERM or SIGINT, then waits for the calls that still run. The host
+ * does not stop its guests. Returns 0 or a fault code. FAULT_CONFLICT: another host serves this
+ * state. */
 int host_run(const struct host_options *options, struct fault *f);
 
 #endif

@@ -13,7 +13,7 @@ struct page {
 
 /* --- on a reader --------------------------------------------------------------- */
 
-/* Reads a page of events with the macros for calls. The job's call itself is not run. */
+/* Reads a page of events. The call of the job serves only the SQL macros; no operation is run. */
 static void follow_read_page(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
@@ -66,14 +66,14 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 		wake_key(host, WAKE_READY, e->team, e->seq);
 	if (wakes & 1u << WAKE_EVENT) {
 		wake_key(host, WAKE_EVENT, e->team, e->seq);
-		if (e->team) /* calls that look at all teams wait for key 0 */
+		if (e->team) /* calls that wait for events of all teams have the key 0 */
 			wake_key(host, WAKE_EVENT, 0, e->seq);
 	}
 	if (wakes & 1u << WAKE_INBOX && e->target)
 		wake_key(host, WAKE_INBOX, e->target, e->seq);
 	if (wakes & 1u << WAKE_INBOX && !e->target) {
-		/* An event for several agents sets one key of `recent` for all inboxes of the
-		 * team. The key is -team. */
+		/* An event for several agents sets only one key of `recent`. The key -team
+		 * stands for all inboxes of the team. */
 		wake_key(host, WAKE_INBOX, -e->team, e->seq);
 		waiters_sweep(host, e->team, e->seq);
 	}
@@ -170,8 +170,9 @@ static void follow_on_end(struct job *job)
 	follow_poke(host);
 }
 
-/* Begins to follow at the newest event. Earlier events are not read, since no caller waited for
- * them. All waiting calls run again. */
+/* Begins to read the event log after its newest event. Events before the newest event are not
+ * read, since no caller waited for them. Each waiting call is run again, since events may have
+ * been missed. */
 void follow_want(struct host *host)
 {
 	struct follow *w = host->follow;

@@ -1,13 +1,14 @@
 /*
  * host_follow - reads the event log after each commit of this process or of another process.
  *
- * It reads after each batch of this process, when another process writes the bell, and four
- * times a second in any case. It reads only while a room of the host needs events: for waiting
- * calls, for links to guests, or for clients who follow the log over HTTP. If only clients of
- * HTTP need events, a pause of 10 ms follows a page of events that no client wanted. So silent
- * clients slow other agents' calls down little. `recent` keeps the newest event number per key.
- * If a call begins to wait after its event was read, the call is run again. If two keys share a
- * place, a call may be run once without need.
+ * The log is read after each batch of this process, after another process has written the bell,
+ * and four times a second in any case. The log is read only while a room of the host needs
+ * events. Rooms need events for waiting calls, for guests, and for clients who follow the log
+ * over HTTP. If only clients of HTTP need events, the host pauses for 10 ms after each page of
+ * events. So idle clients of HTTP slow the calls of agents little. `recent` stores the newest
+ * event number of each key. If the event that a call waits for was read before the call began
+ * to wait, `recent` shows that the call has to run again. Two keys may share a place in
+ * `recent`, and a call may be run once more without need.
  */
 #ifndef CORE_HOST_HOST_FOLLOW_H
 #define CORE_HOST_HOST_FOLLOW_H
@@ -22,17 +23,18 @@ enum { RECENT_KEYS = 1024 };
 
 struct follow {
 	uv_fs_event_t bell;
-	uv_timer_t net, later; /* `later` ends a pause */
-	uint64_t rests_until; /* loop time at which the pause ends, unless a call or guest waits */
-	int64_t position; /* number of the last event read */
-	int64_t since; /* number after which no event was skipped */
+	uv_timer_t net, later; /* `net` fires four times a second, `later` at a pause's
+				  end */
+	uint64_t rests_until; /* loop time when a pause ends; no pause if FOLLOWS_NOW */
+	int64_t position; /* number of the last event that was read */
+	int64_t since; /* no event after this number was skipped */
 	int64_t recent[RECENT_KEYS];
 	bool wanted, reading, again;
 };
 
-/* Begins to follow events, since a caller waits for an event. */
+/* Begins to read the event log, because a caller waits for an event. */
 void follow_want(struct host *host);
-/* Looks for new events: a transaction may have been committed. */
+/* Looks for new events, because a transaction may have been committed. */
 void follow_poke(struct host *host);
 /* Whether an event after `as_of` may concern the key. */
 bool follow_moved(struct host *host, enum wake wake, int64_t key, int64_t team,

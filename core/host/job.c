@@ -13,7 +13,7 @@ static struct job *job_make(void)
 {
 	struct job *job = xcalloc(1, sizeof(*job));
 
-	arena_alloc(&job->call.arena, 0); /* the job keeps this first block */
+	arena_alloc(&job->call.arena, 0); /* job_free() keeps this first block */
 	job->clean = arena_mark(&job->call.arena);
 	return job;
 }

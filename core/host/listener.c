@@ -37,14 +37,14 @@ static int host_socket_open(struct host *host, struct host_socket *s, struct fau
 
 	uv_pipe_init(&host->loop, &s->pipe, 0);
 	s->pipe.data = host;
-	s->ino = 0; /* stays 0 after a failure, and on_look() listens again later */
+	s->ino = 0; /* if this function fails, 0 makes on_look() try again */
 	if (set_path(host, s, f) < 0)
 		return f->code;
 	if (unlink(s->path) && access(s->path, F_OK) == 0)
 		return fault_set(f, FAULT_IO, "", "cannot replace %s", s->path);
-	/* The socket's mode is not set by umask(), since the umask belongs to all threads.
-	 * Nobody can connect to the socket before it listens. Only this user may write to the
-	 * socket's folder (mode 0700), so nobody else can put another socket into the folder. */
+	/* The socket's mode is set by chmod(), not by umask(), since all threads share the
+	 * umask. Before uv_listen() nobody can connect to the socket. Only this user may write
+	 * to the socket's folder (mode 0700), so nobody else can replace the socket. */
 	rc = uv_pipe_bind(&s->pipe, s->path);
 	if (rc == 0 && (chmod(s->path, 0600) || lstat(s->path, &st)))
 		rc = uv_translate_sys_error(errno);
@@ -110,7 +110,7 @@ static void on_look(uv_timer_t *timer)
 		if (!listener_is_there(all[i]) &&
 		    !uv_is_closing((uv_handle_t *)&all[i]->pipe))
 			uv_close((uv_handle_t *)&all[i]->pipe, listen_anew);
-	reconcile_poke(host); /* guests' sockets are in the same folder */
+	reconcile_poke(host); /* the sockets of guests are in this folder too */
 }
 
 static int listener_open(struct host *host, struct fault *f)

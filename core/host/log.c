@@ -16,10 +16,10 @@
 enum { LOG_MAX = 8 << 20, LOG_KEEP = 4, LINE_MAX_SIZE = 4096, SELDOM_MS = 60000 };
 
 struct log {
-	pthread_mutex_t mutex; /* guards rotation; a line is one write() */
+	pthread_mutex_t mutex; /* guards the file, its size and its rotation */
 	int fd;
 	off_t size;
-	atomic_int least; /* an enum log_level; lines below this level are not written */
+	atomic_int least; /* an enum log_level; less urgent lines are not written */
 	bool echo;
 	_Atomic int64_t lines[LOG_LEVELS];
 	char path[4200];
@@ -90,7 +90,7 @@ void log_close(struct log *l)
 	free(l);
 }
 
-/* Renames host.log to host.log.1, host.log.1 to host.log.2, and so on; the oldest file is lost. */
+/* Renames host.log to host.log.1, host.log.1 to host.log.2, and so on. The oldest file is lost. */
 static void rotate(struct log *l)
 {
 	char from[4300], to[4300];
@@ -104,13 +104,13 @@ static void rotate(struct log *l)
 	l->fd = -1;
 }
 
-/* A line to which text is appended. Text behind the maximum size of the line is left out. */
+/* A line to which text is appended. Text that does not fit into the line is left out. */
 struct line {
 	char data[LINE_MAX_SIZE];
 	size_t n;
 };
 
-enum { TAIL = 2 }; /* room for a quote and the end of the line */
+enum { TAIL = 2 }; /* room for the last quote and the newline */
 
 static void log_put(struct line *o, const char *s, size_t n)
 {
@@ -133,8 +133,8 @@ static bool needs_quotes(const char *s)
 	return *s == '\0';
 }
 
-/* Appends a text plain or in quotes, and replaces control characters. A text with control
- * characters could imitate another line or control a terminal. */
+/* Appends a text, in quotes if needed, with blanks for control characters. A text with control
+ * characters could look like another line, or could control a terminal. */
 static void log_put_value(struct line *o, const char *s)
 {
 	size_t n;
@@ -163,7 +163,7 @@ static void put_field(struct line *o, const struct log_field *field)
 
 	if (field->is_text && !field->text)
 		return;
-	/* A field without room for its key and a number is left out. */
+	/* Leaves the field out if the line has no room for its key and a number. */
 	if (o->n + strlen(field->key) + sizeof(number) + TAIL > sizeof(o->data) - TAIL)
 		return;
 	log_put(o, " ", 1);
@@ -202,7 +202,8 @@ static void log_write_all(struct log *l, enum log_level level, const char *what,
 			       log_level_name(level));
 	log_put_value(&o, what);
 	if (left_out)
-		put_field(&o, &more); /* first, since other fields may fill the line */
+		put_field(&o, &more); /* before the other fields, which may fill the
+					 line */
 	for (; fields->key; fields++)
 		put_field(&o, fields);
 	atomic_fetch_add(&l->lines[level], 1);
@@ -223,7 +224,7 @@ void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level lev
 
 	if (!log_takes(l, level))
 		return;
-	/* A clock that went back by far must not silence the line for long. */
+	/* If the clock was set back by far, the line must not be left out for long. */
 	if (now < pause->until && pause->until - now <= SELDOM_MS) {
 		pause->n++;
 		return;

@@ -1,16 +1,17 @@
 /*
- * notifier - the thread of a host that runs a person's command, `notify.command`.
+ * notifier - the thread of a host that runs the command `notify.command` of the configuration.
  *
  * The command runs for mail to the operator and for the events that the configuration lists in
- * `notify.events`. The thread reads the event log from the number in HOME/notify.cursor, so a
- * host that follows a killed host continues from this number. An event is reported twice only
- * if the host ended while the event's command ran. Without the file the thread begins at the
- * newest event. One command runs at a time. The next command reports the events that were
- * logged while the command ran; one command reports many events. No other thread waits for a
+ * `notify.events`. The thread reads the events behind the number in HOME/notify.cursor, so a
+ * new host continues after the last event that the earlier host has handled. An event is
+ * reported twice only if the host ended while the command for this event ran. Without
+ * HOME/notify.cursor the thread begins after the newest event. One command runs at a time.
+ * Events that are logged while a command runs are reported after the command has ended. If more
+ * than SINGLY events wait, one command reports all of them. No other thread waits for a
  * command. Failures of commands are logged, at most one line a minute.
  *
- * The command's text is taken only from the configuration. The event's data is in the
- * environment and on standard input.
+ * The command's text is taken only from the configuration. The command reads the event's data
+ * from its environment and its standard input.
  */
 #include <assert.h>
 #include <ctype.h>
@@ -45,7 +46,7 @@
 
 /* --- run --------------------------------------------------------------------- */
 
-/* Runs a person's command once. */
+/* run - runs notify.command once. */
 
 enum { PATIENCE_S = 30 };
 
@@ -70,7 +71,8 @@ static char *variable(struct arena *a, const char *name, const json_t *value)
 	return line;
 }
 
-/* The host's environment without its CADRE_ variables, plus the variables of the notice. */
+/* The command's environment: the host's variables except CADRE_ variables, then CADRE_HOME and
+ * the variables of the notice. */
 static char **environment(struct arena *a, const struct home *home, json_t *notice)
 {
 	char **env = NULL;
@@ -89,7 +91,7 @@ static char **environment(struct arena *a, const struct home *home, json_t *noti
 	return env;
 }
 
-/* Makes a file in memory with the line, so that the host need not write to a pipe. */
+/* Makes a file in memory that contains the line, so that the host need not write to a pipe. */
 static int line_file(const struct text *line)
 {
 	int fd = memfd_create("notice", MFD_CLOEXEC);
@@ -103,8 +105,8 @@ static int line_file(const struct text *line)
 }
 
 /* Starts the command under `timeout`, in a process group of its own. If the host is killed,
- * `timeout` kills the group when the command's time ends, provided that the command itself
- * still runs. */
+ * `timeout` kills the process group when the command's time ends, if the command itself still
+ * runs. */
 static int notifier_run_start(pid_t *pid, const struct home *home, struct arena *a,
 			      const struct text *line)
 {
@@ -138,8 +140,8 @@ static int notifier_run_start(pid_t *pid, const struct home *home, struct arena 
 }
 
 /* Waits until the command ends, until the command's time ends, or until the host ends. Then
- * kills the whole process group. The group exists until waitpid() has returned the group's
- * first process. Returns the status, or -1 if the command was killed. */
+ * kills the whole process group. The number of the group stays valid until waitpid() has
+ * returned. Returns the command's status, or -1 if the command had not ended. */
 static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 {
 	int fd = pidfd_open(pid, 0), status = 0;
@@ -147,7 +149,7 @@ static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 	int64_t until = clock_steady_ms() + PATIENCE_S * 1000, left;
 	bool late;
 
-	/* A signal to the host can end a sleep early. */
+	/* A loop, since a signal to the host can end sleeper_rest() early. */
 	while ((late = poll(&ended, 1, 0) <= 0) && !sleeper_ends(sleeper) &&
 	       (left = until - clock_steady_ms()) > 0)
 		sleeper_rest(sleeper, fd, (int)left);
@@ -159,11 +161,12 @@ static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 	return late ? -1 : status;
 }
 
-/* Runs notify.command in the state's folder. The members of `notice` are environment variables
- * such as CADRE_EVENT, and one line of JSON on standard input. When the command ends, or after
- * half a minute, its whole process group is killed. If the host was killed, the group is killed
- * a second later, provided that the command itself still runs. A failure is logged. False: the
- * host ends, and the command was killed. */
+/* Runs notify.command in the state's folder. The command reads the members of `notice` from
+ * environment variables such as CADRE_EVENT, and from one line of JSON on standard input. When
+ * the command ends, or after PATIENCE_S, the command's whole process group is killed. If the
+ * host is killed before the command ends, `timeout` kills the process group one second after
+ * PATIENCE_S, if the command itself still runs. A failure of the command is logged. Returns
+ * false if the host ends and the command was killed. */
 static bool notifier_run(const struct home *home, const struct notice *notice,
 			 struct sleeper *sleeper, struct log *log,
 			 struct log_pause *failed)
@@ -200,8 +203,8 @@ static bool notifier_run(const struct home *home, const struct notice *notice,
 enum {
 	NET_MS = 5000, /* longest sleep, in case a bell was missed */
 	RETRY_MS = 2000, /* pause after a failure */
-	PAGE = 1000, /* events read at a time */
-	SINGLY = 4, /* up to this number, each event gets its own command */
+	PAGE = 1000, /* most events that are read at a time */
+	SINGLY = 4, /* if more events wait, one command reports all of them */
 	TEXT_BYTES = 200,
 	EVENTS_MOST = 1000, /* greater than the number of any kind of event */
 };
@@ -212,9 +215,9 @@ struct notifier {
 	struct store *store;
 	struct sleeper sleeper;
 	uv_thread_t thread;
-	bool chosen[EVENTS_MOST]; /* indexed by the number of the kind */
-	char incarnation[40]; /* state to which `position` belongs; "": not known */
-	bool fresh; /* incarnation was just read and is not in the file yet */
+	bool chosen[EVENTS_MOST]; /* indexed by the number of a kind of event */
+	char incarnation[40]; /* incarnation to which `position` belongs; "": unknown */
+	bool fresh; /* `incarnation` is not in HOME/notify.cursor yet */
 	_Atomic int64_t position; /* number of the last event that was handled */
 	struct log_pause failed;
 };
@@ -271,7 +274,7 @@ static void cursor_path(const struct home *home, const char *end, char out[4200]
 	snprintf(out, 4200, "%s/notify.cursor%s", home->dir, end);
 }
 
-/* Reads the cursor. A file that cannot be read counts as missing. */
+/* Reads HOME/notify.cursor. A cursor file that cannot be read counts as missing. */
 static void notifier_read_cursor(struct notifier *n)
 {
 	char path[4200];
@@ -310,7 +313,7 @@ static void notifier_write_cursor(struct notifier *n)
 			   LOG_TEXT("file", path), LOG_TEXT("error", strerror(errno)));
 }
 
-/* Removes the cursor when no command is configured. A command that is configured later then
+/* Removes HOME/notify.cursor if no command is configured. So a command that is configured later
  * gets no old events. */
 static void forget_cursor(const struct home *home)
 {
@@ -337,7 +340,8 @@ static const char *notifier_text_of(struct call *call, const struct event_line_r
 	return text;
 }
 
-/* The first TEXT_BYTES of a text, without a cut character. */
+/* At most the first TEXT_BYTES of a text. The last character is left out if it does not fit
+ * whole. */
 static const char *beginning(struct call *call, const char *text)
 {
 	size_t n = 0;
@@ -374,9 +378,9 @@ static int notifier_describe(struct call *call, const struct event_line_row *row
 	return call->fault.code ? -1 : 0;
 }
 
-/* Reads the events behind the cursor. Sets notices of the wanted events, and in *end the number
- * of the last event. There are no notices if the cursor is unknown (at first) or belongs to an
- * earlier state (after a restore). */
+/* Reads the events behind n->position. Stores the notices of the wanted events in `*out`, and
+ * the number of the last event that was read in `*end`. No notices are made if n->incarnation
+ * is unknown, or if the state has another incarnation (after a restore). */
 static int read_notices(struct notifier *n, struct call *call, struct notice **out,
 			size_t *n_out, int64_t *end)
 {
@@ -409,8 +413,8 @@ static int read_notices(struct notifier *n, struct call *call, struct notice **o
 	return call->fault.code ? -1 : 0;
 }
 
-/* Moves the position to the event `seq`. With `keep`, also writes the cursor. The cursor need
- * not be written for an event without a command, since that event can be read again. */
+/* Sets the position to the event `seq`. `keep`: also writes HOME/notify.cursor. For events
+ * without a command the file need not be written, since such events can be read again. */
 static void pass(struct notifier *n, int64_t seq, bool keep)
 {
 	n->position = seq;
@@ -419,7 +423,7 @@ static void pass(struct notifier *n, int64_t seq, bool keep)
 	n->fresh = false;
 }
 
-/* Runs the command for new events. Returns for how many ms to sleep afterwards. */
+/* Runs the command for new events. Returns for how many ms the thread should sleep afterwards. */
 static int notifier_tell(struct notifier *n)
 {
 	struct call call = { .store = n->store,

@@ -1,8 +1,8 @@
 /*
  * queue - jobs that one thread gives to another thread.
  *
- * A whole chain is pushed or taken at a time, so that a batch costs one lock and one wake-up.
- * The owner of the queue bounds the number of jobs.
+ * A whole chain of jobs is pushed or taken at a time, so that a batch costs one lock and one
+ * wake-up. The queue itself has no limit of jobs; its owner has to set a limit.
  */
 #ifndef CORE_HOST_QUEUE_H
 #define CORE_HOST_QUEUE_H
@@ -28,27 +28,28 @@ struct queue {
 	uv_cond_t ready;
 	struct chain jobs;
 	int sleepers;
-	bool promised; /* the last push was a part, so a further push follows at once */
+	bool promised; /* the last push was a part, and its rest follows at once */
 	unsigned kept; /* number of pushes that were not parts */
 	bool closed;
-	/* Used only by the one thread that takes jobs. True: this thread took a part, and the
-	 * rest is not pushed yet. */
+	/* Used only if one thread takes all jobs. True: the thread has taken a part whose rest
+	 * is not pushed yet. */
 	bool partial;
 	unsigned before; /* value of `kept` when the part was taken */
 };
 
 void queue_init(struct queue *q);
 void queue_release(struct queue *q);
-/* Returns whether the queue was empty before. */
+/* Pushes a whole chain. Returns whether the queue was empty before. */
 bool queue_push(struct queue *q, struct chain *jobs);
 /* Pushes a part of a chain. The caller pushes the rest at once, and ends with a queue_push(),
  * whose chain may be empty. The thread that takes a part may wait for the rest. */
 void queue_push_part(struct queue *q, struct chain *jobs);
-/* Waits for jobs; moves at most `most` jobs to the empty `out`. False: the queue is closed and
- * empty. */
+/* Waits for jobs, and moves at most `most` jobs to `out`, which has to be empty. Returns false
+ * if the queue is closed and empty. */
 bool queue_take(struct queue *q, struct chain *out, size_t most);
 /* Called after queue_take() if only one thread takes jobs from the queue. If the taken jobs
- * were a part, waits for the rest, at most PROMISE_MS. False: no further jobs were taken. */
+ * were a part, waits for the rest, for PROMISE_MS at most. Returns false if no further jobs
+ * were taken. */
 bool queue_take_more(struct queue *q, struct chain *out, size_t most);
 void queue_take_all(struct queue *q, struct chain *out); /* never waits */
 void queue_close(struct queue *q);

@@ -10,7 +10,7 @@
 enum { PLACES_LEAST = 256 };
 
 struct place {
-	struct rate_bucket bucket; /* agent 0: the place is empty */
+	struct rate_bucket bucket; /* if bucket.agent is 0, the place is empty */
 	bool owed; /* the bucket has to be written to its row */
 };
 
@@ -25,8 +25,8 @@ struct rates {
 	_Atomic int64_t written_at; /* clock_steady_ms() of the last write to rows */
 };
 
-/* The place of a bucket. If the bucket has no place yet, the empty place that the bucket may
- * get. */
+/* The place of a bucket in the hash table. If the bucket has no place yet, returns an empty
+ * place for it. */
 static struct place *rates_place_of(const struct rates *r, const struct rate_bucket *b)
 {
 	uint64_t at = ((uint64_t)b->agent * 4 + (uint64_t)b->category) *
@@ -41,7 +41,8 @@ static struct place *rates_place_of(const struct rates *r, const struct rate_buc
 	}
 }
 
-/* Whether a bucket is needed: the bucket is not full yet, or its row has to be written. */
+/* Whether a bucket has to stay in the table, because the bucket is not full yet, or because its
+ * row has to be written. */
 static bool is_live(const struct place *p, int64_t now)
 {
 	return p->bucket.agent && (p->owed || p->bucket.full_at > now);
@@ -195,15 +196,15 @@ void rates_free(struct rates *r)
 /* --- spending ---------------------------------------------------------------- */
 
 /*
- * Writes the buckets of limits to rows soon after agents have spent.
+ * spending - writes the buckets of calls to rows soon after agents have made calls.
  *
- * Every RATE_KEEP_MS a transaction of the writer also writes the buckets (batch.c). If the
+ * Every RATE_KEEP_MS one of the writer's transactions also writes the buckets (batch.c). If the
  * writer has no transaction, a timer starts a transaction for the buckets.
  */
 
 struct spending {
 	struct rates *rates;
-	uv_timer_t timer; /* writes the buckets that have to be written */
+	uv_timer_t timer; /* starts a write of the buckets */
 };
 
 static void spending_keep(struct host *host)
@@ -225,7 +226,7 @@ static void spending_make(struct host *host)
 	host->spending->timer.data = host;
 }
 
-/* Sets the timer if agents have spent. */
+/* Starts the timer if buckets have to be written to rows. */
 static void spending_look(struct host *host)
 {
 	uv_timer_t *t = &host->spending->timer;
@@ -235,7 +236,7 @@ static void spending_look(struct host *host)
 		uv_timer_start(t, spending_on_timer, RATE_KEEP_MS, 0);
 }
 
-/* Writes the last buckets, and ends the timer. */
+/* Writes the buckets for the last time, and closes the timer. */
 static void spending_close(struct host *host)
 {
 	spending_keep(host);

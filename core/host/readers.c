@@ -8,16 +8,18 @@
 #include "core/base/clock.h"
 #include "core/host/batch.h"
 
-enum { LONG_MS = 5 }; /* after such a long call, a reader serves other agents first */
+enum { LONG_MS = 5 }; /* after a call of LONG_MS, a reader serves other agents first */
 
 struct reader {
 	struct readers *all;
 	struct store *store;
 	uv_thread_t thread;
 	bool runs;
-	/* Caller of the running call. A call without an agent holds up no other calls. */
+	/* Caller of the running call. Other calls of the same agent or token are left to this
+	 * reader. */
 	struct identity who;
-	/* Calls of the running call's agent, which other readers have left to this reader. */
+	/* Calls that other readers have left to this reader, because this reader runs a call of
+	 * the same caller. */
 	struct chain left;
 };
 
@@ -52,8 +54,8 @@ static bool are_of_one(const struct identity *a, const struct identity *b)
 	return readers_is_same(a->agent, b->agent) && readers_is_same(a->team, b->team);
 }
 
-/* Begins a call. False: another reader runs a call of the same agent, and the call was left to
- * that reader. */
+/* Begins a call. Returns false if another reader runs a call of the same caller, and leaves the
+ * job to this other reader. */
 static bool reader_begin(struct reader *r, struct job *job)
 {
 	struct readers *all = r->all;
@@ -71,9 +73,9 @@ static bool reader_begin(struct reader *r, struct job *job)
 	return begins;
 }
 
-/* Ends a call, and returns the next call that was left to the reader; NULL: no call was left to
- * the reader. After a long call, the calls that were left to the reader are moved to the end of
- * the queue. */
+/* Ends a call. Returns the next call that was left to the reader; NULL: the reader has no such
+ * call. After a long call, the calls that were left to the reader are moved to the end of the
+ * queue. */
 static struct job *reader_end(struct reader *r, bool was_long)
 {
 	struct job *next;

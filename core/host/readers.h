@@ -1,9 +1,10 @@
 /*
- * readers - a few threads with read connections, which never wait for a writer.
+ * readers - a few threads that run reads on their own read connections, without waiting for a
+ * writer.
  *
- * A reader runs a job's `read` with its connection, or the job's call if `read` is not set.
- * Calls of one agent run one at a time, so that other agents need not wait for all long reads
- * of that agent.
+ * A reader runs job->read() with its connection, or the job's call if `read` is NULL. Calls of
+ * one agent run one at a time, so that an agent with many long reads does not occupy all
+ * readers.
  */
 #ifndef CORE_HOST_READERS_H
 #define CORE_HOST_READERS_H

@@ -9,12 +9,13 @@
 
 enum {
 	LOOK_MS = 1000,
-	GAP_MS = 2000, /* shortest gap; at least two looks did not run in it */
-	NOTE_MS = 1000, /* time between writes of the row while calls write */
-	ALIVE_MS = 5000, /* time between writes of the row while only leases run */
+	GAP_MS = 2000, /* shorter gaps are ignored; a gap misses at least two looks */
+	NOTE_MS = 1000, /* the row is written this often while calls write */
+	ALIVE_MS = 5000, /* the row is written this often while leases run */
 };
 
-/* Reads what is due into call->out; NULL: the read failed. Runs on a reader's thread. */
+/* Reads which effects of time are due into call->out. NULL: the read failed. Runs on a reader's
+ * thread. */
 static void reaper_look(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
@@ -22,7 +23,7 @@ static void reaper_look(struct job *job, struct store *store)
 
 	call->store = store;
 	call->out = NULL;
-	store_lost(store); /* a read does not check the WAL by itself */
+	store_lost(store); /* checks the WAL, which a read does not do by itself */
 	if (call_begin(call, false))
 		return;
 	if (sql_row(call, host_due, due, .now = call->now) > 0)
@@ -39,7 +40,8 @@ static bool has_gap(const struct reaper *r)
 	return r->gap_ms || r->leap_ms;
 }
 
-/* Adds a gap of `ms`, which includes a leap of the clock by `leap`. */
+/* Adds `ms` to the gap that is not stored yet. `leap` is the part of `ms` by which the clock
+ * was set. */
 static void add_gap(struct reaper *r, int64_t since, int64_t ms, int64_t leap)
 {
 	if (!ms && !leap)
@@ -62,7 +64,7 @@ static void on_ticked(struct job *job)
 		log_line(host->log, LOG_LEVEL_WARN, "what ran out is not written down",
 			 LOG_FAULT(&job->call.fault));
 		add_gap(r, in->gap_since, in->gap_ms,
-			in->leap_ms); /* the next tick moves the leases */
+			in->leap_ms); /* the next clock.tick moves the leases */
 		r->holding = false;
 	} else {
 		if (r->stale && !host->stopping)
@@ -115,10 +117,10 @@ static void look_now(struct host *host)
 	host_ahead(host, job);
 }
 
-/* Ends the host, since its state was taken away. A new state at the same path belongs to
- * another host. The host ends as soon as one connection has lost the state, because that
- * connection refuses all its calls, even if the state returns. Guests run on, as guests do
- * without a host. */
+/* Ends the host, since its state was removed or replaced. A new state at the same path needs
+ * another host. The host ends as soon as one connection has lost the state. A connection that
+ * has lost the state refuses all calls, even if the state's files return. The guests continue
+ * to run without the host. */
 void reaper_lost(struct host *host, const struct fault *why)
 {
 	host->lost = *why;
@@ -133,7 +135,7 @@ static void look_again(struct host *host)
 		uv_timer_start(&host->reaper->timer, reaper_on_timer, 0, LOOK_MS);
 }
 
-/* Sets the time of the next look: when a delayed message is due, if that is within a second. */
+/* If a delayed message is due within a second, sets the next look to the message's time. */
 static void plan_look(struct host *host, const struct host_due_row *due, int64_t now)
 {
 	int64_t left = due->comes_at > now ? due->comes_at - now : LOOK_MS;
@@ -143,7 +145,8 @@ static void plan_look(struct host *host, const struct host_due_row *due, int64_t
 			       LOOK_MS);
 }
 
-/* Acts on a look. If the look failed, the held calls go on. */
+/* Writes the effects that a look has found. If the look failed, the writes that the host holds
+ * run without these effects. */
 static void on_looked(struct job *job)
 {
 	struct host *host = job->owner;
@@ -187,7 +190,7 @@ static void reaper_on_timer(uv_timer_t *timer)
 		look_now(host);
 }
 
-/* Looks at once when a message was delayed, since the message may be due soon. */
+/* Looks at once after an event of a delayed message, since this message may be due soon. */
 static void reaper_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_DELAYED || host->stopping)
@@ -215,7 +218,8 @@ bool reaper_holds(struct host *host)
 		leapt = 0;
 	if (slept || leapt) {
 		add_gap(r, before, slept + leapt, leapt);
-		r->noted_at = 0; /* the clock of the note is not valid any more */
+		r->noted_at = 0; /* noted_at is a time before the gap, and not valid
+				    now */
 		r->holding = true;
 		r->stale = r->busy;
 		/* The deadlines of guests use clock_boot_ms(). */

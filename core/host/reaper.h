@@ -1,30 +1,36 @@
 /*
  * reaper - stores the effects of time: leases that end, and messages that expire.
  *
- * Statements judge times by themselves. The reaper only writes rows and events for the effects,
- * by the operation clock.tick (core/overview/clock_tick.c). The reaper reads what is due once a
- * second, and when a delayed message is due. It writes if the read found an effect that is due.
+ * The SQL statements themselves compare times, so a lease ends in time even without the reaper.
+ * The reaper only writes rows and events for the effects, by the operation clock.tick
+ * (core/overview/clock_tick.c). Once a second, and when a delayed message is due, the reaper
+ * reads which effects are due. If the read finds an effect that is due, the reaper calls
+ * clock.tick.
  *
- * In a gap nobody can call: the host is down or stands still, or the machine sleeps. After a
- * gap leases are first moved by the gap, and callers' calls are held until the leases are
- * moved. If the clock is set forward or back, leases are moved by the same leap, since the rest
- * of a lease is elapsed time, not clock time. A clock that is set also affects times that a gap
- * does not move, such as expiry of messages, delays, retries and budgets of time.
- * CLOCK_BOOTTIME distinguishes elapsed time from a leap of the clock, since CLOCK_BOOTTIME
- * counts sleep, and nobody sets it. The exactness depends on the kind of gap:
+ * In a gap nobody can call the host, because the host is down or stands still, or because the
+ * machine sleeps. After a gap, the ends of leases are moved by the length of the gap. Until the
+ * leases are moved, the host holds the writes of callers. If the clock is set forward or back,
+ * leases are moved by the same amount, since a lease counts elapsed time. Setting the clock
+ * also affects times that a gap does not move, such as the expiry of messages, delays, retries
+ * and budgets of time. A leap of the clock is a difference between the clock and
+ * CLOCK_BOOTTIME, which counts sleep, and which nobody can set. How exactly a lease is moved
+ * depends on the kind of gap:
  *
  *   the host stood still   The loop, which runs at least once a second, notices the gap. A
- *                          lease is moved by the gap and at most a second more. A gap under
- *                          two seconds looks like a busy machine.
- *   the host was down      A row says when a host last ran. The row is written before the first
- *                          of the writes of a second, so leases that these writes grant are
- *                          moved, and every five seconds while leases run. A lease is moved by
- *                          the gap and at most six seconds more. If the clock was put back past
- *                          the row's time meanwhile, nothing is moved.
- *   the clock was set      The loop notices the leap and moves leases by the leap. A leap under
- *                          two seconds looks like a clock that is being adjusted.
+ *                          lease is moved by the gap, or by at most a second more. A gap
+ *                          under two seconds is ignored, since a busy machine makes such
+ *                          gaps too.
+ *   the host was down     A row says when a host last ran. The row is written before the first
+ *                          write of each second, so leases that this second's writes grant are
+ *                          moved too. While leases run, the row is written at least every five
+ *                          seconds. A lease is moved by the gap, or by at most six seconds
+ *                          more. If the clock was set back to a time before the row's time, no
+ *                          lease is moved.
+ *   the clock was set     The loop notices the leap and moves leases by the leap. A leap under
+ *                          two seconds is ignored, since the adjustment of a clock makes such
+ *                          leaps too.
  *
- * So a gap never makes a lease shorter than it was granted, except by up to two seconds.
+ * So a gap makes a lease at most two seconds shorter than the granted time.
  */
 #ifndef CORE_HOST_REAPER_H
 #define CORE_HOST_REAPER_H
@@ -39,25 +45,27 @@ struct host_event_row;
 
 struct reaper {
 	uv_timer_t timer;
-	int64_t ran_at; /* wall clock at the loop's last turn; 0: no turn yet */
-	int64_t ran_passed; /* clock_boot_ms() at the loop's last turn */
-	int64_t noted_at; /* when the row last said that the host runs */
-	int64_t gap_ms, gap_since; /* gap to be stored; 0: no gap; < 0: clock put back */
+	int64_t ran_at; /* wall clock at the last reaper_holds(); 0: not called yet */
+	int64_t ran_passed; /* clock_boot_ms() at the last reaper_holds() */
+	int64_t noted_at; /* time of the last write of the row that says that the host
+			     runs */
+	int64_t gap_ms, gap_since; /* gap that is not stored yet; 0: no gap; < 0: the
+				      clock was put back */
 	int64_t leap_ms; /* the part of gap_ms by which the clock was set */
 	bool busy;
-	bool began; /* the gap before the host's start is known */
-	bool holding; /* callers' writes wait for a look and its effects */
-	bool stale; /* the look under way began before the gap */
+	bool began; /* a look has read the gap before the host's start */
+	bool holding; /* callers' writes wait until the leases are moved */
+	bool stale; /* the look or tick under way began before the gap */
 	bool again; /* a look was due while the reaper was busy */
 };
 
 /* Ends the host, since one of its connections has lost the state. */
 void reaper_lost(struct host *host, const struct fault *why);
-/* Whether calls have to wait. The function itself notices that time has leapt, so code that
- * acts on the clock calls it first. */
+/* Whether callers' writes have to wait. This function also notices gaps and leaps of the clock,
+ * so it is called before any code that acts on the clock. */
 bool reaper_holds(struct host *host);
-/* Called before writes are given to the writer. First writes the row that says that the host
- * runs. */
+/* Called before writes are given to the writer. Writes the row which says that the host runs,
+ * if the row is older than NOTE_MS. */
 void reaper_writes(struct host *host);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * scribe - the thread of a host that keeps the vault's mirror and the index.
+ * scribe - the thread of a host that writes the mirror in the vault, and the search index.
  *
- * The thread sleeps until a process commits and so writes the bell. Then the thread works on
- * its own read connection, with pauses. A write to the mirror that fails is tried again later,
- * so a full disk does not stop callers.
+ * The thread sleeps until a process commits and so writes the bell. After a commit the thread
+ * reads the changes on its own read connection, and pauses after each slice of work. If a write
+ * to the mirror fails, the thread tries again later, so a full disk does not stop callers.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,19 +23,21 @@
 /* --- edits ------------------------------------------------------------------- */
 
 /*
- * edits - texts that somebody saved as files of cards.
+ * edits - new texts of cards, which people have saved as files.
  *
- * The mirror's thread offers an edit, the loop writes it to the state, and the thread gets the
- * result. Each edit is written as a vault.write by the card's agent.
+ * The mirror's thread offers an edit to the loop. The loop writes the edit to the state, and
+ * the thread then gets the result. Each edit is written by the operation vault.write, with the
+ * card's agent as the caller.
  */
 
-/* The edits between the two threads. The room is made before the mirror's thread begins. The
- * room ends before the thread ends. After the end of the room, offered edits are not written. */
+/* The edits that the mirror's thread and the loop pass to each other. The room `edits` is made
+ * before the mirror's thread begins, and ends before the mirror's thread ends. After the room's
+ * end, offered edits are not written. */
 struct edits {
 	uv_async_t offer;
 	uv_mutex_t lock; /* guards the lists */
 	struct mirror_edit *offered, *written,
-		*judged; /* edits of `written` have a call under way */
+		*judged; /* `written`: edits whose calls are under way */
 	bool closed;
 };
 
@@ -77,13 +79,14 @@ static struct mirror_edit *edits_take(struct edits *e, struct mirror_edit **list
 	return first;
 }
 
-/* On the mirror's thread: the next edit with a result, or NULL. The caller releases the edit. */
+/* On the mirror's thread: returns the next edit with a result, or NULL. The caller releases the
+ * edit. */
 static struct mirror_edit *edits_judged(struct edits *e)
 {
 	return edits_take(e, &e->judged);
 }
 
-/* On the mirror's thread, when the thread ends: an edit without a result, or NULL. */
+/* Called when the mirror's thread ends: returns an edit without a result, or NULL. */
 static struct mirror_edit *edits_take_back(struct edits *e)
 {
 	struct mirror_edit *edit = edits_take(e, &e->offered);
@@ -135,11 +138,12 @@ static void write_edit(struct host *host, struct mirror_edit *edit)
 		.team = edit->team,
 		.agent = edit->agent,
 		.proven = true,
-		.as = true, /* no limits: only the operator can write cards' files */
+		.as = true, /* without limits, since only the operator can write these
+			       files */
 	};
 	in->path = edit->path;
-	/* The content of an edit that could not be read is "". The empty content is no card, so
-	 * the write is refused. */
+	/* If the edited file could not be read, the content is "". An empty text is not a valid
+	 * card, so the write is refused. */
 	in->content = edit->unread ? "" : edit->text.data;
 	host_submit(host, job);
 }
@@ -212,15 +216,15 @@ const struct host_room room_edits = {
 
 enum {
 	SLICE_MS = 50,
-	REST_MS = 40, /* pause between slices, so that other work gets the machine */
-	BUSY_RESTS = 4, /* extra pause while others write, in slices' times */
+	REST_MS = 40, /* pause between slices, for other work */
+	BUSY_RESTS = 4, /* while others write, the extra pause is this many slices long */
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
-	NET_MS = 5000, /* longest sleep, in case a bell was missed */
-	EDITS_MOST = 32, /* edits under way */
+	NET_MS = 5000, /* longest sleep, in case a write of the bell was missed */
+	EDITS_MOST = 32, /* most edits that may wait for a result */
 	EDIT_MS = 20, /* pause before the results of edits are read */
 	RETRY_MS = 2000, /* pause after a failure */
-	LAST_MS = 2000, /* time for the last slice, when the host ends */
+	LAST_MS = 2000, /* most time for the last slice, when the host ends */
 	NICE = 10, /* low priority: no caller waits for this thread */
 };
 
@@ -233,8 +237,8 @@ struct scribe {
 	struct mirror *mirror;
 	uv_thread_t thread;
 	struct sleeper sleeper;
-	int vault; /* the mirror's descriptor; readable: a file was taken away */
-	bool failed; /* the last try failed, which was logged */
+	int vault; /* descriptor of mirror_watch(); readable after a file was removed */
+	bool failed; /* the last write of the mirror failed, and the failure was logged */
 	_Atomic int64_t indexed_to; /* number of the last event in the search index */
 };
 
@@ -246,8 +250,9 @@ static void scribe_complain(struct scribe *s, const struct fault *f)
 	s->failed = true;
 }
 
-/* Opens the mirror: the vault may appear, or become writable, at any time. If the state folder
- * is gone, the mirror is not made, and the mirror of another state is not written. */
+/* Opens the mirror if it is not open, since the vault may appear or become writable at any
+ * time. If the state is lost, no mirror is opened, because another state may be at the same
+ * path now. */
 static bool scribe_is_open(struct scribe *s)
 {
 	struct fault f = { 0 };
@@ -261,7 +266,8 @@ static bool scribe_is_open(struct scribe *s)
 	return s->mirror != NULL;
 }
 
-/* Offers new edits of files of cards, and gives the results of earlier edits to the mirror. */
+/* Offers new edits of cards' files to the loop, and gives the mirror the results of earlier
+ * edits. */
 static void pass_edits(struct scribe *s)
 {
 	struct mirror_edit *edit;
@@ -276,8 +282,8 @@ static void pass_edits(struct scribe *s)
 	}
 }
 
-/* Ends edits without a result. The edited files stay unchanged, and the next host reads the
- * edits from the files. */
+/* Ends the edits that have no result yet. The edited files stay unchanged, and the next host
+ * reads the edits from these files. */
 static void end_edits(struct scribe *s)
 {
 	struct mirror_edit *edit;
@@ -290,7 +296,8 @@ static void end_edits(struct scribe *s)
 	}
 }
 
-/* Works for a slice. Returns for how many ms to sleep afterwards. */
+/* Writes changes to the mirror for about SLICE_MS. Returns for how many ms the thread should
+ * sleep afterwards. */
 static int scribe_work(struct scribe *s)
 {
 	struct fault f = { 0 };
@@ -299,10 +306,11 @@ static int scribe_work(struct scribe *s)
 
 	if (!scribe_is_open(s))
 		return RETRY_MS;
-	pass_edits(s); /* before an agent's event replaces the edited file */
+	pass_edits(s); /* called before mirror_step() replaces edited files */
 	if (mirror_step(s->mirror, s->store, SLICE_MS, &more, &f)) {
 		scribe_complain(s, &f);
-		/* The vault may have been moved or replaced meanwhile. */
+		/* The mirror is opened anew later, since the vault may have been moved or
+		 * replaced. */
 		mirror_close(s->mirror);
 		s->mirror = NULL;
 		s->vault = -1;
@@ -316,8 +324,8 @@ static int scribe_work(struct scribe *s)
 	return more ? 0 : due >= 0 && due < NET_MS ? (int)due : NET_MS;
 }
 
-/* Extends the search index by a small slice. The index may fall behind a burst of events, since
- * each search extends it too. */
+/* Extends the search index for about INDEX_MS. It does no harm if the index lags behind many
+ * events, since each search extends the index too. */
 static int index_some(struct scribe *s)
 {
 	struct fault f = { 0 };
@@ -336,10 +344,10 @@ static int index_some(struct scribe *s)
 	return f.code ? RETRY_MS : more ? INDEX_REST_MS : NET_MS;
 }
 
-/* Writes one slice of the mirror and one of the search index. Sets *rest_ms to the pause after
- * the slice, in which other work gets the machine. Sets *ms to the time for which the thread
- * may sleep if no process commits. The syncs of a slice delay the syncs of writers, so the
- * pause is longer if a process committed during the slice. */
+/* Runs one slice of work: writes to the mirror, and then extends the search index. Sets
+ * `*rest_ms` to the pause after the slice. Sets `*ms` to the time for which the thread may
+ * sleep if no process commits. The syncs of a slice delay the syncs of writers, so the pause is
+ * longer if a process committed during the slice. */
 static void slice(struct scribe *s, int *ms, int *rest_ms)
 {
 	uint64_t began = uv_hrtime();
@@ -409,7 +417,7 @@ static int scribe_open(struct host *host, struct fault *f)
 	return 0;
 }
 
-/* Writes committed changes for a second or two, and ends the thread. */
+/* Ends the thread, and then writes committed changes to the mirror, for LAST_MS at most. */
 static void scribe_end(struct host *host)
 {
 	struct scribe *s = host->scribe;

@@ -1,6 +1,6 @@
 /*
- * sleeper - lets a thread of the host sleep. A commit of any process wakes the thread by the
- * bell. The end of the host also wakes the thread.
+ * sleeper - lets a thread of the host sleep. A commit of any process writes the bell, which
+ * wakes the thread. The end of the host also wakes the thread.
  */
 #ifndef CORE_HOST_SLEEPER_H
 #define CORE_HOST_SLEEPER_H
@@ -11,22 +11,23 @@
 #include "core/base/fault.h"
 
 struct sleeper {
-	int bell, end; /* an inotify and an eventfd; -1: not open */
+	int bell, end; /* `bell`: an inotify; `end`: an eventfd; -1: not open */
 	atomic_bool ending;
 };
 
-/* Makes a sleeper for the state folder `home`. Returns 0 or a fault. sleeper_release() is
- * needed in either case. */
+/* Makes a sleeper for the state folder `home`. Returns 0 or a fault. sleeper_release() has to
+ * be called even after a fault. */
 int sleeper_open(struct sleeper *s, const char *home, struct fault *f);
 void sleeper_release(struct sleeper *s);
 
-/* Wakes the thread for the last time; called by another thread. */
+/* Wakes the thread for the last time. Called by another thread. */
 void sleeper_end(struct sleeper *s);
 bool sleeper_ends(const struct sleeper *s);
 
-/* Sleeps until a commit, the host's end, or `also` can be read (-1: unused); at most `ms`. */
+/* Sleeps for at most `ms`. A commit, sleeper_end(), or bytes at the descriptor `also` end the
+ * sleep earlier. `also` -1: unused. */
 void sleeper_sleep(struct sleeper *s, int also, int ms);
-/* Sleeps as sleeper_sleep(), but commits do not end the sleep. */
+/* Does the same as sleeper_sleep(), but a commit does not end the sleep. */
 void sleeper_rest(struct sleeper *s, int also, int ms);
 /* Whether a transaction was committed since sleeper_heard(). */
 bool sleeper_hears(const struct sleeper *s);

@@ -61,8 +61,8 @@ static size_t waits_of(const struct job *job)
 	return n;
 }
 
-/* Counts the waiting calls of the caller on its other connections, since an agent may have
- * several connections. */
+/* The number of the caller's waiting calls on other connections than the job's, since an agent
+ * may have several connections. */
 static size_t waits_elsewhere(struct host *host, const struct job *job)
 {
 	size_t n = 0;
@@ -84,8 +84,8 @@ static bool waiters_too_many(struct host *host, struct job *job)
 		return false;
 	if (waits_of(job) + waits_elsewhere(host, job) < most)
 		return false;
-	/* A call that has written changes is answered with its present result. A call that has
-	 * written no changes fails. */
+	/* A call that has already changed rows is answered with its present result. A call
+	 * without changes fails. */
 	if (!job->call.made || !(job->call.op->flags & OP_WRITE)) {
 		fault_set(&job->call.fault, FAULT_EXHAUSTED, "",
 			  "%zu calls of this caller wait already", most);

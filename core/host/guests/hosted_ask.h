@@ -1,8 +1,8 @@
 /*
- * hosted_ask - calls that a guest has to answer: commands and files of a workspace.
+ * hosted_ask - calls about commands and files of a workspace, which the guest has to answer.
  *
- * The call has already run in the store, which checked the caller's rights. Its arguments are
- * now sent to the guest of the workspace job->call.workspace.asked, and the guest's answer
+ * The store has already run the call and checked the caller's rights. The host now sends the
+ * call's arguments to the guest of the workspace job->call.workspace.asked. The guest's answer
  * becomes the call's answer.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_ASK_H
@@ -10,14 +10,14 @@
 
 #include "core/host/job.h"
 
-/* Takes the job. conn_answer() is called with the job when the guest has answered, or when the
- * guest could not be reached for some seconds. The outcome of a call with a key is stored
- * first. */
+/* Owns `job` from now on. conn_answer() gets the job when the guest has answered, or when the
+ * guest could not be reached for some seconds. If the call has a key, the outcome is stored
+ * before conn_answer() is called. */
 void ask_start(struct host *host, struct job *job);
 
-/* Looks at the calls that wait for a link to their guest. Asks each guest that has a link now.
- * Refuses a call whose time is over or whose caller is gone. Refuses all calls when the host
- * stops. */
+/* Looks at the calls that wait for a link to their guest. Sends each call whose guest has a
+ * link now. Refuses a call whose time is over or whose caller is gone. When the host stops,
+ * refuses all waiting calls. */
 void ask_look(struct host *host);
 
 #endif

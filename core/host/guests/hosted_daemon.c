@@ -16,34 +16,35 @@
 /*
  * collect - moves results from a guest into the state without loss.
  *
- * The host asks for pages of results.  Each result is stored by an operation of its
- * own. The next request names the result in `ack` if the result is committed, or if the state
- * will surely never take it. A result too large for a frame arrives in parts, which are joined
- * first. A guest that reports results, but has none that can be stored, is asked again after a
- * pause: 1 s, then 2 s and so on up to 30 s.
+ * The host asks for pages of results. One operation stores one result. The host's next request
+ * names a result in `ack` if the result is committed, or if the state will never take the
+ * result. A result too large for a frame arrives in parts, and the host joins the parts before
+ * it stores the result. If a guest reports results, but no result of its page can be stored,
+ * the host pauses before it asks for the next page. The first pause lasts 1 s, the next 2 s,
+ * and so on up to 30 s.
  */
 
 enum { RESULT_ID_MOST = 64 /* bytes of an assignment's id in a guest's message */ };
 
 struct results {
-	struct daemon_result *all; /* its texts and rows are in the arena */
+	struct daemon_result *all; /* results of the page, in the arena */
 	size_t n;
-	size_t n_bad; /* results that were left out or became failures */
+	size_t n_bad; /* results that were dropped or became failures */
 	struct fault why; /* fault of the first bad result */
 };
 
 /* --- results ----------------------------------------------------------------- */
 
 /*
- * Reads the results of a guest's page, each result by itself.
+ * results - reads the results of a page that a guest sent.
  *
- * A guest may be broken or lie. A result that cannot be read does not keep the other results of
- * its page from being stored. If the bad result names its assignment, it is stored as a failure
- * with the reason. The assignment ends by the failure, and its sender learns the reason.
+ * A guest may be broken or may lie. If one result of a page cannot be read, the other results
+ * of the page are stored all the same. A bad result that names its assignment is stored as a
+ * failure with the reason. The failure ends the assignment, and the assignment's sender reads
+ * the reason.
  */
 
-/* Makes a result a failure, and appends `why` to the errors that the guest sent with the
- * result. */
+/* Turns a result into a failure, and appends `why` to the result's stderr. */
 static void result_fail(struct daemon_result *r, const struct fault *why, struct arena *a)
 {
 	const char *err = r->stderr ? r->stderr : "";
@@ -59,7 +60,7 @@ static void result_fail(struct daemon_result *r, const struct fault *why, struct
 	r->has_more = r->more = false;
 }
 
-/* Checks the exit code, and the id, which is sent back to the guest in the next request. */
+/* Checks the exit code of a result, and the length of its assignment's id. */
 static int results_check(const struct daemon_result *r, struct fault *f)
 {
 	if (strlen(r->source_message_id) > RESULT_ID_MOST)
@@ -71,8 +72,8 @@ static int results_check(const struct daemon_result *r, struct fault *f)
 	return 0;
 }
 
-/* The assignment's id in a result that cannot be read otherwise; NULL: the id cannot be read
- * either. */
+/* The assignment's id in a result that could not be decoded; NULL: the id is missing or
+ * invalid. */
 static const char *results_id_of(const json_t *json)
 {
 	const json_t *id = json_object_get(json, "source_message_id");
@@ -90,7 +91,8 @@ static void note_bad(struct results *page, const struct fault *why)
 		page->why = *why;
 }
 
-/* Reads one result of a page. False: there is nothing to store. */
+/* Reads one result of a page. False: the result is bad and names no assignment, so it cannot be
+ * stored. */
 static bool read_one(struct results *page, json_t *json, struct daemon_result *r,
 		     struct arena *a)
 {
@@ -105,7 +107,7 @@ static bool read_one(struct results *page, json_t *json, struct daemon_result *r
 	return r->source_message_id != NULL;
 }
 
-/* Copies a result's texts: the page is kept longer than the answer that holds them. */
+/* Copies a result's texts into `a`, because the guest's answer is freed before the page. */
 static void results_keep(struct daemon_result *r, struct arena *a)
 {
 	r->task_id = arena_strdup(a, r->task_id);
@@ -114,8 +116,8 @@ static void results_keep(struct daemon_result *r, struct arena *a)
 	r->source_message_id = arena_strdup(a, r->source_message_id);
 }
 
-/* Copies at most `most` results out of a DaemonResults message. FAULT_IO: the answer has no
- * list of results. */
+/* Copies at most `most` results out of a DaemonResults message. Returns FAULT_IO if the message
+ * has no list of results. */
 static int results_read(struct results *page, const struct packet *answer, size_t most,
 			struct arena *a, struct fault *f)
 {
@@ -144,8 +146,8 @@ enum {
 	POLL_MS = 30000,
 };
 
-/* A page of results on its way into the state. While a page is being stored, no other page is
- * asked for. */
+/* A page of results that is being stored. While a page is being stored, the host asks the guest
+ * for no other page. */
 struct collect {
 	struct hosted_guest *guest;
 	struct arena arena;
@@ -157,7 +159,7 @@ struct collect {
 	const char **acks;
 	size_t n_acks;
 	bool told; /* the guest reported results before the page was asked for */
-	bool failed; /* the guest, still up, did not answer with a page */
+	bool failed; /* the guest is connected, but did not answer with a page */
 };
 
 static void collect_ask(struct hosted_guest *t);
@@ -172,9 +174,9 @@ static void collect_free(struct collect *c)
 	free(c);
 }
 
-/* Sets the time of the next request. After a page of which a result was stored, the host asks
- * again at once. Otherwise the host pauses if the guest reported or sent results or failed,
- * since the guest may lie. */
+/* Sets the time of the next request. If a result of the page was stored, the host asks for the
+ * next page at once. If no result was stored, although the guest reported or sent results, or
+ * if the guest failed, the host pauses first. */
 static void weigh(struct collect *c)
 {
 	struct daemon *d = &c->guest->daemon;
@@ -185,7 +187,7 @@ static void weigh(struct collect *c)
 		futile_note(&d->futile, clock_boot_ms());
 }
 
-/* Asks for results if there may be any, unless a pause lasts. */
+/* Asks the guest for results, if the guest may have results and no pause lasts. */
 static void collect_go_on(struct hosted_guest *t)
 {
 	struct daemon *d = &t->daemon;
@@ -195,8 +197,8 @@ static void collect_go_on(struct hosted_guest *t)
 		collect_ask(t);
 }
 
-/* Ends a page whose results are stored as far as possible. The next request acknowledges the
- * page. */
+/* Ends a page whose last result was handled. The next request acknowledges the page's stored
+ * results. */
 static void collect_end_page(struct collect *c)
 {
 	struct hosted_guest *t = c->guest;
@@ -213,8 +215,9 @@ static void collect_end_page(struct collect *c)
 
 static void store_rest(struct collect *c);
 
-/* Whether the state has taken the result or will never take it. Such a result is acknowledged:
- * otherwise the guest would send it again for ever. */
+/* Whether the state has taken the result or will never take the result. The host acknowledges
+ * even a result that the state will never take, since otherwise the guest would send the result
+ * again for ever. */
 static bool collect_is_done(const struct job *job)
 {
 	enum fault_code code = job->call.fault.code;
@@ -276,8 +279,8 @@ static void log_wrong(struct hosted_guest *t, const struct fault *f)
 		   LOG_FAULT(f));
 }
 
-/* Ends the page of a guest that is gone or busy. The host asks again when the guest reports
- * results. */
+/* Ends the page of a guest that is gone or busy. The host asks for a page again when the guest
+ * reports results. */
 static void collect_give_up(struct collect *c, const struct fault *f)
 {
 	if (f->code == FAULT_IO)
@@ -286,8 +289,9 @@ static void collect_give_up(struct collect *c, const struct fault *f)
 	collect_end_page(c);
 }
 
-/* Stores a result whose further parts cannot be read: the sender gets the parts that arrived,
- * and the reason. If the guest kept the result, later results would not be read. */
+/* Stores a result as a failure because its next part cannot be read. The assignment's sender
+ * gets the parts that arrived, and the reason. If the guest kept the result, the host could not
+ * read later results. */
 static void collect_fail(struct collect *c, const struct fault *f)
 {
 	struct daemon_result *r = &c->page.all[c->at];
@@ -318,7 +322,8 @@ static void collect_ask_part(struct collect *c)
 		collect_fail(c, &f);
 }
 
-/* Takes a part; true when the part had bytes and another part follows. */
+/* Appends a part to `out` and `err`. Returns true if the host should ask for another part of
+ * the result. */
 static bool collect_take_part(struct collect *c, const struct wire_daemon_results *m,
 			      struct fault *f)
 {
@@ -338,8 +343,8 @@ static bool collect_take_part(struct collect *c, const struct wire_daemon_result
 	return r->more && now < RESULT_MOST;
 }
 
-/* Whether a fault only means that the guest cannot answer now. Such a fault says nothing about
- * the result. */
+/* Whether a fault only means that the guest cannot answer now, so that the result itself may be
+ * good. */
 static bool is_away(enum fault_code code)
 {
 	return code == FAULT_UNAVAILABLE || code == FAULT_TIMEOUT ||
@@ -392,11 +397,12 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 {
 	struct collect *c = arg;
 	struct hosted_guest *t = c->guest;
-	/* A guest of the older dialect forgets the results that it has sent, so all are taken. */
+	/* A guest of the older dialect forgets the results that it has sent, so the host takes
+	 * all results. */
 	size_t most = t->old ? SIZE_MAX : PAGE;
 
-	/* This answer is newer than earlier heartbeats, so their reports of results are
-	 * dropped. */
+	/* This answer is newer than all earlier heartbeats, so the host drops the reports of
+	 * results in those heartbeats. */
 	t->daemon.poll_again = t->daemon.told = false;
 	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
 		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));
@@ -414,7 +420,7 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 		store_rest(c);
 }
 
-/* Asks for a page, and acknowledges the page before. */
+/* Asks for a page, and acknowledges the stored results of the page before. */
 static void collect_ask(struct hosted_guest *t)
 {
 	struct collect *c = xcalloc(1, sizeof(*c)), *done = t->daemon.collect;
@@ -454,15 +460,15 @@ static void collect_release(struct hosted_guest *t)
 }
 
 enum {
-	SILENT_MS = 16000, /* a little more than three heartbeats */
-	UNDER_WAY_MOST = 6, /* the end of one command and the start of five more */
+	SILENT_MS = 16000, /* a little longer than the time of three heartbeats */
+	UNDER_WAY_MOST = 6, /* enough for the end of one command and five starts */
 };
 
 /* --- heartbeats ------------------------------------------------------------------ */
 
 static void note_beat(struct hosted_guest *t, struct job *job);
 
-/* Ends the handling of a heartbeat, and handles the newest heartbeat that arrived meanwhile. */
+/* Counts a heartbeat as done, and handles the newest heartbeat that arrived meanwhile. */
 static void beat_done(struct hosted_guest *t)
 {
 	struct job *newer = t->daemon.newer;
@@ -486,7 +492,7 @@ static void hosted_daemon_on_written(struct job *job)
 	beat_done(t);
 }
 
-/* Stores a heartbeat that changes a row; `job` has the arguments. */
+/* Submits `job`, which stores a heartbeat. */
 static void write_beat(struct hosted_guest *t, struct job *job)
 {
 	t->daemon.under_way++;
@@ -494,7 +500,8 @@ static void write_beat(struct hosted_guest *t, struct job *job)
 	host_submit(t->host, job);
 }
 
-/* Looks for a lease of the agent with under half of its time left; runs on a reader's thread. */
+/* Looks for a lease of the agent that has less than half of its time left. Runs on a reader's
+ * thread. */
 static void look_at_leases(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
@@ -518,7 +525,8 @@ static void on_leases(struct job *job)
 	job->read = NULL;
 	job->done = hosted_daemon_on_written;
 	if (ending && !t->closing) {
-		/* The look at the leases has ended; write_beat() counts the write. */
+		/* Balances the `++` of note_beat(), since write_beat() counts this heartbeat
+		 * anew. */
 		t->daemon.under_way--;
 		write_beat(t, job);
 		hosted_guest_let_go(t);
@@ -557,8 +565,9 @@ static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 	return hash_more(h, &beat->spool_seq, sizeof(beat->spool_seq));
 }
 
-/* Sets the agent's status only when its daemon begins or ends to work. Between these times the
- * agent sets its status itself. */
+/* Sets the agent's status at the first heartbeat after a greeting or a silence. Also sets the
+ * status when the daemon starts a first command or ends its last command. While the daemon
+ * neither starts nor ends to work, the agent sets its status itself. */
 static void take_status(struct hosted_guest *t, struct guest_heartbeat_in *in)
 {
 	struct daemon *d = &t->daemon;
@@ -613,9 +622,9 @@ static void hear_beat(struct hosted_guest *t, const struct wire_heartbeat *beat)
 	job = beat_job(t, beat);
 	job_free(d->newer);
 	d->newer = NULL;
-	/* A command may end its task at once, and the end of a task cancels the commands that
-	 * wait. So a heartbeat with a new command does not wait until an earlier heartbeat is
-	 * stored. */
+	/* A command may end its task at once, and the end of a task cancels the task's waiting
+	 * commands. So a heartbeat that reports a new command is stored without waiting for
+	 * earlier heartbeats. */
 	if (!d->under_way || (d->under_way < UNDER_WAY_MOST && beat->n_running > 0 &&
 			      hash_of(job->call.in) != d->beat_hash))
 		note_beat(t, job);

@@ -41,8 +41,8 @@ void door_hear(struct hosted_guest *t, const char *address)
 	snprintf(t->http, sizeof(t->http), "%s", address ? address : "");
 }
 
-/* The address of the guest's machine, as the host knows it.  Programs in the machine may not
- * choose the address, since teammates send their tokens there. */
+/* The IP address of the guest's machine, from the host's own data; NULL: unknown. Programs in
+ * the machine may not choose this address, since teammates send their tokens to it. */
 static const char *known_ip(const struct hosted_guest *t)
 {
 	if (*t->ip)
@@ -72,8 +72,9 @@ static bool hosted_door_is_name(const struct op *op, const char *key)
 	return field && strcmp(field->name, key) == 0;
 }
 
-/* Renames each argument to the first spelling of its name. Otherwise an argument in another
- * spelling could be read beside a value that this file sets. */
+/* If an argument is named by an alias of its field, gives the argument the field's own name.
+ * Without the renaming, the call could read an alias instead of the value that this file sets
+ * under the field's name. */
 static void spell(const struct op *op, json_t *args)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
@@ -91,8 +92,8 @@ static void spell(const struct op *op, json_t *args)
 	}
 }
 
-/* Sets the inbox's owner, and drops the flag that would make the call wait: no call waits at a
- * door. */
+/* Sets the inbox's owner, and drops the flag that would make the call wait. A call at a door
+ * never waits. */
 static void set_owner(const struct conn *c, const struct op *op, json_t *args)
 {
 	json_t *name = json_string(c->identity.agent);
@@ -105,7 +106,7 @@ static void set_owner(const struct conn *c, const struct op *op, json_t *args)
 		json_object_del(args, op->when->name);
 }
 
-/* Refuses a sender other than the token's agent: at a door not even a lead sends for other
+/* Refuses a sender other than the token's agent. At a door even a lead cannot send for other
  * agents. */
 static int check_sender(const json_t *args, const char *token, struct fault *f)
 {

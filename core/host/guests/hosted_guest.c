@@ -26,20 +26,20 @@ enum {
 	WAITING_MOST = 4 << 20 /* bytes of requests that conn.c has not read */
 };
 
-/* One end of a socket pair, for the requests on the guest's connection; a conn has the other
- * end. */
+/* One end of a socket pair, through which the guest's requests pass to a conn. The conn has the
+ * other end. */
 struct uplink {
 	struct hosted_guest *guest;
 	uv_pipe_t pipe;
 	struct frame_reader reader;
 	struct flow flow;
-	bool paused; /* answers are held back: the guest does not read */
+	bool paused; /* answers are held back, because the guest does not read */
 };
 
 /* --- identity ------------------------------------------------------------------- */
 
-/* The identity of the workspace's agent. The token finds the agent even if the agent or its
- * team was renamed. The token never finds another agent that has the agent's old name now. */
+/* The identity of the workspace's agent. The agent's token finds the agent even after the agent
+ * or its team was renamed. The token never finds another agent that has the old name now. */
 static struct identity identity_of(const struct hosted_guest *t)
 {
 	return (struct identity){
@@ -243,8 +243,9 @@ static void on_vmm(void *arg, int fd, const struct link_caller *who)
 		close(fd);
 }
 
-/* Listens for the guest's machine, if its kind of link can dial the host. If another host of
- * this machine has the port, guests use the connection that their host dialled. */
+/* Listens for connections from the guest's machine, if the link is a vsock or a VMM's socket.
+ * If another host on this machine has the port already, guests use the connection that their
+ * host dialled. */
 static void uplink_listen(struct hosted_guest *t)
 {
 	const struct link_address any = { .kind = LINK_VSOCK, .number = LINK_CID_ANY };
@@ -280,8 +281,8 @@ static void uplinks_close(struct host *host)
 /*
  * futile - a pause after a failed try, so that the next try does not follow at once.
  *
- * The first pause lasts 1 s, each further pause twice as long as the last, 30 s at
- * most. After a successful try the next pause is 1 s again.
+ * The first pause lasts 1 s. Each further pause lasts twice as long as the pause before, but 30
+ * s at most. After a successful try the next pause lasts 1 s again.
  */
 
 static int64_t twice(int64_t ms)
@@ -310,7 +311,7 @@ bool futile_waits(const struct futile *f, int64_t now)
 enum {
 	PAUSE_FIRST_MS = 50,
 	PAUSE_MOST_MS = 5000,
-	TROUBLE_MS = 800, /* shorter pauses log nothing: the guest may be starting */
+	TROUBLE_MS = 800, /* a shorter pause is not logged: the guest may be starting */
 };
 
 /* --- up and down ------------------------------------------------------------------ */
@@ -329,8 +330,8 @@ void hosted_guest_let_go(struct hosted_guest *t)
 	free(t);
 }
 
-/* Sets the time to dial again. The pauses grow, and random parts keep the guests from being
- * dialled all at once. */
+/* Sets the time when the host dials the guest again, after a pause that grows with each try. A
+ * random part of the pause keeps the host from dialling all guests at the same time. */
 static void pause_dialling(struct hosted_guest *t)
 {
 	if (t->up) {
@@ -343,10 +344,11 @@ static void pause_dialling(struct hosted_guest *t)
 	t->dial_at += (int64_t)(home_random() % (uint64_t)(t->pause_ms / 4 + 1));
 }
 
-/* Closes both connections, since each is useless without the other, and dials again. */
+/* Closes both connections, since one is useless without the other. The host dials the guest
+ * again after a pause, unless the guest is being closed. */
 void hosted_guest_down(struct hosted_guest *t)
 {
-	hosted_guest_keep(t); /* until the callbacks below are over */
+	hosted_guest_keep(t); /* keeps `t` in memory until the end of this function */
 	if (t->uplink)
 		uplink_drop(t->uplink);
 	guest_conn_close(&t->control);
@@ -373,7 +375,8 @@ static int64_t hosted_guest_pid_of(struct guest_conn *conn)
 	socklen_t size = sizeof(peer);
 	uv_os_fd_t fd;
 
-	/* Only a Unix socket leads to the guest itself: in other links the peer is a VMM. */
+	/* Only a Unix socket leads to the guest's process. The peer of another kind of link is
+	 * not the guest's process. */
 	if (conn->guest->address.kind != LINK_UNIX ||
 	    uv_fileno((uv_handle_t *)&conn->pipe, &fd) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
@@ -388,7 +391,8 @@ static void come_up(struct hosted_guest *t)
 	t->pause_ms = PAUSE_FIRST_MS;
 	t->trouble[0] = '\0';
 	t->host->guests->n_linked++;
-	reconcile_poke(t->host); /* the row may not say yet that the guest is up */
+	reconcile_poke(t->host); /* the workspace's row may still say that the guest is
+				    not running */
 	follow_want(t->host);
 	daemon_up(t);
 	push_up(t, strcmp(t->boot_id, t->boot_told) != 0);
@@ -412,8 +416,8 @@ void hosted_guest_hear_spool(struct hosted_guest *t, const char *spool, int64_t 
 	t->spool_seq = seq;
 }
 
-/* Logs why a guest cannot be reached. The host goes on dialling, and logs again only when the
- * reason changes. */
+/* Logs why a guest cannot be reached. The host continues to dial, and logs the next line only
+ * when the reason changes. */
 void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 {
 	char hint[HINT_SIZE];
@@ -552,8 +556,8 @@ void hosted_guests_leap(struct host *host, int64_t ms)
 	}
 }
 
-/* Warns if agents have tokens that the host's secret does not make: guests and doors get tokens
- * that are made with the secret. */
+/* Warns if agents have tokens that were not made with the host's secret. Guests and doors get
+ * tokens that are made with the host's secret. */
 static void guests_check_secret(struct host *host, struct store *store)
 {
 	struct secret_fit fit = { 0 };
@@ -568,8 +572,8 @@ static void guests_check_secret(struct host *host, struct store *store)
 			LOG_NUMBER("of", fit.tokens));
 }
 
-/* Pushes deliveries to the event's agent. An event without a target is for several agents. For
- * such an event, the host looks at each guest of the team. */
+/* Pushes deliveries to the guest of the event's target agent. An event without a target
+ * concerns several agents, so deliveries are pushed to each guest of the team. */
 static void guests_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_MESSAGE_REQUEUED &&

@@ -10,12 +10,12 @@
 enum {
 	PAGE = 100,
 	PUSH_MS = 10000,
-	FULL_MS = 1000, /* pause before a guest without room is tried again */
+	FULL_MS = 1000, /* pause if the guest has no room */
 };
 
 static void hosted_push_look(struct hosted_guest *t);
 
-/* Stores that this guest has all deliveries that the former guest of the workspace had. */
+/* Stores the boot id of a new guest, which has got all deliveries of the former guest. */
 static void hosted_push_note_boot(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, job_free, t);
@@ -32,7 +32,7 @@ static void hosted_push_note_boot(struct hosted_guest *t)
 
 /* --- the end of a page ----------------------------------------------------------------- */
 
-/* Whether the guest for which the page was read is gone. */
+/* Whether the page was read for a guest that is gone. */
 static bool hosted_push_is_stale(const struct hosted_guest *t)
 {
 	return t->closing || !t->up || t->push.stale;
@@ -86,14 +86,14 @@ static void on_marked(struct job *job)
 	const struct delivery_notified_in *in = job->call.in;
 	bool taken = in->n_messages + in->n_recalled > 0;
 
-	/* If the mark could not be stored, the push is repeated later, the guest answers Ok
-	 * again, and the mark is stored after that Ok. */
+	/* If the mark could not be stored, the host repeats the push later. The guest then
+	 * answers Ok again, and the host stores the mark after this second Ok. */
 	job_free(job);
 	hosted_push_end(t, taken);
 	hosted_guest_let_go(t);
 }
 
-/* Counts one answered push. After the last answer of the page, the answers are stored. */
+/* Counts one answered push. After the page's last answer, the mark with all answers is stored. */
 static void hosted_push_count(struct hosted_guest *t)
 {
 	struct job *mark = t->push.mark;
@@ -120,7 +120,7 @@ struct told {
 };
 
 /* Whether the fault proves that the guest has not taken the push. After a failed write the
- * guest may have taken it. */
+ * guest may have taken the push. */
 static bool is_refusal(enum fault_code code)
 {
 	return code == FAULT_EXHAUSTED || code == FAULT_CONFLICT ||
@@ -192,11 +192,13 @@ static void hosted_push_tell_page(struct hosted_guest *t)
 	mark->messages = arena_alloc(arena, n * sizeof(*mark->messages));
 	mark->recalled = arena_alloc(arena, n * sizeof(*mark->recalled));
 	mark->refused = arena_alloc(arena, n * sizeof(*mark->refused));
-	p->open = 1; /* counts this loop, in which a failed write ends all pushes */
+	p->open = 1; /* counts this loop, so that failed pushes do not end the page in
+			it */
 	for (size_t i = 0; i < n; i++) {
 		const struct push *row = &out->pushes[i];
 
-		/* The older dialect cannot cancel: the guest would run the assignment. */
+		/* The older dialect cannot cancel an assignment: the guest would run the
+		 * assignment. */
 		if (t->old && row->cancelled) {
 			mark->recalled[mark->n_recalled++] = row->message;
 			continue;
@@ -215,7 +217,8 @@ static void on_offered(struct job *job)
 
 	job_free(job);
 	if (failed)
-		t->push.no_texts = t->push.no_work = true; /* maybe a full disk: pause */
+		t->push.no_texts = t->push.no_work = true; /* pause, since the disk may be
+							      full */
 	if (failed || hosted_push_is_stale(t))
 		hosted_push_end(t, false);
 	else
@@ -224,8 +227,8 @@ static void on_offered(struct job *job)
 }
 
 /* Stores in the rows of the page's assignments that the assignments may run in the guest. The
- * rows have to be stored before the guest gets the assignments. False: no row has to be
- * changed. */
+ * rows have to be stored before the guest gets the assignments. Returns false if no row has to
+ * be changed. */
 static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);
@@ -253,7 +256,8 @@ static void hosted_push_on_page(struct job *job)
 
 	t->push.page = job;
 	if (job->call.fault.code)
-		t->push.no_texts = t->push.no_work = true; /* read again after a pause */
+		t->push.no_texts = t->push.no_work = true; /* the host reads the page
+							      again after a pause */
 	if (job->call.fault.code || hosted_push_is_stale(t) || out->n_pushes == 0)
 		hosted_push_end(t, false);
 	else if (!offer(t, out))
@@ -278,8 +282,8 @@ static void on_spool_noted(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Stores the id of a new guest's spool. Assignments that another spool accepted are ended,
- * before any push to this guest. */
+/* Stores the id of the guest's spool, before any push to the guest. The operation
+ * workspace.note also ends assignments that another spool accepted. */
 static void hosted_push_note_spool(struct hosted_guest *t)
 {
 	t->respooled = false;
@@ -345,7 +349,7 @@ void push_tick(struct hosted_guest *t, int64_t now)
 {
 	int64_t left = t->push.retry_at - now;
 
-	/* A clock that went back by far must not make the pause long. */
+	/* Even if the clock went back by far, the pause is not longer than FUTILE_MOST_MS. */
 	if (!t->push.retry_at || (left > 0 && left <= FUTILE_MOST_MS))
 		return;
 	t->push.retry_at = 0;

@@ -1,20 +1,21 @@
 /*
  * hosted_push - sends deliveries to a guest, in order, as soon as they are committed.
  *
- * A page of waiting deliveries is read and sent over the relay connection. The deliveries that
- * the guest has taken (Ok) are marked notified. Then the next page is read.
+ * The host reads a page of waiting deliveries and sends the page over the relay connection. If
+ * the guest answers Ok to a delivery, the delivery is marked as notified. Then the host reads
+ * the next page.
  *
  *	 push_poke()      deliveries wait       offer is stored      all are answered
  *	idle -----> read -------------> offer -------------> tell ---------------------> mark
  *	 ^           ^                                                                    |
- *	 |           +----- more, another poke, or a new guest ---------------------------+
- *	 +----------------- else; after a refusal push_tick() reads again ----------------+
+ *	 |           +----- more deliveries wait, or a new guest -------------------------+
+ *	 +----------------- no more; after a pause push_tick() reads again ---------------+
  *
- * Only assignments are offered. After an offer is stored, its assignments may run in the guest.
- * A new guest (with another boot id) also gets the deliveries that the former guest got. A
- * guest recognizes messages that it already has. A guest without room for messages (Exhausted)
- * gets only assignments; after a pause the host sends a single message as a test. A guest
- * without room for assignments gets only messages.
+ * An offer stores that the page's assignments may run in the guest. The offer is stored before
+ * the assignments are sent. A new guest (with another boot id) also gets the deliveries that
+ * the former guest got. A guest recognizes messages that it already has. A guest without room
+ * for messages (Exhausted) gets only assignments. After a pause, the host tests the guest with
+ * a single message. A guest without room for assignments gets only messages.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_PUSH_H
 #define CORE_HOST_GUESTS_HOSTED_PUSH_H

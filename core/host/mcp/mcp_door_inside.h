@@ -1,16 +1,19 @@
 /*
  * mcp_door_inside - MCP over Streamable HTTP, at /mcp of the host's HTTP door.
  *
- * Clients of revisions up to 2025-11-25 begin a session with `initialize`; the session's row
- * (session.op) outlives the host. These clients may open a stream of notifications with GET.
- * They may open the stream again, and then get the events after the last event that they
- * received. Requests of 2026-07-28 need no session. But requests with the same token share a
- * peer, which costs less than a peer per request.
+ * Clients of MCP revisions up to 2025-11-25 begin a session with `initialize`. The row of an
+ * MCP session (session.op) remains after the host's end. Clients with a session may open a
+ * stream of notifications with GET. A client that opens its stream again gets the events after
+ * the last event that it received. Requests of MCP revision 2026-07-28 need no session.
+ * Requests without a session share a peer if their tokens and options are equal, which costs
+ * less than a peer per request.
  *
- * A request is answered as JSON, or as a stream of events if other messages are sent before its
- * answer. Source: modelcontextprotocol.io, the transports of both revisions.
+ * The answer to a request is JSON. If other messages are sent before the answer, the answer is
+ * the last event of a stream. Source: modelcontextprotocol.io, the transports of both
+ * revisions.
  *
- * This file declares the peers of MCP over HTTP, and their requests under way.
+ * This file declares the peers of MCP over HTTP, and the requests that the peers have not
+ * answered yet.
  */
 #ifndef CORE_HOST_MCP_MCP_DOOR_INSIDE_H
 #define CORE_HOST_MCP_MCP_DOOR_INSIDE_H
@@ -24,14 +27,14 @@ enum { MCP_BUCKETS = 256 };
 struct mcp_door {
 	struct mcp_peer *peers[MCP_BUCKETS];
 	int n_peers;
-	uv_timer_t alive; /* ticks while there are peers */
+	uv_timer_t alive; /* ticks while the host has any peer */
 };
 
 enum { NAME_SIZE = 65 }; /* SHA-256 in hex, NUL included */
 
 /* Options of a client, which select its tools. */
 struct mcp_wants {
-	const char *toolsets; /* NULL: the default of mcp_options */
+	const char *toolsets; /* NULL: the default toolsets */
 	bool structured;
 };
 
@@ -45,16 +48,18 @@ struct mcp_peer {
 	struct host *host;
 	struct mcp *mcp;
 	uv_timer_t timer; /* calls mcp_step() */
-	char name[NAME_SIZE]; /* SHA-256 of the session's id, or of token and wants */
+	char name[NAME_SIZE]; /* SHA-256 of the session's id, or of token and options */
 	char proof[NAME_SIZE]; /* SHA-256 of the token; "" at the Unix socket */
 	bool has_session, structured;
 	bool kept; /* the session has a row */
 	unsigned changes_kept; /* mcp_changes() when the row was last written */
 	uint64_t kept_at; /* loop time when the row was last written */
-	int keeping; /* writes of the row that are under way */
+	int keeping; /* number of writes of the row that are under way */
 	struct identity who;
-	char *bearer, *toolsets, *team, *agent; /* memory of the texts in `who` */
-	uint64_t checked; /* loop time of the last good check of the token; 0: none good */
+	char *bearer, *toolsets, *team, *agent; /* owned texts, which `who` and `mcp`
+						   use */
+	uint64_t checked; /* loop time when the token was last found valid; 0: not
+			     valid */
 	uint64_t used; /* loop time of the last request */
 	uint64_t requests; /* number of requests so far */
 	struct exchange *exchanges;
@@ -66,43 +71,46 @@ struct mcp_peer {
 void mcp_name(const char *text, char out[NAME_SIZE]);
 /* The peer with the name `name`; NULL: no peer has this name. */
 struct mcp_peer *peer_find(struct host *host, const char *name);
-/* Makes a peer for the caller `who`, whose texts are copied. Returns NULL and a fault if there
- * are too many peers, or if a toolset is unknown. */
+/* Makes a peer for the caller `who`. The texts of `who` are copied. Returns NULL and sets `f`
+ * if the host has too many peers, or if a toolset is unknown. */
 struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof,
 			  const struct identity *who, bool session,
 			  const struct mcp_wants *wants, struct fault *f);
 /* Ends a peer and all its requests. */
 void peer_end(struct mcp_peer *p);
-/* Sets the timer that calls mcp_step(). `now`: mcp_step() is called in this turn of the loop. */
+/* Sets the timer that calls mcp_step(). `now`: the timer calls mcp_step() without delay. */
 void peer_rouse(struct mcp_peer *p, bool now);
 /* Writes the row of a session if the session `begins`, if the session has changed, or if the
- * row's time of use is an hour old. True if the answer has to wait until the row of a new or
- * changed session is written; exchanges_release() then sends the answer. */
+ * row was last written an hour ago. Returns true if the answer to a request has to wait until
+ * the row of a new or changed session is written. exchanges_release() sends an answer that
+ * waits. */
 bool peer_keep(struct mcp_peer *p, bool begins);
 
-extern const struct client_way peer_way; /* way_arg: the peer */
+extern const struct client_way peer_way; /* how peers make calls; way_arg: the peer */
 
 /* --- exchanges ------------------------------------------------------------------------- */
 
-/* A request of HTTP at a peer, from the time it was read until its answer is sent. */
+/* An HTTP request that a peer has taken and not answered yet. */
 struct exchange {
 	struct exchange *next, **at; /* in peer->exchanges */
 	struct mcp_peer *peer;
-	/* The HTTP request, whose `owner` and `gone` the exchange sets.  NULL: the client is gone
-	 * or has its answer. */
+	/* The HTTP request. exchange_new() sets the members `owner` and `gone` of the request.
+	 * NULL: the client is gone or has received its answer. */
 	struct http *x;
 	char id[NAME_SIZE]; /* id of the session that the request begins, or "" */
-	struct text held; /* the answer, until the session's row is written */
+	struct text held; /* the answer, while it waits for the session's row */
 	bool flows; /* the answer is a stream */
-	bool taking; /* mcp_take() is reading it */
+	bool taking; /* mcp_take() is reading the request */
 	bool over; /* the answer was sent during mcp_take() */
 };
 
 struct exchange *exchange_new(struct mcp_peer *p, struct http *x);
 void exchange_end(struct exchange *e);
-/* Makes the exchange the peer's stream for notifications, and ends the former stream. */
+/* Makes `e` the peer's stream for notifications, and ends the peer's former stream. `place`:
+ * the last event that the client received; NULL: the client names no event. */
 void exchange_listen(struct exchange *e, const char *place);
-/* Accepts a message that needs no answer, such as a notification or an answer of the client. */
+/* Accepts (with 202) a message that needs no answer, such as a notification or an answer of the
+ * client. */
 void exchange_accept(struct exchange *e);
 
 #endif

@@ -12,7 +12,7 @@ static void exchange_drop(void *peer, void *exchange);
 
 /* --- calls ------------------------------------------------------------------- */
 
-/* Calls of operations by a peer, in this process. */
+/* calls - runs the operations that a peer calls, in the host's process. */
 
 struct peer_call {
 	struct peer_call *next, **at; /* in peer->calls */
@@ -31,8 +31,8 @@ static void call_free(struct peer_call *pc)
 	free(pc);
 }
 
-/* Notes that the token is not valid any more, and ends the stream for notifications. The client
- * is refused when it connects again. */
+/* Stores that the peer's token is not valid any more, and ends the peer's stream for
+ * notifications. A client that opens the stream again is refused. */
 static void peer_end_trust(struct mcp_peer *p)
 {
 	p->checked = 0;
@@ -51,7 +51,8 @@ static void mcp_peer_calls_told(struct conn *c, struct job *job)
 	struct text out = { 0 };
 
 	web_note_use(c->host, call);
-	/* If `settles` is true, the peer settles the answer, not the connection. */
+	/* If `settles` is true, the peer says later whether the answer arrived. `arrived` keeps
+	 * handout_answered() from remembering the answer meanwhile. */
 	job->arrived = settles;
 	call_free(pc);
 	if (call->fault.code && strcmp(call->fault.where, "/token") == 0)
@@ -67,14 +68,14 @@ static void mcp_peer_calls_told(struct conn *c, struct job *job)
 	peer_rouse(p, mcp_watches(p->mcp));
 }
 
-/* The identity with which a peer calls; its texts are in the arena. */
+/* The identity of a peer's calls. The texts of this identity are in the arena. */
 static struct identity peer_identity(const struct mcp_peer *p, struct arena *a)
 {
 	struct identity who = p->who;
 
 	who.bearer = arena_strdup(a, p->bearer);
 	who.session = arena_printf(a, "mcp:%.16s", p->name);
-	who.agent = NULL; /* the token names the agent */
+	who.agent = NULL; /* NULL, because the token names the agent */
 	who.team = arena_strdup(a, p->bearer ? NULL : p->team);
 	return who;
 }
@@ -144,10 +145,10 @@ const struct client_way peer_way = { mcp_peer_calls_start, mcp_peer_calls_cancel
 
 /* --- exchange ---------------------------------------------------------------- */
 
-/* Sends the messages of a peer as answers and streams of HTTP. */
+/* exchange - sends the messages of a peer as HTTP answers and HTTP streams. */
 
 enum {
-	UNSENT_MOST = 1 << 20, /* number of unsent bytes at which a stream is closed */
+	UNSENT_MOST = 1 << 20, /* a stream with more unsent bytes is closed */
 	COME_BACK_MS = 2000,
 };
 
@@ -187,8 +188,8 @@ struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
 	return e;
 }
 
-/* Takes the request of HTTP from an exchange. From now on, the exchange is not called when the
- * request ends. */
+/* Takes the HTTP request from an exchange. From now on, mcp_exchange_on_gone() is not called if
+ * the client leaves. */
 static struct http *mcp_exchange_let_go(struct exchange *e)
 {
 	struct http *x = e->x;
@@ -207,7 +208,8 @@ static void begin_stream(struct http *x)
 	http_flow(x, 200, "text/event-stream");
 }
 
-/* Ends an exchange. A cancelled request has no answer, so its client gets an empty stream. */
+/* Ends an exchange. If the exchange has no answer, since its request was cancelled, the client
+ * gets an empty stream. */
 void exchange_end(struct exchange *e)
 {
 	struct mcp_peer *p = e->peer;
@@ -253,9 +255,9 @@ void exchange_accept(struct exchange *e)
 	e->over = true;
 }
 
-/* Appends the stream's place as a first event. If the stream ends before any other event, the
- * client can open the stream again at this place. Clients before revision 2025-11-25 do not
- * know events without data. */
+/* Appends a first event without data, whose id is the stream's place (mcp_place()). If the
+ * stream ends before any other event, the client can open the stream again at this place.
+ * Clients of earlier revisions than 2025-11-25 cannot read events without data. */
 static void mcp_exchange_add_place(const struct mcp *m, struct text *out)
 {
 	struct text place = { 0 };
@@ -287,7 +289,7 @@ void exchange_listen(struct exchange *e, const char *place)
 	peer_rouse(p, true);
 }
 
-/* Sends a comment on all streams of a peer, so that no proxy takes a stream for dead. */
+/* Sends a comment on all streams of a peer, so that no proxy closes a stream as idle. */
 static void exchanges_stir(struct mcp_peer *p)
 {
 	for (struct exchange *e = p->exchanges, *next; e; e = next) {
@@ -317,8 +319,8 @@ static void answer_held(struct exchange *e)
 	exchange_end(e);
 }
 
-/* Sends the answers that wait for the session's row. `f`: why the row could not be written, or
- * NULL. */
+/* Sends the answers that wait for the session's row. `f`: why the row could not be written;
+ * NULL: the row is written. */
 static void exchanges_release(struct mcp_peer *p, const struct fault *f)
 {
 	for (struct exchange *e = p->exchanges, *next; e; e = next) {
@@ -331,8 +333,8 @@ static void exchanges_release(struct mcp_peer *p, const struct fault *f)
 	}
 }
 
-/* Keeps an answer until the session's row is written, if the request began the session or
- * changed its subscriptions. False: the answer can be sent now. */
+/* Keeps an answer until the session's row is written, if the session is new or has changed.
+ * Returns false if the answer can be sent now. */
 static bool hold_answer(struct exchange *e, const struct mcp_message *message)
 {
 	if (e->flows || !peer_keep(e->peer, *e->id))
@@ -358,7 +360,7 @@ static void send_last(struct exchange *e, const struct mcp_message *message)
 	exchange_drop(p, e);
 }
 
-/* The functions mcp_options.send and mcp_options.drop. */
+/* exchange_send() is mcp_options.send, and exchange_drop() is mcp_options.drop. */
 static void exchange_send(void *arg, const struct mcp_message *message)
 {
 	struct mcp_peer *p = arg;
@@ -371,8 +373,8 @@ static void exchange_send(void *arg, const struct mcp_message *message)
 	if (!e || !e->x)
 		return;
 	if (http_unsent(e->x) > UNSENT_MOST) {
-		/* The client does not read the stream. A client with a session can open the
-		 * stream again later. */
+		/* Too many unsent bytes: the client does not read its stream. A client with a
+		 * session can open its stream again later. */
 		http_cut(e->x);
 		return;
 	}
@@ -396,9 +398,9 @@ static void exchange_drop(void *peer, void *exchange)
 enum {
 	PEERS_MOST = 2000,
 	TICK_MS = 15000,
-	KEPT_MS = 3600000, /* the time of use in a row is exact to an hour */
-	IDLE_MS = 120000, /* time without a request, after which a peer ends */
-	UNREAD_MS = 1800000, /* IDLE_MS of a peer whose client may have unread answers */
+	KEPT_MS = 3600000, /* an unchanged session's row is written this often */
+	IDLE_MS = 120000, /* a peer ends after this time without a request */
+	UNREAD_MS = 1800000, /* replaces IDLE_MS if the client may have unread answers */
 };
 
 void mcp_name(const char *text, char out[NAME_SIZE])
@@ -470,7 +472,7 @@ static void on_checked(struct job *job)
 	job_free(job);
 }
 
-/* Checks whether the token of a client that listens is still valid. */
+/* Checks whether the token of a client with a stream for notifications is still valid. */
 static void check_trust(struct mcp_peer *p)
 {
 	struct job *job = host_job(p->host, op_token_who, on_checked, p->host);
@@ -501,14 +503,15 @@ static void mcp_peer_on_tick(uv_timer_t *timer)
 static void mcp_peer_on_kept(struct job *job)
 {
 	struct host *host = job->owner;
-	/* The inputs of session_open and session_keep both begin with the name. */
+	/* The job is a session_open or a session_keep; both inputs begin with the member
+	 * `name`. */
 	const struct session_open_in *in = job->call.in;
 	struct mcp_peer *p = peer_find(host, in->name);
 	const struct fault *f = job->call.fault.code ? &job->call.fault : NULL;
 
 	if (p && f)
-		p->changes_kept--; /* so that the write is tried again */
-	/* The peer may have ended meanwhile, and a new peer of the same name may have begun. */
+		p->changes_kept--; /* makes peer_keep() try the write again */
+	/* The peer may have ended during the write, and `p` may be a new peer of the same name. */
 	if (p && p->keeping > 0 && --p->keeping == 0)
 		exchanges_release(p, f);
 	if (p && f && !p->kept)
@@ -587,7 +590,8 @@ static void mcp_peer_on_closed(uv_handle_t *timer)
 }
 
 /* Whether the peer `a` is evicted before the peer `b`. Peers without unread answers are evicted
- * first. Among these, the peer that has been idle longest is evicted first. */
+ * before peers with unread answers. Of two peers with unread answers, or of two peers without
+ * unread answers, the peer that has been idle longer is evicted first. */
 static bool goes_before(const struct mcp_peer *a, const struct mcp_peer *b)
 {
 	const bool first = mcp_has_answers(a->mcp), second = mcp_has_answers(b->mcp);
@@ -675,7 +679,7 @@ void peer_end(struct mcp_peer *p)
 	if (p->listener)
 		exchange_end(p->listener);
 	mcp_settle(p->mcp);
-	mcp_close(p->mcp); /* drops the requests that are under way */
+	mcp_close(p->mcp); /* drops the requests that are not answered yet */
 	while (p->exchanges)
 		exchange_end(p->exchanges);
 	uv_close((uv_handle_t *)&p->timer, mcp_peer_on_closed);

@@ -1,8 +1,6 @@
 /*
- * mcp_request - finds the kind, the caller and the session of a request at /mcp, and gives it
- * to its peer.
- *
- * and gives the request to its peer.
+ * mcp_request - finds the kind, the caller and the session of a request at /mcp, and gives the
+ * request to its peer.
  */
 #include "core/host/mcp/mcp_door_inside.h"
 
@@ -14,9 +12,10 @@
 #include "mcp/rpc.h"
 
 enum {
-	MESSAGE_MOST = 4 << 20, /* bytes of a message */
-	MESSAGE_SMALL = 4 << 10, /* bytes that are read before the token is checked */
-	TRUST_MS = 1000, /* time between checks of a token, beside each call's check */
+	MESSAGE_MOST = 4 << 20, /* most bytes of a message */
+	MESSAGE_SMALL = 4 << 10, /* most bytes that are read before the token is
+				    checked */
+	TRUST_MS = 1000, /* a token is checked again after this time, and by each call */
 };
 
 /* A request that its peer has not taken yet. The struct is in the request's arena. */
@@ -26,18 +25,20 @@ struct arriving {
 	json_t *message; /* owned; NULL: the request has no message */
 	struct mcp_headers headers;
 	bool legacy;
-	const char *id; /* id of the old or new session; NULL: no session */
+	const char *id; /* id of the request's session, which may be new; NULL: no
+			   session */
 	bool begins;
 	struct mcp_wants wants;
-	char name[NAME_SIZE]; /* name of the peer */
+	char name[NAME_SIZE]; /* name of the peer: see struct mcp_peer */
 	char proof[NAME_SIZE]; /* SHA-256 of the request's token */
 	struct identity who;
-	struct mcp_session *row; /* row of the session, if its peer is not in memory */
+	struct mcp_session *row; /* row of a session whose peer is not in memory; or
+				    NULL */
 	bool looked; /* the token was checked for this request */
-	struct conn *call; /* checks the token; NULL: no check is under way */
-	const char *why; /* why the message is no JSON */
-	/* Place at which the call that reads the session's row finds this request. NULL: no
-	 * call reads the row. */
+	struct conn *call; /* call that checks the token; NULL: no check is under way */
+	const char *why; /* why the message is not valid JSON */
+	/* The pointer to this request in the job that reads or ends the session's row. NULL: no
+	 * job reads or ends the row. */
 	struct arriving **slot;
 };
 
@@ -49,7 +50,7 @@ static void forget_message(struct arriving *a)
 	a->message = NULL;
 }
 
-/* Refuses, by an error of JSON-RPC, a request that no peer has taken yet. */
+/* Answers with an error of JSON-RPC. No peer has taken the request yet. */
 static void mcp_request_refuse(struct arriving *a, int status, int code, const char *why)
 {
 	json_t *id = json_object_get(a->message, "id");
@@ -92,8 +93,8 @@ static void refuse_method(struct http *x, const char *why)
 
 /* --- its kind -------------------------------------------------------------------------- */
 
-/* Whether the method is DELETE, which ends a session. No other method of this file begins with
- * D. */
+/* Whether the HTTP method is DELETE, which ends a session. No other method that this file
+ * handles begins with D. */
 static bool is_end(const struct http *x)
 {
 	return *x->method == 'D';
@@ -114,8 +115,8 @@ static void read_wants(struct arriving *a)
 			      mcp_request_is_word(structured, "1");
 }
 
-/* Sets the peer's name. Requests without a session share a peer if their token and options are
- * equal. */
+/* Sets the name of the request's peer. Requests without a session share a peer if their tokens
+ * and options are equal. */
 static void name_peer(struct arriving *a)
 {
 	if (a->id)
@@ -130,7 +131,7 @@ static void name_peer(struct arriving *a)
 		mcp_name(a->who.bearer, a->proof);
 }
 
-/* An id that nobody can guess: 256 bits of the system's randomness. */
+/* An id that nobody can guess, from 256 random bits. */
 static const char *new_id(struct arriving *a)
 {
 	struct text t = { 0 };
@@ -143,15 +144,15 @@ static const char *new_id(struct arriving *a)
 	return id;
 }
 
-/* Finds the revision and the session of a request. False: the session is not of this revision,
- * and the request was refused. */
+/* Finds the revision and the session of a request. Returns false if the request was refused,
+ * because the request needs a session but names no session. */
 static bool read_era(struct arriving *a)
 {
 	const char *version = a->headers.version;
 
 	a->id = http_header(a->x, "mcp-session-id");
 	if (version && !mcp_is_legacy(version)) {
-		a->id = NULL; /* modern clients have no session, so the header is ignored */
+		a->id = NULL; /* clients of newer revisions have no session */
 		return true;
 	}
 	a->begins = !a->id && mcp_begins(a->message);
@@ -189,14 +190,14 @@ static void take_post(struct arriving *a, struct mcp_peer *p)
 	peer_rouse(p, false);
 }
 
-/* A session whose end is being written to the rows. */
+/* A session whose end is being written to its row. */
 struct ending {
-	struct arriving *a; /* NULL: the request has ended */
+	struct arriving *a; /* the request with DELETE; NULL: the request has ended */
 	struct host *host;
 };
 
-/* Ends the session's peer too. Meanwhile another request may have made the peer again from the
- * session's row. */
+/* Also ends the session's peer. peer_find() is called here, since another request may have made
+ * a new peer from the session's row meanwhile. */
 static void mcp_request_on_ended(struct job *job)
 {
 	const struct session_close_in *in = job->call.in;
@@ -233,7 +234,8 @@ static void arrive(struct arriving *a)
 	struct fault f = { 0 };
 
 	if (!p && a->id && !a->begins && !a->row) {
-		/* The peer has ended. The row shows whether the session still exists. */
+		/* The session has no peer in memory. The session's row shows whether the
+		 * session still exists. */
 		mcp_request_find(a);
 		return;
 	}
@@ -315,7 +317,8 @@ static struct mcp_session *copy_row(struct arena *arena, const struct session *s
 	return row;
 }
 
-/* Takes the session's row. If the request has already ended, its slot is NULL. */
+/* Takes the session's row, if the request has not ended. `*slot` is NULL if the request has
+ * ended. */
 static void mcp_request_on_found(struct job *job)
 {
 	struct arriving **slot = job->owner, *a = *slot;
@@ -378,8 +381,8 @@ static struct arriving *arriving_new(struct http *x)
 	return a;
 }
 
-/* Called when the token was checked. A client with a good token gets the fault that its body is
- * no JSON. */
+/* Called when the token was checked. Only a client with a valid token gets the fault that the
+ * body is not valid JSON. */
 static void mcp_request_on_judged(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
@@ -415,7 +418,7 @@ static void mcp_request_on_body(struct http *x)
 		  on_parsed);
 }
 
-/* Called when the token was checked. A client with a good token may send a large message. */
+/* Called when the token was checked. A client with a valid token may send a large message. */
 static void mcp_request_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;

@@ -1,11 +1,11 @@
 /*
- * metrics - numbers of a host and its state, as Prometheus reads them.
+ * metrics - counts of a host and its state, for Prometheus.
  *
- * The loop's thread counts calls, and the writer's thread counts commits. Each count is one
- * addition, which waits for nothing. On a request for metrics, a reader counts the events of
- * the event log, also events of other processes. The same reader also reads the present numbers
- * from the rows. One table, in metrics_text.c, has every metric with its name, type, labels and
- * help.
+ * The loop's thread counts calls, and the writer's thread counts commits. A count is one
+ * addition without a lock. On a request for metrics, a reader counts the new events of the
+ * event log, including events of other processes. The reader also reads the present numbers
+ * from the state's rows. The table in metrics_text.c lists every metric with its name, type,
+ * labels and help.
  */
 #ifndef CORE_HOST_METRICS_METRICS_H
 #define CORE_HOST_METRICS_METRICS_H
@@ -16,9 +16,9 @@ struct host;
 struct job;
 struct metrics;
 
-/* Limits whose refusals are counted, beside the limits of enum rate_category. */
+/* Limits whose refusals are counted. Smaller numbers are the limits of enum rate_category. */
 enum {
-	HIT_PAIR = RATE_CATEGORY_TEAM_MESSAGE + 1, /* a message too soon after another */
+	HIT_PAIR = RATE_CATEGORY_TEAM_MESSAGE + 1, /* see core/access/pair.h */
 	HIT_EXHAUSTED, /* a capacity or budget is used up */
 	HIT_QUEUE, /* too many calls wait for a thread */
 	HIT_CLIENTS, /* too many clients are connected */
@@ -30,15 +30,15 @@ void metrics_free(struct metrics *m); /* `m` may be NULL */
 
 /* --- counting ------------------------------------------------------------------- */
 
-/* Counts a call that ended `ns` after its arrival; called on the loop's thread. The time of a
- * call that waited for an event is not counted, since this time would mean nothing. */
+/* Counts a call that ended `ns` after its arrival. Called on the loop's thread. If the call
+ * waited for an event, the call's time is not counted, since the wait is not work of the host. */
 void metrics_call(struct metrics *m, const struct call *call, uint64_t ns);
-/* Counts a call that was refused before it began; `op` is NULL if the operation is not known. */
+/* Counts a call that was refused before it began. `op` is NULL if the operation is unknown. */
 void metrics_refused(struct metrics *m, const struct op *op, const struct fault *why);
 /* Counts a refusal by a limit. */
 void metrics_hit(struct metrics *m, int limit);
-/* Counts a transaction of `calls` calls, in which the disk was synced `syncs` times in `ns`
- * altogether. Called on the writer's thread. */
+/* Counts a transaction of `calls` calls. In the transaction the disk was synced `syncs` times,
+ * which took `ns` in all. Called on the writer's thread. */
 void metrics_batch(struct metrics *m, size_t calls, int64_t syncs, int64_t ns);
 
 /* --- telling -------------------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /*
  * metrics_text - the table of all metrics, and their text.
  *
- * docs/observability.md shows the same table. The dashboard and the alerts use names of the
- * table. The story e2e/metrics checks all three against this table.
+ * docs/observability.md repeats the table of this file. The dashboard and the alerts use names
+ * of the table. The test tests/e2e/metrics.sh checks docs/observability.md, the dashboard and
+ * the alerts against this table.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -23,12 +24,12 @@
 
 enum { BOUNDS = 9, GUEST_STATES = WORKSPACE_STATE_DESTROYED, BUDGETS_MOST = 2000 };
 
-/* A number that one thread adds to, and that other threads may read. */
+/* A number to which one thread adds, and which other threads may read. */
 struct counter {
 	_Atomic uint64_t n;
 };
 
-/* Counts values in buckets by size; the last bucket has no upper bound. */
+/* Counts values in buckets by their size. The last bucket has no upper bound. */
 struct histogram {
 	struct counter bucket[BOUNDS + 1], sum;
 };
@@ -45,27 +46,29 @@ extern const struct scale scale_ns, scale_calls;
 
 /* Counts the calls of an operation. */
 struct op_count {
-	struct counter ended[FAULT_COUNT + 1]; /* by fault; the last: no fault */
-	struct histogram time; /* ns */
+	struct counter ended[FAULT_COUNT + 1]; /* calls by their fault; the last entry:
+						  calls without a fault */
+	struct histogram time; /* time of a call, in ns */
 };
 
 struct metrics {
-	struct op_count *ops; /* in the order of op_table; the last: unknown operations */
+	struct op_count *ops; /* in the order of op_table; the last entry: unknown
+				 operations */
 	struct counter hits[HITS], old_epochs;
-	struct histogram batch, sync; /* batch: calls; sync: ns */
+	struct histogram batch, sync; /* calls of a batch; ns of a sync */
 	int64_t started_at; /* ms since 1970 */
-	int64_t counted_to; /* number of the last event counted in `events` */
-	int64_t *events; /* counts of each kind, in the order of event_table */
+	int64_t counted_to; /* number of the last event that `events` counts */
+	int64_t *events; /* number of events of each kind, in the order of event_table */
 };
 
-/* Numbers of rows and files, all read at one time. */
+/* Numbers of the state's rows and files, as one metrics_read() found them. */
 struct scrape {
 	struct metrics_now_row now;
 	int64_t now_ms;
-	int64_t counted_to; /* number of the last event counted in `events` */
-	int64_t oldest_at; /* send time of the oldest waiting message; 0: no message waits */
+	int64_t counted_to; /* number of the last event that `events` counts */
+	int64_t oldest_at; /* when the oldest waiting message was sent, or 0 */
 	int64_t guests[GUEST_STATES];
-	int64_t *events; /* counts of each kind, in the order of event_table */
+	int64_t *events; /* number of events of each kind, in the order of event_table */
 	struct metrics_budgets_row *budgets;
 	size_t n_budgets;
 	int64_t wal_bytes, state_bytes, mirrored_to;
@@ -82,7 +85,7 @@ static inline void counter_add(struct counter *c, uint64_t n)
 	atomic_store_explicit(&c->n, counter_read(c) + n, memory_order_relaxed);
 }
 
-/* The sources of a metric's samples, and the text to which they are appended. */
+/* The sources of a metric's samples, and the text to which the samples are appended. */
 struct exposition {
 	struct text *out;
 	const struct host *host;
@@ -93,8 +96,8 @@ struct exposition {
 struct metric {
 	const char *name, *type, *help;
 	void (*put)(const struct metric *metric, const struct exposition *e);
-	size_t at; /* without `put` and `event`: offset in struct scrape */
-	int event; /* without `put`: the kind of event that is counted */
+	size_t at; /* if `put` and `event` are unset: offset in struct scrape */
+	int event; /* if `put` is unset: the kind of event that is counted */
 };
 
 /* --- samples --------------------------------------------------------------------- */
@@ -117,7 +120,7 @@ static void put_counter(const struct metric *metric, const struct exposition *e,
 	put_with(metric, e, label, value, (int64_t)counter_read(c));
 }
 
-/* Appends the sum of a histogram in the unit of its bounds. */
+/* Appends a histogram's sum in the unit of `scale`'s bounds. */
 static void put_sum(struct text *out, const struct scale *scale, uint64_t sum)
 {
 	if (scale == &scale_ns)
@@ -127,7 +130,7 @@ static void put_sum(struct text *out, const struct scale *scale, uint64_t sum)
 		text_addf(out, "%" PRIu64, sum);
 }
 
-/* Appends a histogram whose samples have `labels`: "" or `name="value"`. */
+/* Appends a histogram. `labels` is "" or like `name="value"`. */
 static void put_histogram(const struct metric *metric, const struct exposition *e,
 			  const char *labels, const struct scale *scale,
 			  const struct histogram *h)
@@ -231,8 +234,8 @@ static void put_lag(const struct metric *metric, const struct exposition *e,
 	put_with(metric, e, "follower", follower, lag > 0 ? lag : 0);
 }
 
-/* Appends the lags of the followers of the event log. A follower that nobody needs now reads no
- * events, so its lag is 0. */
+/* Appends how many events each follower of the event log is behind. A follower that is not in
+ * use reads no events, and its lag is 0. */
 static void put_lags(const struct metric *metric, const struct exposition *e)
 {
 	const struct host *host = e->host;
@@ -418,7 +421,7 @@ static const struct metric table[] = {
 	  .put = put_log_lines },
 };
 
-/* Adds the events that a scrape has counted. */
+/* Adds the events that a metrics_read() has counted. */
 static void take_events(struct metrics *m, const struct scrape *s)
 {
 	for (size_t i = 0; i < event_count; i++)
@@ -426,8 +429,8 @@ static void take_events(struct metrics *m, const struct scrape *s)
 	m->counted_to = s->counted_to;
 }
 
-/* Appends all metrics in Prometheus's text format, with the results of metrics_read(). True:
- * some events are not counted yet. */
+/* Appends all metrics in Prometheus's text format, with the results of metrics_read(). Returns
+ * true if some events are not counted yet. */
 static bool metrics_write(const struct job *job, struct text *out)
 {
 	const struct host *host = job->owner;
@@ -453,7 +456,7 @@ static bool metrics_write(const struct job *job, struct text *out)
 
 /* --- count ------------------------------------------------------------------- */
 
-/* Adds to the counters. */
+/* count - adds to the counters. */
 
 const struct scale scale_ns = { {
 	{ 250000, "0.00025" },
@@ -489,7 +492,7 @@ static void observe(struct histogram *h, const struct scale *scale, uint64_t val
 	counter_add(&h->sum, value);
 }
 
-/* The limit that refused the call with this fault; HITS: no limit refused the call. */
+/* The limit that refused a call with the fault `f`; HITS: `f` is not the fault of a limit. */
 static int hit_of(const struct op *op, const struct fault *f)
 {
 	if (f->code == FAULT_EXHAUSTED)
@@ -560,8 +563,8 @@ static void metrics_make(struct host *host)
 	host->metrics = metrics_new();
 }
 
-/* Reads the number of the newest event; later events are counted. If the read fails, all events
- * are counted. */
+/* Reads the number of the newest event, since only later events are counted. If the read fails,
+ * all events are counted. */
 static void metrics_survey(struct host *host, struct store *store)
 {
 	struct call look = { .store = store };
@@ -588,11 +591,11 @@ const struct host_room room_metrics = {
 
 /* --- read -------------------------------------------------------------------- */
 
-/* Reads numbers from the rows of the state and from its files. */
+/* read - reads the numbers in the state's rows, and the sizes of the state's files. */
 
-enum { EVENTS_AT_ONCE = 50000 }; /* so that an answer does not wait for long */
+enum { EVENTS_AT_ONCE = 50000 }; /* a limit, so that no client waits long */
 
-/* Counts the events behind `after`, at most EVENTS_AT_ONCE. */
+/* Counts at most EVENTS_AT_ONCE events, from the first event behind `after`. */
 static void count_events(struct call *call, struct scrape *s, int64_t after)
 {
 	struct metrics_events_row row;
@@ -637,7 +640,8 @@ static int metrics_read_rows(struct call *call, struct scrape *s)
 	return rc;
 }
 
-/* The size of a file. The file is not opened, since only SQLite may open it. */
+/* The size of a file of the state. The file is not opened, since only SQLite may open the
+ * state's files. */
 static int64_t metrics_read_size_of(const char *dir, const char *name)
 {
 	char path[4200];
@@ -647,7 +651,7 @@ static int64_t metrics_read_size_of(const char *dir, const char *name)
 	return stat(path, &st) ? 0 : st.st_size;
 }
 
-/* Reads the rows into job->call.out; runs on a reader's thread. job->owner is the host. */
+/* Reads a struct scrape into job->call.out, on a reader's thread. job->owner is the host. */
 static void metrics_read(struct job *job, struct store *store)
 {
 	const struct host *host = job->owner;
@@ -673,15 +677,15 @@ static void metrics_read(struct job *job, struct store *store)
  * web_metrics - GET /metrics: the host's counters, for Prometheus.
  *
  * Only the operator and observers of all teams may read metrics, since metrics name teams. A
- * request that arrives while the rows are read shares the result, so many requests at the same
- * time cost no more than one request. If there are more than EVENTS_AT_ONCE new events, some of
- * them are counted after the answer.
+ * request that arrives while the rows are being read shares the result. So many requests at the
+ * same time cost no more than one request. If more than EVENTS_AT_ONCE events are new, some
+ * events are counted after the answer.
  */
 
 /* A client that asks for metrics. The struct is in the arena of the client's request. */
 struct scraper {
 	struct http *x;
-	struct conn *call; /* reads the caller's rights; NULL: no call is under way */
+	struct conn *call; /* call that reads the caller's rights, or NULL */
 	struct scraper *next, **at; /* links of web->scrapers */
 };
 
@@ -742,8 +746,8 @@ static void web_metrics_read_rows(struct host *host)
 	host->web->scraping = true;
 	job = job_new(&host->jobs);
 	job->owner = host;
-	/* The number of the last counted event. Only one metrics_read() runs at a time, so no
-	 * event is counted twice. */
+	/* metrics_read() counts the events behind this number. Only one metrics_read() runs at
+	 * a time, so no event is counted twice. */
 	job->number = host->metrics->counted_to;
 	job->read = metrics_read;
 	job->done = web_metrics_on_read;

@@ -16,17 +16,17 @@
 #include "ops.gen.h"
 
 enum {
-	COME_MS = 60000, /* time for which a turn waits for its guest */
-	SILENT_MS = 60000, /* added to a guest's time to answer */
+	COME_MS = 60000, /* longest time for which a turn waits for its guest */
+	SILENT_MS = 60000, /* a guest that is this much too late stands still */
 	START_MS = 20000,
 	POLL_S = 30,
 	POLL_MORE_MS = 20000,
 	PACE_MS = 50, /* pause between polls while the turn prints */
-	SMALL = 64 << 10, /* less new output than this is read on the loop's thread */
-	POLL_ROOM = 256 << 10, /* bytes of JSON in an answer to a poll */
-	AGAIN_MS = 1000, /* pause after a failed write; each next pause is doubled ... */
-	AGAIN_MOST_MS = 60000, /* ... up to this pause */
-	ERRORS = 160, /* bytes of the error output kept as reason of a failure */
+	SMALL = 64 << 10, /* new output below this size is read on the loop's thread */
+	POLL_ROOM = 256 << 10, /* most bytes of JSON in an answer to a poll */
+	AGAIN_MS = 1000, /* first pause after failed writes; later pauses double */
+	AGAIN_MOST_MS = 60000, /* longest pause after a failed write */
+	ERRORS = 160, /* last bytes of the error output, kept as reason of a failure */
 };
 
 enum stage { WAITS, STARTS, RUNS, ENDS };
@@ -36,38 +36,43 @@ struct hosted_turn {
 	struct hosted_turn *next, **at;
 	int64_t turn, workspace;
 	char *runner, *prompt, *session; /* session may be NULL */
-	const struct runner_client *client; /* NULL: no known client */
+	const struct runner_client *client; /* NULL: the runner's client is unknown */
 	enum stage stage;
 	bool listed;
-	int refs; /* references of the list, timers, requests to the guest, and writes */
+	int refs; /* references: of the list, the timers, requests to the guest, and
+		     writes */
 	int64_t since; /* when the turn began to wait for its guest */
-	int64_t heard_at; /* time of the guest's last answer, or of the last request to the guest */
+	int64_t heard_at; /* time of the guest's last answer, or of a later step of the
+			     host */
 	bool asking, storing;
 	bool reading; /* a worker uses `fresh`, `told` and `errors` */
-	bool more; /* the guest already has further output */
-	bool full; /* further output is not stored */
+	bool more; /* the guest has further output already */
+	bool full; /* the state stores no more output of this turn */
 	int64_t stored; /* bytes of output in the state */
-	int64_t dropped; /* bytes of output that were not stored, or lost by the guest */
-	int64_t missing; /* bytes lost by the guest, and not yet mentioned in `told` */
+	int64_t dropped; /* bytes of output that were not stored, or that the guest
+			    lost */
+	int64_t missing; /* bytes that the guest lost, and that `told` does not mention
+			    yet */
 	char boot_id[72]; /* boot id of the guest in which the turn runs */
-	int64_t job; /* the turn's job in the guest */
+	int64_t job; /* id that the guest has given the turn's command */
 	int64_t offset[2];
 	char token[72]; /* token of the turn's agent */
-	struct text fresh[2]; /* unread output of each stream; may end in half a token */
+	struct text fresh[2]; /* unread output of each stream; its end may be half a
+				 token */
 	struct runner_told told;
 	struct text errors; /* the last bytes of the error output */
-	char said[200]; /* session in the turn's row */
+	char said[200]; /* the client's session, as the turn's row has it */
 	int signal; /* last signal that was sent or has to be sent; 0: no signal */
-	bool over, timed_out; /* reported by the guest, which may have unread output */
+	bool over, timed_out; /* reported by the guest; `fresh` may still have output */
 	int64_t exit_code;
-	enum turn_state end; /* how the turn ended; valid in stage ENDS */
+	enum turn_state end; /* how the turn ended, if the stage is ENDS */
 	int64_t again_ms; /* pause after a failed write; 0: the last write succeeded */
-	bool lost; /* the guest ended; counts as a failure of the runner */
+	bool lost; /* the guest ended, which counts as a failure of the runner */
 	bool stood; /* the guest stood still, and was killed */
-	bool limited; /* the client reports the limit of its plan */
+	bool limited; /* the client reports that it is at the limit of its plan */
 	char why[400];
-	uv_timer_t timer; /* timer for the next poll, or for the next try to write */
-	uv_timer_t patience; /* timer for the next signal */
+	uv_timer_t timer; /* fires for the next poll or the next try to write */
+	uv_timer_t patience; /* fires for the next signal */
 };
 
 static void unref(struct hosted_turn *u)
@@ -89,7 +94,8 @@ static void handle_closed(uv_handle_t *handle)
 	unref(handle->data);
 }
 
-/* Removes the turn from the list. Its memory is kept until its timers, requests and writes end. */
+/* Removes a turn from the list. The turn's memory is kept until its timers, requests and writes
+ * have ended. */
 static void hosted_turn_drop(struct hosted_turn *u)
 {
 	if (!u->listed)
@@ -104,7 +110,7 @@ static void hosted_turn_drop(struct hosted_turn *u)
 	unref(u);
 }
 
-/* The guest in which the turn runs, or can be started; NULL: the guest is not up. */
+/* The guest of the turn's workspace; NULL: the guest cannot be reached now. */
 static struct hosted_guest *guest_of(const struct hosted_turn *u)
 {
 	struct hosted_guest *t = hosted_guest_of(u->host, u->workspace);
@@ -121,7 +127,7 @@ static void on_again(uv_timer_t *timer)
 	hosted_turn_settle(timer->data);
 }
 
-/* Tries the failed write again later, since a full disk may have room then. */
+/* Tries a failed write again after a pause, since a full disk may have room by then. */
 static void settle_later(struct hosted_turn *u)
 {
 	if (!u->listed || u->host->stopping)
@@ -178,7 +184,8 @@ static void hosted_turn_end(struct hosted_turn *u, enum turn_state state, const 
 	hosted_turn_settle(u);
 }
 
-/* The last line of the turn's errors, as the reason of a failure; *n: its bytes. */
+/* The last line of the turn's error output, as the reason of a failure. `*n` is set to the
+ * bytes of this line. */
 static const char *last_error(const struct hosted_turn *u, int *n)
 {
 	const char *s = u->errors.len ? u->errors.data : "", *end = s + u->errors.len;
@@ -189,19 +196,19 @@ static const char *last_error(const struct hosted_turn *u, int *n)
 	for (from = end; from > s && from[-1] != '\n';)
 		from--;
 	while (from < end && text_is_inside(*from))
-		from++; /* skips the rest of a cut character */
+		from++; /* skips the rest of a character that was cut */
 	*n = (int)(end - from);
 	return from;
 }
 
-/* Whether the runner's client reports the limit of its plan. */
+/* Whether the runner's client has reported that it is at the limit of its plan. */
 static bool is_limited(const struct hosted_turn *u)
 {
 	return u->client && (u->told.limited ||
 			     (u->errors.len && runner_client_limit(u->errors.data)));
 }
 
-/* Sets how the turn ended. Called when the turn has ended and all of its output has been read. */
+/* Sets how the turn ended. Called when the turn has ended and all its output has been stored. */
 static void end_over(struct hosted_turn *u)
 {
 	const char *error;
@@ -233,7 +240,7 @@ static void end_over(struct hosted_turn *u)
 
 static void poll_soon(struct hosted_turn *u, int64_t ms);
 
-/* Puts output that could not be stored back in front of the newer output. */
+/* After a failed write, puts the output back in front of newer output. */
 static void hosted_turn_take_back(struct hosted_turn *u, const struct turn_output_in *in)
 {
 	struct text newer = u->told.text;
@@ -269,7 +276,8 @@ static void hosted_turn_on_stored(struct job *job)
 	unref(u);
 }
 
-/* Starts to store the turn's output, and its session once the session is known. */
+/* Starts to store the turn's new output, and the client's session if the turn's row does not
+ * have this session yet. */
 static void hosted_turn_store(struct hosted_turn *u)
 {
 	bool named = strcmp(u->said, u->told.session) != 0;
@@ -300,8 +308,8 @@ static void hosted_turn_store(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
-/* Passes a stream's new output on to be stored. The agent's token is hidden, since teammates
- * read the output. */
+/* Moves a stream's new output to `told`, from which the output is stored. The agent's token is
+ * hidden, since teammates may read the output. */
 static void hand_on(struct hosted_turn *u, int stream, bool all)
 {
 	struct text *t = &u->fresh[stream];
@@ -356,8 +364,9 @@ static bool hosted_turn_has_unread(const struct hosted_turn *u)
 	       u->told.passed;
 }
 
-/* Reads the new output. A worker reads a large part, since a line of JSON may be long. The
- * loop's thread itself reads a small part, so that a small part need not wait for a worker. */
+/* Reads the new output. If there is much output, a worker reads it, since reading may take
+ * long. If there is little output, the loop's thread reads it at once, without a wait for a
+ * worker. */
 static void hosted_turn_read(struct hosted_turn *u)
 {
 	const bool all = u->over || u->stage == ENDS;
@@ -378,7 +387,8 @@ static void hosted_turn_read(struct hosted_turn *u)
 	host_work(u->host, job);
 }
 
-/* Stores the turn's output first. Then asks for more output, or writes the turn's end. */
+/* Stores the turn's output. When the output is stored, asks the guest for more output, or
+ * writes how the turn ended. */
 static void hosted_turn_settle(struct hosted_turn *u)
 {
 	if (u->storing || u->reading || !u->listed)
@@ -409,8 +419,8 @@ static void take_output(struct hosted_turn *u, const struct wire_background_stat
 	}
 }
 
-/* Notes how many bytes the guest could not keep, because of a full disk. The lost bytes are the
- * end of the output. */
+/* Counts the bytes of output that the guest could not keep, because its disk was full. The lost
+ * bytes are the end of the output. */
 static void note_lost(struct hosted_turn *u, const struct wire_background_status *m)
 {
 	int64_t lost = (m->has_stdout_written ? m->stdout_written - m->stdout_size : 0) +
@@ -446,10 +456,10 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 	}
 	if (!answer) {
 		if (f->code == FAULT_NOT_FOUND)
-			hosted_turn_lose(u); /* another guest answers */
+			hosted_turn_lose(u); /* the guest that answers is another */
 		else if (f->code == FAULT_TIMEOUT)
 			poll_soon(u, PACE_MS);
-		/* without a link, the next tick polls again */
+		/* if the guest has no link, hosted_turns_tick() polls again */
 		unref(u);
 		return;
 	}
@@ -524,7 +534,7 @@ static void hosted_turn_send_signal(struct hosted_turn *u);
 static void on_signalled(void *arg, struct packet *answer, struct fault *f)
 {
 	(void)answer;
-	(void)f; /* other functions notice that a turn or guest has ended */
+	(void)f; /* unused: other functions notice that the turn or guest ended */
 	unref(arg);
 }
 
@@ -558,8 +568,8 @@ static struct hosted_turn *hosted_turn_find(struct host *host, int64_t turn)
 	return u;
 }
 
-/* Stops a turn, because messages wait or its agent is gone. Does nothing if the turn is not in
- * the list, since such a turn has ended. */
+/* Stops a turn, because messages wait for its agent, or because its agent is gone. Does nothing
+ * if the turn has ended already. */
 static void hosted_turn_stop(struct host *host, int64_t turn)
 {
 	struct hosted_turn *u = hosted_turn_find(host, turn);
@@ -572,12 +582,13 @@ static void hosted_turn_stop(struct host *host, int64_t turn)
 		hosted_turn_end(u, TURN_STATE_INTERRUPTED,
 				"it was stopped before it ran");
 	else
-		hosted_turn_send_signal(u); /* in STARTS, on_started() sends it later */
+		hosted_turn_send_signal(u); /* if the stage is STARTS, on_started() sends
+					       the signal later */
 }
 
 /* --- starting -------------------------------------------------------------------------- */
 
-/* Time in ms since the last heartbeat of the turn's guest. */
+/* Time in ms since the last heartbeat of the turn's guest; 0: the time is unknown. */
 static int64_t beatless_ms(const struct hosted_turn *u)
 {
 	const struct hosted_guest *t = hosted_guest_of(u->host, u->workspace);
@@ -585,7 +596,7 @@ static int64_t beatless_ms(const struct hosted_turn *u)
 	return t && t->daemon.heard_at ? clock_boot_ms() - t->daemon.heard_at : 0;
 }
 
-/* Ends a turn whose guest does not answer. Also kills the guest, if this host knows its
+/* Ends a turn whose guest does not answer. Also kills the guest, if this host knows the guest's
  * process. */
 static void end_silent(struct hosted_turn *u, int64_t silent_ms)
 {
@@ -632,7 +643,7 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 	unref(u);
 }
 
-/* The runner's command, which first unsets the variables that turns may not have. */
+/* The runner's command. Before the command, the shell unsets the variables of runner.env_drop. */
 static const char *hosted_turn_command_of(const struct hosted_turn *u, struct arena *a)
 {
 	const char *command = runner_command(u->runner, a);
@@ -645,8 +656,8 @@ static const char *hosted_turn_command_of(const struct hosted_turn *u, struct ar
 
 static void hosted_turn_start(struct hosted_turn *u, struct hosted_guest *t)
 {
-	/* These variables have the present names of team and agent. The guest may have been
-	 * started with former names. */
+	/* CADRE_TEAM and CADRE_AGENT are set here to the present names, since the guest may
+	 * have been started with earlier names. */
 	struct pair env[] = { { "CADRE_SESSION", u->session ? u->session : "" },
 			      { "CADRE_TEAM", t->team_name },
 			      { "CADRE_AGENT", t->agent_name } };
@@ -668,8 +679,8 @@ static void hosted_turn_start(struct hosted_turn *u, struct hosted_guest *t)
 	arena_release(&a);
 }
 
-/* Starts the turn if its guest is up. Ends the turn if the guest is too old for turns, or does
- * not come up in time. */
+/* Starts the turn if its guest can be reached. Ends the turn if the guest is too old for turns,
+ * or cannot be reached within COME_MS. */
 static void try_start(struct hosted_turn *u)
 {
 	struct hosted_guest *t = guest_of(u);
@@ -714,10 +725,10 @@ static void on_cleared(void *arg, struct packet *answer, struct fault *f)
 {
 	(void)arg;
 	(void)answer;
-	(void)f; /* if this failed, the next TurnStart ends the earlier turn */
+	(void)f; /* unused: after a failure the next TurnStart ends the turn */
 }
 
-/* Whether a turn of this host runs in a guest, or is being started in it. */
+/* Whether a turn of this host runs or is being started in the guest `t`. */
 static bool hosted_turn_is_ours(const struct hosted_guest *t)
 {
 	for (const struct hosted_turn *u = t->host->turns->running; u; u = u->next)
@@ -733,9 +744,10 @@ void hosted_turns_greeted(struct hosted_guest *t)
 	hosted_turns_tick(t->host);
 }
 
-/* Whether the guest of a turn stands still. A guest stands still if it has not answered for the
- * maximum time of a turn and a minute. A guest also stands still if it has not ended the turn a
- * minute after the last signal. */
+/* Whether the guest of a turn stands still, so that the turn has to be ended. A guest stands
+ * still if its last answer is older than the maximum time of a turn plus a minute. While a turn
+ * is being stopped, the guest stands still if the last answer is older than three times
+ * runner.interrupt_ms plus a minute. */
 static bool hosted_turn_stands_still(const struct hosted_turn *u)
 {
 	const struct config *c = &u->host->settings.config;
@@ -775,9 +787,9 @@ static void hosted_turns_close(struct host *host)
 /*
  * host_turns - starts turns for agents with mail, and stops turns.
  *
- * The operation turn.next reads from the rows which turns to start and to stop. turn.next runs
- * whenever an agent with a runner may have mail, when a turn has ended, and when a failed turn
- * may be tried again. The functions above handle a running turn.
+ * The operation turn.next reads from the rows which turns to start and to stop. The host runs
+ * turn.next when an agent with a runner may have mail, when a turn has ended, and when a failed
+ * turn may be tried again. The functions above this comment handle a running turn.
  */
 
 enum { RETRY_AFTER_MS = 1000, MOST = 8 };
@@ -821,7 +833,8 @@ static void on_next(struct job *job)
 	}
 	t->began = true;
 	take_agents(t, out);
-	/* A stopping host starts no turns; the next host ends turns that are marked as begun. */
+	/* A host that stops starts no turns. The next host ends the turns that turn.next has
+	 * marked as begun. */
 	for (size_t i = 0; i < out->n_starts && !host->stopping; i++)
 		hosted_turn_new(host, &out->starts[i]);
 	for (size_t i = 0; i < out->n_stops; i++)
@@ -860,7 +873,7 @@ static bool has_runner(const struct turns *t, int64_t agent)
 	       bsearch(&agent, t->agents, t->n_agents, sizeof(agent), by_row) != NULL;
 }
 
-/* Whether an event may start a turn of an agent, or stop it. */
+/* Whether an event may be the reason to start or stop a turn. */
 static bool matters(const struct turns *t, const struct host_event_row *e)
 {
 	switch (e->kind) {
@@ -900,13 +913,14 @@ static void turns_make(struct host *host)
 	host->turns->timer.data = host;
 }
 
-/* Ends the turns that an earlier host left, and then runs turn.next. */
+/* Runs turn.next with `start`, which first ends the turns that an earlier host has left. */
 static void turns_start(struct host *host)
 {
 	turns_poke(host);
 }
 
-/* Lets turns run on in their guests; the next host ends them. */
+/* Forgets the running turns. The commands of these turns run on in the guests, and the next
+ * host ends them. */
 static void turns_close(struct host *host)
 {
 	hosted_turns_close(host);

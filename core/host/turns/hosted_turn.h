@@ -1,15 +1,15 @@
 /*
  * hosted_turn - a turn that runs in the guest of its agent's workspace.
  *
- *	 turn.next        its guest is there     its job is known         it is over
+ *	 turn.next        guest is connected     job id is known          turn ended
  *	-----------> WAITS ---------------> STARTS ------------> RUNS ------------> ENDS
- *	               |  its guest does not come      |  its guest is gone or replaced
+ *	               |  guest does not connect       |  guest is gone or replaced
  *	               +-------------------------------+----------------------------> ENDS.
  *
- * The guest is polled for the turn's output. The output (the JSON of a client) is read and
- * stored before the next poll. While the state cannot be written, the guest keeps 1 MiB of
- * output, and the turn's command waits. To stop a turn, its process group gets SIGINT, then
- * SIGTERM, then SIGKILL.
+ * The host polls the guest for the turn's output. The output (JSON of the runner's client) is
+ * read and stored before the next poll. While the state cannot be written, the guest keeps 1
+ * MiB of output, and then the turn's command has to wait. The host stops a turn by signals to
+ * the turn's process group: SIGINT, then SIGTERM, then SIGKILL.
  */
 #ifndef CORE_HOST_TURNS_HOSTED_TURN_H
 #define CORE_HOST_TURNS_HOSTED_TURN_H
@@ -23,16 +23,18 @@ struct hosted_guest;
 struct hosted_turn;
 struct turn_start;
 
-/* Begins a turn, whose texts are copied. The turn frees itself when its row contains how it
- * ended. */
+/* Begins a turn. The texts of `s` are copied. The struct of the turn is freed after the turn's
+ * row says how the turn ended. */
 void hosted_turn_new(struct host *host, const struct turn_start *s);
-/* Tries to start turns that wait for their guest, and ends turns whose guest is lost. */
+/* Tries to start turns that wait for their guest. Ends turns whose guest is gone or stands
+ * still. */
 void hosted_turns_tick(struct host *host);
-/* Called when a guest has come up. Ends the turns that an earlier host left running in it. */
+/* Called when a guest has been greeted. Ends a turn in this guest that an earlier host has
+ * left. */
 void hosted_turns_greeted(struct hosted_guest *t);
 
 struct turns {
-	uv_timer_t timer; /* timer that runs turn.next */
+	uv_timer_t timer; /* runs turn.next at a later time */
 	struct hosted_turn *running;
 	int64_t *agents; /* rows of the agents with a runner, sorted */
 	size_t n_agents, room;

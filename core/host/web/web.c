@@ -1,4 +1,5 @@
-/* web - directs requests by their paths. */
+/* web - the sockets, callers and logins of the HTTP door, and the choice of a handler by a
+ * request's path. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,17 +18,17 @@
 
 /* --- listen ------------------------------------------------------------------ */
 
-/* Opens the sockets of the HTTP door, and writes its URL to a file. */
+/* listen - opens the sockets of the HTTP door, and writes the door's URL to a file. */
 
 enum {
-	PORTS = 100, /* number of ports that are tried; then any free port */
+	PORTS = 100, /* after so many tried ports, any free port is taken */
 	CONNECTIONS_MOST = 12288,
 };
 
 /* --- sockets ------------------------------------------------------------------------------ */
 
-/* Maximum of HTTP connections. The other file descriptors are for guests and for clients at the
- * host's own socket. */
+/* The most HTTP connections. The other file descriptors of the process are for guests and for
+ * clients at the host's Unix socket. */
 static int connections(void)
 {
 	const rlim_t others = 2 * CLIENTS_MOST, want = others + CONNECTIONS_MOST;
@@ -59,7 +60,7 @@ static bool is_loopback(const char *address)
 	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* Listens at the first free port, beginning with the configured port. */
+/* Listens at the first free port from http.port on. */
 static int listen_tcp(struct host *host, struct fault *f)
 {
 	const struct config *config = &host->settings.config;
@@ -101,7 +102,7 @@ static void web_listen_on_client(uv_stream_t *listener, int status)
 		http_adopt(host->web->local.server, own);
 }
 
-/* Listens at `http.sock`, in the folder of the host's own socket. */
+/* Listens at the Unix socket `http.sock`, in the folder of the host's sockets. */
 static int listen_unix(struct host *host, struct fault *f)
 {
 	const struct http_service s = service(&host->web->local);
@@ -118,7 +119,7 @@ static void endpoint_path(const struct host *host, const char *end, char out[420
 	snprintf(out, 4200, "%s/endpoint%s", host->home->dir, end);
 }
 
-/* Replaces the file `endpoint`, in which clients find the URL. Returns 0 or -1. */
+/* Replaces the file `endpoint`, from which clients read the URL. Returns 0 or -1. */
 static int write_endpoint(const struct host *host, const char *url)
 {
 	char path[4200], new[4200];
@@ -157,7 +158,8 @@ static void tell_endpoint(struct host *host)
 	log_line(host->log, LOG_LEVEL_INFO, "HTTP is served", LOG_TEXT("url", url));
 }
 
-/* Removes the file if it contains this URL. If `url` is NULL, removes the file in any case. */
+/* Removes the file `endpoint` if it contains `url`. If `url` is NULL, removes the file in any
+ * case. */
 static void drop_endpoint(const struct host *host, const char *url)
 {
 	char path[4200], is[96] = "";
@@ -204,13 +206,13 @@ static void web_make(struct host *host)
 	web->local.local = true;
 }
 
-/* Opens both sockets of the HTTP door, TCP and Unix. A failure is logged, and the host still
- * serves its own socket. */
+/* Opens both sockets of the HTTP door, the TCP socket and the Unix socket. If a socket cannot
+ * be opened, the failure is logged, and the host continues without the socket. */
 static void web_serve(struct host *host)
 {
 	struct fault f = { 0 };
 
-	drop_endpoint(host, NULL); /* left by a host that was killed */
+	drop_endpoint(host, NULL); /* a killed host may have left the file */
 	if (!host->settings.config.http_enabled)
 		return;
 	listen_unix(host, &f);
@@ -220,13 +222,14 @@ static void web_serve(struct host *host)
 	web_listen_complain(host, &f);
 }
 
-/* Closes both sockets of the HTTP door. Calls that wait end. */
+/* Closes both sockets of the HTTP door, and so ends their requests. */
 static void web_end(struct host *host)
 {
 	struct web *web = host->web;
 	char url[96];
 
-	/* Another host may have written its own URL to the file of a new state at this path. */
+	/* The file is removed only if it contains this host's URL. A new state may be at the
+	 * same path, with a file of another host. */
 	if (web->tcp.server) {
 		write_url(host, url);
 		drop_endpoint(host, url);
@@ -246,11 +249,11 @@ const struct host_room room_web = {
 	.end = web_end,
 };
 
-/* Checks where a request comes from, and who sends it. */
+/* callers - checks the origin of a request, and finds the request's caller. */
 
 /* --- places ------------------------------------------------------------------------- */
 
-/* The length of the host's name in "NAME:PORT", "[::1]:PORT", or a name alone. */
+/* The length of the host's name in an authority such as "NAME:PORT", "[::1]:PORT" or "NAME". */
 static size_t name_len(const char *authority)
 {
 	return *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
@@ -268,9 +271,10 @@ static bool is_word_of(const char *list, const char *word, size_t n)
 	return false;
 }
 
-/* Whether the header Host names this door: by a name of this machine, or by a configured name.
- * Another site may change the address of its name to the address of this machine. Requests of
- * that site's pages have the site's name as Host, and are refused. */
+/* Whether the header Host names this door: localhost, 127.0.0.1, [::1], http.address, or a name
+ * of http.hosts. An attacker may let a site's name resolve to the address of this machine. A
+ * browser sends requests of such a site's pages with the site's name as Host, so these requests
+ * are refused. */
 static bool is_our_name(const struct host *host, const char *authority)
 {
 	const struct config *config = &host->settings.config;
@@ -281,7 +285,7 @@ static bool is_our_name(const struct host *host, const char *authority)
 	       (config->http_hosts && is_word_of(config->http_hosts, authority, n));
 }
 
-/* Whether an Origin names the same place as the Host. */
+/* Whether the header Origin names the same host and port as the header Host. */
 static bool is_same_origin(const char *origin, const char *authority)
 {
 	const char *at = strstr(origin, "://");
@@ -296,7 +300,7 @@ static bool web_is_ours(struct http *x, const struct web_door *door, struct faul
 		   *origin = http_header(x, "origin");
 
 	if (door->local && !origin)
-		return true; /* no browser can use this socket */
+		return true; /* no browser can use the Unix socket */
 	if (!authority || !is_our_name(door->host, authority)) {
 		fault_set(f, FAULT_DENIED, "", "this is no name of the host: %.80s",
 			  authority ? authority : "none");
@@ -316,7 +320,7 @@ static bool web_is_ours(struct http *x, const struct web_door *door, struct faul
 
 /* --- callers ------------------------------------------------------------------------- */
 
-/* The token in the header Authorization, or NULL. */
+/* The token in the header Authorization; NULL: the header has no valid token. */
 static const char *shown_token(struct http *x)
 {
 	const char *said = http_header(x, "authorization");
@@ -334,9 +338,9 @@ static void web_cookie_name(const struct host *host, char name[WEB_COOKIE])
 	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web->tcp.server));
 }
 
-/* Whether a browser's cookie may prove the user of this request. A cookie is proof if the
- * request only reads, or if a page of this host sent the request. Browsers send an Origin with
- * requests that write. */
+/* Whether a browser's cookie may prove the caller of this request. A request from a page of
+ * another site is never proved by a cookie. If a request may write, a cookie proves the caller
+ * only if the request has a header Origin, which browsers send with such requests. */
 static bool is_meant(struct http *x)
 {
 	const char *site = http_header(x, "sec-fetch-site");
@@ -347,7 +351,7 @@ static bool is_meant(struct http *x)
 	       http_header(x, "origin");
 }
 
-/* The token in a header with cookies, or NULL. */
+/* The token in the cookie `name` of the header Cookie; NULL: there is no such cookie. */
 static const char *token_among(struct http *x, const char *at, const char *name)
 {
 	const size_t n = strlen(name);
@@ -363,8 +367,8 @@ static const char *token_among(struct http *x, const char *at, const char *name)
 	return NULL;
 }
 
-/* The token in a browser's cookie for this host, or NULL. A proxy may have split the cookies
- * into several headers. */
+/* The token in a browser's cookie for this host; NULL: the request has no such cookie. The
+ * request may have several headers Cookie, since a proxy may have split the header. */
 static const char *kept_token(struct http *x, const struct host *host)
 {
 	const char *token = NULL;
@@ -403,11 +407,11 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
 
 /* --- login ------------------------------------------------------------------- */
 
-/* Gives a browser a token for a code, and stores the token as a cookie. */
+/* login - gives a browser a token for a code, and stores the token as a cookie. */
 
-enum { LOGINS_MOST = 8 }; /* at once: each login is a write, and anybody may try */
+enum { LOGINS_MOST = 8 }; /* a limit, since each login is a write, and anybody may try */
 
-/* An exchange of a code for a token; the request may end before the exchange. */
+/* An exchange of a code for a token. The HTTP request may end before the exchange. */
 struct login {
 	struct http *x; /* NULL: the request has ended */
 	struct host *host;
@@ -420,8 +424,9 @@ static void web_login_on_gone(struct http *x)
 	login->x = NULL;
 }
 
-/* Sets the cookie with the token. The cookie is hidden from scripts and other sites, but not
- * from other ports of the address. */
+/* Sets the cookie that contains the token. Scripts cannot read the cookie, and a browser does
+ * not send the cookie with requests from other sites. A browser also sends the cookie to other
+ * ports of this address. */
 static void set_cookie(struct http *x, const struct host *host,
 		       const struct token_exchange_out *out)
 {
@@ -452,7 +457,7 @@ static void on_exchanged(struct job *job)
 	job_free(job);
 }
 
-/* Exchanges the code in the query for a token, which the browser gets as a cookie. */
+/* Exchanges the code in the query for a token. The browser gets the token as a cookie. */
 static void web_login(struct http *x)
 {
 	const struct web_door *door = x->service;
@@ -532,8 +537,8 @@ static void answer_word(struct http *x, int status, const char *word)
 	http_answer(x, status, "text/plain; charset=utf-8", word, strlen(word));
 }
 
-/* Answers whether the host can take calls. A host whose queue of writes is full is alive, but
- * not ready. */
+/* Answers whether the host can take calls. If the host's queue of writes is full, /healthz says
+ * `ok`, but /readyz says `not ready`. */
 static void tell_ready(struct http *x)
 {
 	const struct host *host = ((const struct web_door *)x->service)->host;
@@ -543,8 +548,8 @@ static void tell_ready(struct http *x)
 	answer_word(x, ready ? 200 : 503, ready ? "ready\n" : "not ready\n");
 }
 
-/* Answers with the API's document. The document is long and anybody may ask for it, so the
- * document is made only once. */
+/* Answers with the API's OpenAPI document. The document is made only once, because it is long
+ * and anybody may ask for it. */
 static void tell_openapi(struct http *x)
 {
 	struct web *web = ((const struct web_door *)x->service)->host->web;

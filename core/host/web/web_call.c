@@ -10,16 +10,15 @@
 
 /* --- bodies of JSON ---------------------------------------------------------- */
 
-/* web_json - parses the body of a request; another thread parses a large body. */
+/* bodies - parses the body of a request. Another thread parses a large body. */
 
-enum { HERE_MOST = 256 << 10 }; /* bytes that the loop's thread parses itself */
+enum { HERE_MOST = 256 << 10 }; /* most bytes that the loop's thread parses */
 
-/* A body that another thread parses. During the parsing, this struct is the owner of its
- * request. */
+/* A body that another thread parses. While the body is being parsed, x->owner is this struct. */
 struct parsing {
 	uv_work_t work;
 	struct http *x; /* NULL: the request has ended */
-	void *owner; /* owner of the request before and after the parsing */
+	void *owner; /* x->owner before and after the parsing */
 	void (*gone)(struct http *x);
 	web_parsed *done;
 	struct http_body body;
@@ -49,7 +48,7 @@ static void parsing_done(uv_work_t *work, int status)
 {
 	struct parsing *p = work->data;
 
-	(void)status; /* the work is never cancelled */
+	(void)status; /* unused, since the work is never cancelled */
 	http_give_back(&p->body);
 	if (p->x) {
 		p->x->owner = p->owner;
@@ -93,14 +92,14 @@ void web_parse(struct http *x, size_t flags, web_parsed *done)
 }
 
 enum {
-	BODY_MOST = 12 << 20, /* the largest text of a note in JSON */
-	BODY_SMALL = 4 << 10, /* bytes that are read before the token is checked */
-	USED_MS = 60000, /* precision of the stored time of a token's last use */
+	BODY_MOST = 12 << 20, /* enough for the largest text of a note in JSON */
+	BODY_SMALL = 4 << 10, /* most bytes that are read before the token is checked */
+	USED_MS = 60000, /* a token's use is stored this often */
 };
 
 /* --- arguments ------------------------------------------------------------------------ */
 
-/* Whether a text of a request is UTF-8; operations take only UTF-8. */
+/* Whether a text of a request is valid UTF-8, since operations take only UTF-8. */
 static bool web_call_is_utf8(const char *text)
 {
 	json_t *as_json = text ? json_string(text) : NULL;
@@ -129,7 +128,7 @@ static void web_call_add_word(const struct record *in, json_t *args, const char 
 	json_array_append_new(old, new);
 }
 
-/* Decodes a part of the query. A '+' means a blank, as in forms. */
+/* Decodes a part of the query. A '+' means a blank, as in HTML forms. */
 static char *web_call_unescape(struct arena *a, const char *s, size_t n)
 {
 	char *copy = arena_strndup(a, s, n);
@@ -161,8 +160,9 @@ static int take_query(struct http *x, const struct record *in, json_t *args,
 	return 0;
 }
 
-/* Adds the arguments of a body, which has to be an object. The body must not change an argument
- * of the path. `why` is the reason why the body is no JSON. */
+/* Adds the arguments of a body, which has to be a JSON object. Returns a fault if the body has
+ * another value for an argument of the path or the query. `why` says why the body is not valid
+ * JSON. */
 static int web_call_take_body(json_t *body, const char *why, json_t *args,
 			      struct fault *f)
 {
@@ -187,7 +187,7 @@ static int web_call_take_body(json_t *body, const char *why, json_t *args,
 	return 0;
 }
 
-/* Adds the key of the header Idempotency-Key. Returns 0 or a fault. */
+/* Adds the value of the header Idempotency-Key as an argument. Returns 0 or a fault. */
 static int web_call_take_key(struct http *x, const struct op *op, json_t *args,
 			     struct fault *f)
 {
@@ -208,7 +208,7 @@ static int web_call_take_key(struct http *x, const struct op *op, json_t *args,
 
 /* --- answers ----------------------------------------------------------------------------- */
 
-/* Stores that a token was used, at most once a minute. */
+/* Stores that a call's token was used, at most once a minute for each token. */
 void web_note_use(struct host *host, const struct call *call)
 {
 	struct web *web = host->web;
@@ -235,10 +235,11 @@ void web_note_use(struct host *host, const struct call *call)
 /* A request that calls an operation. The struct is in the request's memory. */
 struct asked {
 	const struct op *op;
-	const struct face *face; /* form of the answer; NULL: the operation's own */
-	json_t *args; /* owned, until the call takes them */
-	json_t *said; /* arguments in the form of the face; owned */
-	struct fault *why; /* fault to answer after web_judge(); in the arena */
+	const struct face *face; /* face that was called; NULL: the operation itself was
+				    called */
+	json_t *args; /* owned until the call takes the arguments */
+	json_t *said; /* arguments as the client sent them to the face; owned */
+	struct fault *why; /* fault to send after web_judge(); in x->arena */
 	struct conn *call; /* the call under way, or NULL */
 };
 
@@ -261,7 +262,7 @@ static void drop_args(struct asked *asked)
 	asked->said = NULL;
 }
 
-/* Refuses a request in the form of the face that was called. */
+/* Answers with a fault. If a face was called, the answer has the face's form. */
 static void web_call_refuse(struct http *x, const struct fault *why)
 {
 	struct asked *asked = x->owner;
@@ -277,7 +278,7 @@ static void web_call_refuse(struct http *x, const struct fault *why)
 	free(body);
 }
 
-/* Turns an answer into the form of the face that was called. */
+/* Turns an operation's answer into the form of the face that was called. */
 static void reform(struct asked *asked, struct text *body)
 {
 	char *text = face_answer(asked->face, asked->said, body->data);
@@ -324,12 +325,12 @@ static void web_call_on_gone(struct http *x)
 
 /* Sets how the rate limits count a call. */
 struct counting {
-	bool paid; /* an earlier call was counted for the same work */
-	bool stands; /* counts as a refused call of `rate` */
+	bool paid; /* the call takes nothing from a rate bucket */
+	bool stands; /* the call counts as a refused call with `rate` */
 	enum rate rate;
 };
 
-/* Starts a call. NULL: it could not be started, and `*why` has the fault. */
+/* Starts a call. Returns NULL and sets `*why` if the call could not be started. */
 static struct conn *start_call(struct http *x, const struct op *op, json_t *args,
 			       void (*told)(struct conn *c, struct job *job),
 			       struct counting how, struct fault *why)
@@ -340,7 +341,8 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	struct fault *f = &job->call.fault;
 	struct conn *c = NULL;
 
-	job->packet.json = args; /* job->call borrows its texts until job_own() */
+	job->packet.json = args; /* job->call borrows the texts of `args` until
+				    job_own() */
 	if (web_identity(x, door, who, f) == 0 &&
 	    call_decode(&job->call, op, args) == 0) {
 		who->bearer = arena_strdup(&job->call.arena, who->bearer);
@@ -398,8 +400,9 @@ struct conn *web_judge(struct http *x, enum rate rate,
 			      (struct counting){ .stands = true, .rate = rate });
 }
 
-/* Turns arguments of the face into arguments of the operation; without a face returns `args`.
- * Takes over `args`. NULL: the arguments are not valid for the face, and `f` has the fault. */
+/* Turns the arguments of a face into arguments of the operation. Without a face, returns
+ * `args`. Owns `args` from now on. Returns NULL and sets `f` if the arguments are not valid for
+ * the face. */
 static json_t *web_call_unface(struct asked *asked, json_t *args, struct fault *f)
 {
 	if (!asked->face)
@@ -417,8 +420,8 @@ static void web_call_on_judged(struct conn *c, struct job *job)
 	web_call_refuse(x, job->call.fault.code ? &job->call.fault : asked->why);
 }
 
-/* Refuses a request for its content, and counts it as a call. Only a caller with a good token
- * is told the reason. */
+/* Refuses a request for its content, and counts the request as a call. Only a caller with a
+ * valid token gets the reason. */
 static void refuse_known(struct http *x, const struct fault *why)
 {
 	struct asked *asked = x->owner;
@@ -431,7 +434,8 @@ static void refuse_known(struct http *x, const struct fault *why)
 		asked->call = web_judge(x, asked->op->rate, web_call_on_judged);
 }
 
-/* Starts the call of a request whose body, if any, has been parsed. */
+/* Starts the call of a request. `body`: the parsed body; NULL: the request has no body, or
+ * `why` says why the body is not valid JSON. */
 static void web_call_start(struct http *x, json_t *body, const char *why)
 {
 	struct asked *asked = x->owner;
@@ -465,7 +469,7 @@ static void web_call_on_body(struct http *x)
 		web_call_start(x, NULL, NULL);
 }
 
-/* Called when the token was checked. With a good token, the large body is read. */
+/* Called when the token was checked. If the token is valid, reads the large body. */
 static void web_call_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
@@ -486,8 +490,8 @@ static bool is_small(const struct http *x)
 			     : !http_header(x, "transfer-encoding");
 }
 
-/* Reads the body if the request has a token, or needs none. Before a large body is read, the
- * token is checked. */
+/* Reads the body of a request whose caller is proved by a token or by the Unix socket. Before a
+ * large body is read, the token is checked. */
 static void web_call_collect(struct http *x, struct asked *asked)
 {
 	struct identity who = { 0 };
@@ -504,7 +508,7 @@ static void web_call_collect(struct http *x, struct asked *asked)
 	}
 }
 
-/* Whether the path has routes with other methods. Adds these methods to the answer, in the
+/* Whether the path has routes with other HTTP methods. Adds these methods to the answer, in the
  * header Allow. */
 static bool has_other_method(struct http *x)
 {

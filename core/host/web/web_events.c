@@ -1,8 +1,9 @@
 /*
- * web_events - the event log as a stream (server-sent events, of the HTML standard).
+ * web_events - sends the event log as a stream (server-sent events of the HTML standard).
  *
- * A follower first reads missed events, page by page, as calls of event.list.  These calls
- * check the caller's rights.  Then the follower joins a group for new events.
+ * A follower is a client that follows the event log. First the missed events are read for the
+ * follower, page by page, by calls of event.list. The calls check the caller's rights. Then the
+ * follower joins a group for new events.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,17 +22,17 @@ static void web_events_read(struct follower *f);
 /* --- feed -------------------------------------------------------------------- */
 
 /*
- * Sends new events to all clients that follow the log over HTTP.
+ * feed - sends new events to all clients that follow the log over HTTP.
  *
  * Followers that want the same events form a group. After each commit host_follow.c reads the
- * numbers and kinds of new events. If a group wants one of the new events, this feed reads the
- * events once for all groups, and each follower of a group gets the same bytes. So followers of
- * rare events slow other agents down little.
+ * numbers and kinds of new events. If a group wants one of the new events, the feed reads the
+ * new events once for all groups. Each follower of a group gets the same bytes. So followers of
+ * rare events slow other clients of the host little.
  */
 
 enum {
 	PAGE = 200,
-	UNSENT_MOST = 1 << 20, /* unsent bytes above which a follower waits */
+	UNSENT_MOST = 1 << 20, /* a follower with more unsent bytes waits */
 	TICK_MS = 1000,
 	ALIVE_MS = 20000, /* after this time without an event, a comment is sent */
 };
@@ -41,14 +42,14 @@ struct web_group {
 	struct web_group *next;
 	int64_t team; /* row of the team; 0: all teams */
 	char *kind; /* kind of events; NULL: all kinds */
-	bool late; /* the page that is being read was requested before the group was made */
+	bool late; /* the page being read was requested before the group was made */
 	struct follower *followers;
-	int64_t sent; /* number of the last event that all followers have */
+	int64_t sent; /* number of the last event that the group has got */
 };
 
 /* --- events ---------------------------------------------------------------------------- */
 
-/* Appends an event in the form of a stream. */
+/* Appends an event as a server-sent event. */
 static void web_feed_frame(struct text *out, const char *incarnation,
 			   const struct event *e)
 {
@@ -58,7 +59,7 @@ static void web_feed_frame(struct text *out, const char *incarnation,
 	text_add(out, "\n\n", 2);
 }
 
-/* An event in the form of a stream; in the arena of the job that has read the event. */
+/* An event as text. The struct is in the arena of the job that has read the event. */
 struct told {
 	int64_t seq, team, subject;
 	int kind;
@@ -67,9 +68,9 @@ struct told {
 };
 
 struct page {
-	struct told *all; /* the events that a group wants */
+	struct told *all; /* the events that some group wants, or that may end a stream */
 	size_t n;
-	int64_t last; /* number of the last event read; 0: the read failed */
+	int64_t last; /* number of the last event that was read; 0: no event was read */
 };
 
 /* The events that a group wants. */
@@ -78,7 +79,7 @@ struct want {
 	const char *kind; /* kind of events; NULL: all kinds */
 };
 
-/* The request for a page that is being read; in the job's arena. */
+/* The groups' wants, for a page that is being read. The struct is in the job's arena. */
 struct reading {
 	struct host *host;
 	char incarnation[40];
@@ -118,15 +119,16 @@ static int web_feed_tell_row(struct job *job, const struct event_line_row *r,
 	return 0;
 }
 
-/* Whether an event may end the right of a follower, because the follower's token, agent or team
- * is gone. */
+/* Whether an event of this kind may end a follower's right to read, because the follower's
+ * token, agent or team is gone. */
 static bool may_end(int kind)
 {
 	return kind == EVENT_TOKEN_REVOKED || kind == EVENT_AGENT_REPLACED ||
 	       kind == EVENT_AGENT_REMOVED || kind == EVENT_TEAM_DESTROYED;
 }
 
-/* Whether an event is made into text. Most events are wanted by no group. */
+/* Whether an event has to be made into a struct told. Most events are skipped, since no group
+ * wants them. */
 static bool web_feed_is_told(const struct reading *reading,
 			     const struct event_line_row *row)
 {
@@ -182,13 +184,14 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	g->kind = kind ? xstrdup(kind) : NULL;
 	g->next = feed->groups;
 	feed->groups = g;
-	/* No read covers the new group yet. */
+	/* Events that host->follow has read already were not compared with the new group, so
+	 * they count as wanted. */
 	if (host->follow->position > feed->wanted)
 		feed->wanted = host->follow->position;
 	return g;
 }
 
-/* The number of the last event that a follower in a group has. */
+/* The number of the last event up to which a follower in a group has all its events. */
 static int64_t sent_to(const struct follower *f)
 {
 	return f->sent > f->group->sent ? f->sent : f->group->sent;
@@ -206,7 +209,7 @@ static void web_feed_leave(struct follower *f)
 	f->group = NULL;
 }
 
-/* Frees the groups without followers. */
+/* Frees the groups that have no followers. */
 static void web_feed_sweep(struct web_feed *feed)
 {
 	for (struct web_group **at = &feed->groups, *g; (g = *at);) {
@@ -251,8 +254,9 @@ static void tell_follower(struct follower *f, const struct page *page,
 		web_events_wait(f);
 }
 
-/* Sends a group the wanted events of a page.  Without wanted events the followers are not
- * touched, since they may be very many.  A follower may already have read some of the events. */
+/* Sends a group the events of a page that the group wants. If the group wants no event of the
+ * page, its followers are not visited, since a group may have very many followers. A follower
+ * may already have some of the events. */
 static void tell_group(struct web_group *g, const struct page *page)
 {
 	struct text all = { 0 };
@@ -272,8 +276,9 @@ static void tell_group(struct web_group *g, const struct page *page)
 	text_release(&all);
 }
 
-/* Lets each follower of a new group read the events by itself, since the page was read without
- * the events that the new group wants. */
+/* Removes all followers of a new group from the group, and reads the next events for each
+ * follower alone. The page that was just read does not contain the events that the new group
+ * wants. */
 static void read_again(struct web_group *g)
 {
 	for (struct follower *f; (f = g->followers);) {
@@ -282,7 +287,7 @@ static void read_again(struct web_group *g)
 	}
 }
 
-/* Whether an event ends the right of a follower. */
+/* Whether an event ends a follower's right to read. */
 static bool web_feed_ends(const struct follower *f, const struct told *t)
 {
 	switch (t->kind) {
@@ -341,11 +346,11 @@ static void web_feed_on_page(struct job *job)
 			tell_group(g, page);
 	}
 	job_free(job);
-	if (moved) /* else the feed reads again after the next look of host->follow */
+	if (moved) /* else web_feed_caught_up() pokes the feed later */
 		web_feed_poke(host);
 }
 
-/* Notes the number of an event that a group wants. */
+/* Stores the number of an event that a group wants, or that may end a stream. */
 static void web_feed_event(struct host *host, const struct host_event_row *e)
 {
 	const struct web_group *g = host->web_feed->groups;
@@ -357,8 +362,9 @@ static void web_feed_event(struct host *host, const struct host_event_row *e)
 		host->web_feed->wanted = e->seq;
 }
 
-/* Whether a group may want an event behind `position`. If not, `position` moves to the last
- * event that host->follow has read, but never over events that host->follow has skipped. */
+/* Whether a group may want an event behind feed->position. Events that host->follow has skipped
+ * may be wanted. If no event is wanted, feed->position moves to the last event that
+ * host->follow has read. */
 static bool is_due(struct web_feed *feed, const struct follow *follow)
 {
 	if (feed->wanted > feed->position || follow->since > feed->position)
@@ -368,7 +374,7 @@ static bool is_due(struct web_feed *feed, const struct follow *follow)
 	return false;
 }
 
-/* Begins to read the next page if a group may want its events. */
+/* Begins to read the next page if a group may want an event of the page. */
 static void web_feed_poke(struct host *host)
 {
 	struct web_feed *feed = host->web_feed;
@@ -421,8 +427,8 @@ static void web_feed_on_tick(uv_timer_t *timer)
 		uv_timer_stop(timer);
 }
 
-/* How soon the feed needs new events. While a page is read, new events are needed without a
- * pause. */
+/* How soon the feed needs new events. While the feed reads a page, it needs new events without
+ * a pause. */
 static enum follows web_feed_follows(const struct host *host)
 {
 	const struct web_feed *feed = host->web_feed;
@@ -448,9 +454,9 @@ static void web_feed_start(struct host *host)
 	web_feed_poke(host);
 }
 
-/* Adds a follower, which has all events up to f->sent, to the group for its kind of events and
- * the team with the row `team` (0: all teams). False: the groups have later events, which the
- * follower has to read first. */
+/* Adds a follower to the group for f->kind and the team with the row `team` (0: all teams). The
+ * follower has all its events up to f->sent. Returns false if the groups have got later events
+ * already, which the follower has to read first. */
 static bool web_feed_join(struct follower *f, int64_t team)
 {
 	struct web_feed *feed = f->host->web_feed;
@@ -497,19 +503,21 @@ const struct host_room room_web_feed = {
 #define BEYOND ((json_int_t)1 << 53)
 
 enum {
-	COME_BACK_MS = 2000, /* sent to clients: connect again after this time */
+	COME_BACK_MS = 2000, /* a client whose stream ends connects again after this
+				time */
 };
 
-/* Lets a follower that has read all missed events join a group. If the follower cannot join, it
- * reads on. */
+/* Lets a follower that has all missed events join a group. If newer events exist already, reads
+ * these events for the follower first. */
 static void web_events_catch_up(struct follower *f, const struct call *call)
 {
 	if (!web_feed_join(f, call->caller.team))
 		web_events_read(f);
 }
 
-/* Refuses a request with 410, because the events behind the client's number are gone, or are of
- * another state. The body names the oldest event that exists. */
+/* Refuses a request with status 410, because the events after the client's last event are gone,
+ * or because this event is of another state. The answer's body names the oldest event that
+ * exists. */
 static void refuse_gone(struct follower *f, const struct call *call)
 {
 	struct text body = { 0 };
@@ -523,7 +531,7 @@ static void refuse_gone(struct follower *f, const struct call *call)
 
 static void web_events_on_gone(struct http *x);
 
-/* Whether `other` is an open stream of the caller of `one`. */
+/* Whether the request `other` is an open stream of the same caller as the request `one`. */
 static bool web_events_is_same(const struct http *one, const struct http *other)
 {
 	const struct follower *a = one->owner, *b = other->owner;
@@ -532,9 +540,9 @@ static bool web_events_is_same(const struct http *one, const struct http *other)
 	       (a->agent ? a->agent == b->agent : a->bearer == b->bearer);
 }
 
-/* Whether the caller already has the maximum number of open streams. In this case the request
- * is refused. Streams have no rate bucket, since all clients of a host connect again at once
- * when the next host begins. */
+/* Refuses the request if its caller already has limits.max_streams open streams. Returns
+ * whether the request was refused. A stream takes nothing from a rate bucket, since all clients
+ * connect again at the same time when a host is restarted. */
 static bool has_enough(struct follower *f, const struct call *call)
 {
 	const struct config *config = &call->settings->config;
@@ -565,7 +573,7 @@ static void on_missed(struct conn *c, struct job *job)
 	f->call = NULL;
 	web_note_use(f->host, call);
 	if (call->fault.code && f->flows) {
-		http_end(x); /* the client connects again, and gets the fault */
+		http_end(x); /* the client then connects again, and gets the fault */
 		return;
 	}
 	if (call->fault.code == FAULT_NOT_FOUND && !strcmp(call->fault.where, "/after")) {
@@ -579,7 +587,8 @@ static void on_missed(struct conn *c, struct job *job)
 	snprintf(feed->incarnation, sizeof(feed->incarnation), "%.*s",
 		 (int)strcspn(out->cursor, "."), out->cursor);
 	if (f->state && strcmp(f->state, feed->incarnation) != 0) {
-		/* An event of another state counts as gone: its number means nothing here. */
+		/* The client's last event is of another state. Events after this event count as
+		 * gone, since the event's number means nothing in this state. */
 		f->sent = -1;
 		f->state = NULL;
 		web_events_read(f);
@@ -599,8 +608,8 @@ static void on_missed(struct conn *c, struct job *job)
 	for (size_t i = 0; i < out->n_events && f->has_sent; i++)
 		web_feed_frame(&frames, feed->incarnation, &out->events[i]);
 	more = out->more && f->has_sent;
-	/* A number above all events is from a state that was lost, so the follower gets only
-	 * new events. */
+	/* If the client's number is higher than all events, the number is from a state that was
+	 * lost, and the follower gets only new events. */
 	f->sent = out->next < call->as_of ? out->next : call->as_of;
 	f->has_sent = true;
 	web_feed_tell(f, frames.data, frames.len);
@@ -623,7 +632,7 @@ static void on_drained(struct http *x)
 	web_events_read(f);
 }
 
-/* Lets a slow follower leave its group until it has read the sent bytes. */
+/* Removes a slow follower from its group, until the follower has read all sent bytes. */
 static void web_events_wait(struct follower *f)
 {
 	web_feed_leave(f);
@@ -639,13 +648,14 @@ static void web_events_on_gone(struct http *x)
 	web_feed_leave(f);
 }
 
-/* Reads the next page for a follower without a group. */
+/* Reads the next page for a follower that is in no group. */
 static void web_events_read(struct follower *f)
 {
 	json_t *args = json_pack("{s:s*, s:s*, s:i}", "team", f->team, "kind", f->kind,
 				 "limit", f->has_sent ? PAGE : 1);
 
-	/* Behind BEYOND there are no events, so nothing is searched. */
+	/* A client that wants only new events reads after BEYOND, where no events are, so the
+	 * read is short. */
 	json_object_set_new(args, "after", json_integer(f->has_sent ? f->sent : BEYOND));
 	f->call = web_go_on(f->x, op_event_list, args, on_missed);
 	if (!f->call && f->flows)
@@ -667,8 +677,8 @@ static int refuse_last(struct follower *f, const char *said)
 	return why.code;
 }
 
-/* Reads the number of the client's last event, "INCARNATION.SEQ" or "SEQ". Returns 0 or a
- * fault. After a fault the request was refused. */
+/* Reads the id of the client's last event, "INCARNATION.SEQ" or "SEQ". Returns 0, or a fault if
+ * the request was refused. */
 static int take_last(struct follower *f)
 {
 	const char *said = http_header(f->x, "last-event-id"), *dot, *number;
@@ -688,7 +698,7 @@ static int take_last(struct follower *f)
 	return 0;
 }
 
-/* Whether the query has only known arguments; if not, the request is refused. */
+/* Whether the query has only known arguments. A query with other arguments is refused. */
 static bool knows_query(struct http *x)
 {
 	static const char *const known[] = { "team=", "kind=", "after=" };
