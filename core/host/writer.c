@@ -22,8 +22,8 @@ enum { CHECKPOINT_FRAMES = 2000 };
  * A thread with its own connection copies frames (by a PASSIVE checkpoint) when the writer
  * reports many frames. After the copy the writer runs a short PASSIVE checkpoint between two
  * batches, when few frames are left to copy. The writer then waits a few milliseconds for reads
- * that began earlier, and the WAL starts anew. When a write found no room on the disk, a short
- * WAL is copied too. On a full disk, new frames get room only in place of frames that have been
+ * that began earlier, and the WAL starts anew. If a write has found the disk full, even a short
+ * WAL is copied. On a full disk, new frames can be written only over frames that have been
  * copied.
  */
 
@@ -35,14 +35,14 @@ struct checkpoint {
 	uv_sem_t asked;
 	atomic_int phase;
 	atomic_bool ending;
-	int64_t due; /* number of frames since the last copy that starts the next copy */
-	int patience_ms; /* wait for reads that hold the WAL */
+	int64_t due; /* number of uncopied frames that starts the next copy */
+	int patience_ms; /* longest wait for reads that use the WAL */
 };
 
 enum { PATIENCE_MS = 10, PATIENCE_MOST = 160, AGAIN_FRAMES = 500, TRIM_MS = 30000 };
 
-/* Gives free memory between used blocks back to the system. Otherwise answers of some MB, which
- * are allocated and freed again, would let the process grow for hours. */
+/* Returns free memory between used blocks to the system. Without this, the process would grow
+ * for hours, because answers of some MB are allocated and freed again and again. */
 static void trim_memory(int64_t *trimmed_at)
 {
 	const int64_t now = clock_steady_ms();
@@ -113,8 +113,9 @@ static void checkpoint_close(struct checkpoint *c)
 }
 
 /* Lets the WAL start anew. A read that began before the copy prevents the new start. Reads are
- * short, but among many reads some read always runs. So the writer waits for the reads that run
- * now. After each failed try, the next wait is a little longer. */
+ * short, but if there are many reads, at least one always runs. So the writer waits for the
+ * reads that run now. After each failed try the next wait is twice as long, up to
+ * PATIENCE_MOST. */
 static void checkpoint_start_anew(struct checkpoint *c, struct store *writer)
 {
 	struct fault f = { 0 };
@@ -130,7 +131,7 @@ static void checkpoint_start_anew(struct checkpoint *c, struct store *writer)
 		c->patience_ms *= 2;
 }
 
-/* Called by the writer between two batches. */
+/* Takes the next step of a checkpoint, between two batches of the writer. */
 static void checkpoint_step(struct checkpoint *c, struct store *writer)
 {
 	bool full = store_found_full(writer);
@@ -157,7 +158,7 @@ struct writer {
 	struct store *store;
 	struct checkpoint *checkpoint;
 	struct metrics *metrics;
-	int64_t syncs, sync_ns; /* syncs of the WAL that were counted, and their time */
+	int64_t syncs, sync_ns; /* WAL syncs counted so far: number and time */
 	struct queue queue;
 	struct chain batch, ended; /* jobs that run; jobs that are done */
 	uv_thread_t thread;
@@ -192,7 +193,8 @@ static size_t gather_more(void *arg, struct call **calls, size_t room)
 							: 0;
 }
 
-/* Counts a transaction of `calls` calls. The count of a WAL that was opened anew begins at 0. */
+/* Counts a transaction of `calls` calls in the metrics. When the WAL is opened anew, its number
+ * of syncs begins at 0 again. */
 static void count_batch(struct writer *w, size_t calls)
 {
 	int64_t ns, syncs = store_wal_syncs(w->store, &ns);
@@ -206,19 +208,19 @@ static void count_batch(struct writer *w, size_t calls)
 
 /*~ All writes, one after the other.  Station 6 of 12.
  *
- * SQLite has one writer at a time. A COMMIT that has to survive a power failure waits for the
- * disk, between 0.2 ms and 10 ms. If each call had a COMMIT of its own, 64 agents would wait
- * for 64 COMMITs. So this thread takes all writes that were queued during the last COMMIT, runs
- * them in one transaction, and commits once (core/host/batch.c). No answer is sent before the
- * COMMIT, so acknowledged writes are never lost. The busier the host is, the larger the batches
- * are, and the less each call costs.
+ * SQLite allows one writer at a time. A COMMIT that has to survive a power failure waits for
+ * the disk, between 0.2 ms and 10 ms. With one COMMIT for each call, 64 agents would wait for
+ * 64 COMMITs. Therefore this thread takes all writes that were queued during the last COMMIT,
+ * runs these writes in one transaction, and commits once (core/host/batch.c). No answer is sent
+ * before the COMMIT, so acknowledged writes are never lost. The busier the host is, the larger
+ * the batches are, and the less each call costs.
  *
- * A call that fails must not affect the other calls. Most calls that fail have changed nothing
- * and need no care. If a failed call has changed something, the batch is undone and run again
- * with savepoints.
+ * A call that fails must not affect the other calls. Most calls that fail have not changed the
+ * database, so there is nothing to undo. If a failed call has changed the database, the whole
+ * batch is rolled back and run again with savepoints.
  *
- * Two agents may claim the same task in one batch. This is no race: the calls of a batch run in
- * order, and the second call finds that the task is taken.
+ * Two agents may claim the same task in one batch. The calls of a batch run in order, so the
+ * second claim finds that the task is taken, and fails.
  *
  * Next: storage/store.c
  */

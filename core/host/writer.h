@@ -1,8 +1,8 @@
 /*
  * writer - the writer's thread, which owns the only write connection of a host.
  *
- * The thread takes the queued calls, runs them in batches, and gives each batch back when it is
- * committed. Calls run in the order in which they were queued.
+ * The thread takes the queued calls, runs the calls in batches, and gives each batch back after
+ * its COMMIT. Calls run in the order in which they were queued.
  */
 #ifndef CORE_HOST_WRITER_H
 #define CORE_HOST_WRITER_H
@@ -18,18 +18,18 @@ struct writer_options {
 	struct metrics *metrics; /* borrowed: counts the writer's transactions */
 };
 
-/* `done` gets the jobs of each committed batch, on the writer's thread. */
+/* Gets the jobs of a committed batch. Called on the writer's thread. */
 typedef void batch_done(void *arg, struct chain *jobs);
 
 int writer_open(struct writer **out, const struct writer_options *options,
 		batch_done *done, void *arg, struct fault *f);
-/* Runs the queued calls, then ends the thread and closes the connection, which empties the WAL.
- * `w` may be NULL. */
+/* Runs the queued calls, then ends the thread and closes the database. Closing the database
+ * empties the WAL. `w` may be NULL. */
 void writer_close(struct writer *w);
 void writer_push(struct writer *w, struct chain *jobs);
-/* Pushes a part of the jobs. The caller pushes the rest at once by writer_push(), whose chain
- * may be empty. The writer's thread begins with the part, and keeps its transaction open for
- * the rest. */
+/* Queues the first part of some jobs. Right afterwards the caller must call writer_push() with
+ * the other jobs, even if the chain is empty. The writer's thread begins with the first part,
+ * and keeps its transaction open for the other jobs. */
 void writer_push_part(struct writer *w, struct chain *jobs);
 
 #endif

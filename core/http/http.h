@@ -2,21 +2,22 @@
  * http - a server of HTTP/1.1 (RFC 9110, 9112) on a libuv loop.
  *
  * The server takes connections, reads requests with llhttp, enforces limits, and lets a service
- * answer. Requests of a connection are served one at a time, in order; later requests stay
- * unread until the present one is answered. A connection uses a limited amount of memory: a
- * head, one piece of a body, one piece of an answer. A request that is not HTTP, arrives too
- * slowly, or is too large is answered with a 4xx status, and the connection is closed. The
- * service is not called for such a request. When all places are taken, the connection that has
- * waited longest without a whole head is closed. When the memory for bodies is full, the body
- * that has been arriving for the longest time is refused.
+ * answer. Requests of a connection are served one at a time, in order. Later requests stay
+ * unread until the present request is answered. The server limits the memory of a connection to
+ * a head, one piece of a body, and one piece of an answer. A request that is not HTTP, arrives
+ * too slowly, or is too large is answered with a 4xx status, and the connection is closed. The
+ * service is not called for such a bad request, unless the service already has the request's
+ * head. When the maximum of connections is reached, the server closes the oldest connection
+ * that waits for a head or only lingers. When the memory for bodies is full, the body that has
+ * been arriving for the longest time is refused.
  *
  * A service gets a request in begin(), as soon as the head has been read. The service answers
- * the request once, at that time or later, by http_answer(), http_fault() or http_stream(). A
- * body is read only if the service asks for the body. After http_answer() or http_fault() the
- * service must not use the exchange any more. x->gone() is called when the exchange ends
- * without these calls: the peer is gone, the exchange took too long, or a stream has ended,
- * complete or not. After x->gone() the service must not use `x` any more. All functions run on
- * the loop's thread.
+ * the request once, in begin() or later, by http_answer(), http_fault(), http_stream() or
+ * http_flow(). A body is read only if the service asks for the body. After http_answer() or
+ * http_fault() the service must not use the exchange any more. x->gone() is called when an
+ * exchange ends otherwise: the peer has closed the connection, the exchange took too long, or a
+ * stream has ended, complete or not. After x->gone() the service must not use `x` any more. All
+ * functions run on the loop's thread.
  */
 #ifndef CORE_HTTP_HTTP_H
 #define CORE_HTTP_HTTP_H
@@ -27,43 +28,44 @@
 #include "core/base/fault.h"
 #include "core/op/op.h"
 
-/* Limits of a server. A member that is 0 gets the value in its comment; times are in ms. */
+/* Limits of a server. If a member is 0, the server uses the value at the end of the member's
+ * comment. */
 struct http_limits {
-	int connections; /* connections at one time: 128 */
+	int connections; /* maximum of open connections: 128 */
 	size_t head; /* bytes of request line and headers: 16 KiB */
-	size_t bodies; /* bytes of all bodies that are collected: 128 MiB */
-	int head_ms; /* from a request's first byte to the end of its head: 10 s */
-	int idle_ms; /* wait for a request's first byte: 30 s */
-	int body_ms; /* for each 64 KiB of a body, received or sent: 30 s */
-	int answer_ms; /* time for the service, unless x->unhurried: 30 s */
+	size_t bodies; /* bytes of all collected bodies together: 128 MiB */
+	int head_ms; /* time for a head, and for a new connection's first byte: 10 s */
+	int idle_ms; /* time from an answer to the next request's first byte: 30 s */
+	int body_ms; /* time to receive 64 KiB of a body, or for one write: 30 s */
+	int answer_ms; /* time for the service's answer, unless x->unhurried: 30 s */
 };
 
 struct http_header {
-	const char *name, *value; /* name in lower case */
+	const char *name, *value; /* `name` is in lower case */
 };
 
 /* A request and its answer. */
 struct http {
 	struct http_server *server;
 	void *service; /* http_service.arg */
-	const char *method; /* "GET" */
-	const char *path; /* as received, up to any '?' */
-	const char *query; /* text after the '?', or "" */
+	const char *method; /* for example "GET" */
+	const char *path; /* text of the target before a '?', with its escapes */
+	const char *query; /* text of the target after the '?', or "" */
 	struct http_header *headers;
 	size_t n_headers;
-	bool has_length; /* false: no body, or a body in chunks */
+	bool has_length; /* false: the request has no body, or a body in chunks */
 	int64_t length; /* announced length of the body */
-	struct arena arena; /* lives as long as the exchange */
+	struct arena arena; /* freed when the exchange ends */
 	struct text body; /* the body read by http_collect() */
 
 	/* Members that the service sets. */
 	void *owner;
 	void (*gone)(struct http *x);
 	void (*drained)(
-		struct http *x); /* for http_flow(): all bytes are written; or NULL */
-	void *mark; /* like `owner`, but kept until the answer is written */
+		struct http *x); /* called when http_flow() wrote all bytes; or NULL */
+	void *mark; /* set by the service; kept until the answer is written */
 	bool unhurried; /* no time limit for the service's answer */
-	bool watched; /* see http_watch() */
+	bool watched; /* set by http_watch() */
 	bool last; /* the connection ends after the answer */
 };
 
@@ -75,62 +77,64 @@ struct http_service {
 
 /* Whether http_count() for the exchange `one` counts the exchange `other`. */
 typedef bool http_like(const struct http *one, const struct http *other);
-/* A piece of the body, borrowed for the call. */
+/* Gets a piece of the body; `data` is borrowed for the call. */
 typedef void http_piece(struct http *x, const char *data, size_t len);
 /* Called when the body has been read; the callback may answer `x`. */
 typedef void http_whole(struct http *x);
-/* Fills `buf` with the next `len` bytes and returns `len`. A smaller number means that the
- * bytes are not available; the connection is then cut. */
+/* Fills `buf` with the next `len` bytes and returns `len`. If the function returns a smaller
+ * number, the server closes the connection at once. */
 typedef size_t http_more(struct http *x, char *buf, size_t len);
 
 /* --- the server ------------------------------------------------------------------- */
 
-/* Listens at a numeric address; port 0 means any free port. Returns 0 or a fault: `conflict` if
- * the port is taken. `service` is copied; http_close() frees `*out`. */
+/* Listens at a numeric address; port 0 means any free port. Returns 0 or a fault; the fault is
+ * `conflict` if the port is taken. `service` is copied; http_close() frees `*out`. */
 int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int port,
 		const struct http_service *service, struct fault *f);
-/* Makes a server that does not listen, for http_adopt(); http_close() frees it. */
+/* Makes a server that gets its connections only from http_adopt(). http_close() frees the
+ * server. */
 struct http_server *http_open(uv_loop_t *loop, const struct http_service *service);
 /* The port of a server; 0 if the server does not listen. */
 int http_port(const struct http_server *s);
-/* Serves a connected stream socket. The server owns `fd` from now on, and closes `fd` at the
- * end of the connection, or at once if the socket cannot be served. */
+/* Serves a connected stream socket. The server owns `fd` after the call, and closes `fd` at the
+ * end of the connection. If the socket cannot be served, the server closes `fd` at once. */
 void http_adopt(struct http_server *s, int fd);
-/* Takes no more connections and drops all open connections. The memory is freed in the next
- * turns of the loop. NULL is fine. */
+/* Stops listening and closes all open connections. The loop frees the server's memory a little
+ * later. `s` may be NULL. */
 void http_close(struct http_server *s);
 
 /* --- requests ---------------------------------------------------------------------- */
 
-/* The value of the first header named `name` (lower case), borrowed from the exchange. NULL if
- * the request has no such header. */
+/* The value of the first header with the name `name`, in lower case; NULL if the request has no
+ * header of this name. The value is borrowed from the exchange. */
 const char *http_header(const struct http *x, const char *name);
-/* The value of a query parameter with resolved escapes, allocated in x->arena; NULL if the
- * query has no such parameter or its escapes are invalid. */
+/* The value of a query parameter, with its escapes resolved, allocated in x->arena. Returns
+ * NULL if the query has no such parameter, or if the value's escapes are invalid. */
 const char *http_query(struct http *x, const char *name);
-/* Returns the text with its %XX escapes resolved, allocated in the arena; NULL if an escape is
- * invalid or means a NUL. */
+/* Returns the text with its %XX escapes resolved, allocated in the arena. Returns NULL if an
+ * escape is invalid or stands for a NUL. */
 char *http_unescape(struct arena *a, const char *s, size_t len);
 
-/* From this call on, a peer that closes its sending side counts as gone. Without http_watch()
- * such a peer still gets its answer. */
+/* After this call, the exchange ends with x->gone() if the peer closes its sending side.
+ * Without http_watch() a peer that has closed its sending side still gets its answer. */
 void http_watch(struct http *x);
 
 /* Counts the exchanges of the server for which `like` returns true, including `x` itself. An
- * exchange lasts from its begin() until its answer is written. */
+ * exchange counts from its begin() until its answer is written. */
 int http_count(const struct http *x, http_like *like);
 
-/* Reads the body: calls `piece` for each piece, then `end`. Sends 100 Continue if the peer
- * waits for this status. */
+/* Reads the body: calls `piece` for each piece, then `end`. Sends the status 100 Continue if
+ * the peer waits for that status. */
 void http_read(struct http *x, http_piece *piece, http_whole *end);
-/* Reads the body into x->body, at most `most` bytes; a longer body is answered with 413. */
+/* Reads a body of at most `most` bytes into x->body. The server answers a longer body with the
+ * status 413. */
 void http_collect(struct http *x, size_t most, http_whole *end);
-/* Frees a body that was read. The memory of a body that is not freed keeps other bodies out
- * until the answer. */
+/* Frees a body that was read. A body that is not freed counts against the server's limit for
+ * bodies until the answer. */
 void http_drop_body(struct http *x);
 
-/* A body that another thread uses. The body counts against its server's memory limit until
- * http_give_back(), even after the end of its request. */
+/* A body that another thread uses. The body counts against the server's limit for bodies until
+ * http_give_back(), even if the request has ended before. */
 struct http_body {
 	struct text text;
 	struct http_server *server;
@@ -140,30 +144,31 @@ void http_give_back(struct http_body *body);
 
 /* --- answers ------------------------------------------------------------------------- */
 
-/* Adds a header to the answer; to be called before the function that answers. Both texts are
- * copied. */
+/* Adds a header to the answer. The service calls this function before the function that
+ * answers. Both texts are copied. */
 void http_add_header(struct http *x, const char *name, const char *value);
-/* Answers with a whole body, which is copied. An answer to HEAD is sent without the body. If
+/* Answers with a complete body, which is copied. An answer to HEAD is sent without the body. If
  * `type` is NULL, the answer has no Content-Type. */
 void http_answer(struct http *x, int status, const char *type, const char *body,
 		 size_t len);
-/* Like http_answer(), but the body is borrowed and must live as long as the server. */
+/* Does the same as http_answer(), but borrows the body, which must live as long as the server. */
 void http_answer_kept(struct http *x, int status, const char *type, const char *body,
 		      size_t len);
 /* Answers {"error":{"code","where","text","hint","retry_after_ms"?}} with the status of the
  * fault, or with `status` if `status` is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);
-/* Answers with a body of unknown length. http_send() adds bytes until http_end(), or until the
- * peer is gone, which x->gone() reports. In HTTP/1.1 the body is sent in chunks. */
+/* Answers with a body of unknown length. The service adds bytes by http_send(), and ends the
+ * body by http_end(). If the peer closes the connection before, x->gone() is called. In
+ * HTTP/1.1 the body is sent in chunks. */
 void http_flow(struct http *x, int status, const char *type);
 void http_send(struct http *x, const char *data, size_t len);
-/* The number of bytes that http_send() added and the peer has not yet taken. */
+/* The number of bytes that http_send() added and that are not yet written to the socket. */
 size_t http_unsent(const struct http *x);
 void http_end(struct http *x);
 /* Closes the connection at once. */
 void http_cut(struct http *x);
-/* Answers with a body of `length` bytes. `more` is called for the next bytes as fast as the
- * peer takes them. */
+/* Answers with a body of `length` bytes. The server calls `more` for the next bytes when all
+ * earlier bytes are written to the socket. */
 void http_stream(struct http *x, int status, const char *type, int64_t length,
 		 http_more *more);
 

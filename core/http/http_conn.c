@@ -1,6 +1,6 @@
 /*
- * The connections of the HTTP server: admission, time limits, and the way from one exchange to
- * the next.
+ * The connections of the HTTP server: the admission of connections, their time limits, and the
+ * change from one exchange to the next exchange.
  */
 #include <arpa/inet.h>
 #include <malloc.h>
@@ -14,15 +14,15 @@
 #include "core/http/http_inside.h"
 
 /*
- * Functions with which a service reads a request.
+ * The file also contains the functions with which a service reads a request and answers.
  */
 
 enum {
 	TICK_MS = 250,
 	BACKLOG = 128,
 	LINGER_MS = 2000,
-	BODY_STEP = 64 << 10, /* bytes of a body that extend its deadline */
-	CROWD = 500, /* smallest peak of open handles after which memory is returned */
+	BODY_STEP = 64 << 10, /* bytes of a body after which its deadline is set anew */
+	CROWD = 500, /* least peak of open handles after which memory is returned */
 };
 
 /* Sets c->state; no other function sets c->state. */
@@ -43,9 +43,9 @@ static void http_conn_step(struct http_conn *c, enum http_state to)
 
 /* --- the end ---------------------------------------------------------------------- */
 
-/* Drops one of the server's handles; the server is freed with its last handle. When most of a
- * large number of connections have closed, the free memory of these connections is returned to
- * the system. */
+/* Drops one of the server's handles; the server is freed with its last handle. If many
+ * connections were open and most of them are closed now, the free memory is returned to the
+ * system. */
 static void http_server_unref(struct http_server *s)
 {
 	if (--s->handles == 0) {
@@ -73,7 +73,7 @@ static void on_conn_closed(uv_handle_t *handle)
 	http_server_unref(s);
 }
 
-/* Forgets the exchange. `tell`: calls gone() if the service still has the exchange. */
+/* Forgets the exchange. `tell`: also calls x->gone() if the service still has the exchange. */
 static void http_conn_forget(struct http_conn *c, bool tell)
 {
 	void (*gone)(struct http * x) = c->x.gone;
@@ -146,7 +146,7 @@ static void http_conn_tick(uv_timer_t *timer)
 	}
 }
 
-/* --- steps ------------------------------------------------------------------------- */
+/* --- steps of a connection --------------------------------------------------------- */
 
 static void http_conn_begin(struct http_conn *c)
 {
@@ -170,8 +170,8 @@ static bool wants_bytes(const struct http_conn *c)
 	return !c->closing && (c->state == CONN_HEAD || c->state == CONN_BODY);
 }
 
-/* Whether the connection reads bytes only to keep them. Without reading, the server could not
- * see that the peer is gone. */
+/* Whether the connection reads and keeps bytes although no request can be parsed yet. A server
+ * that does not read cannot see that the peer has closed the connection. */
 static bool watches(const struct http_conn *c)
 {
 	return ((c->state == CONN_ASKED && c->x.watched) ||
@@ -189,7 +189,7 @@ static void http_conn_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 
 static void http_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 
-/* Keeps the bytes that cannot be parsed yet. No more bytes are read until these are parsed. */
+/* Copies the bytes that cannot be parsed yet, since the read buffer belongs to all connections. */
 static void keep_rest(struct http_conn *c)
 {
 	char *kept = c->left ? xmalloc(c->left) : NULL;
@@ -200,7 +200,7 @@ static void keep_rest(struct http_conn *c)
 	c->in = c->rest = kept;
 }
 
-/* Adds bytes to the kept bytes that are not parsed yet. */
+/* Adds bytes to the kept bytes of a connection, which are not parsed yet. */
 static void keep_more(struct http_conn *c, const char *data, size_t n)
 {
 	char *kept = xmalloc(c->left + n);
@@ -279,8 +279,8 @@ static void on_shut(uv_shutdown_t *shutdown, int status)
 	(void)shutdown, (void)status;
 }
 
-/* Closes the connection slowly. If the connection were closed at once while sent bytes of the
- * peer are still unread, the system would drop the answer. */
+/* Closes the sending side, and the connection only later. If the connection were closed while
+ * bytes of the peer are still unread, the system might drop the answer. */
 static void linger(struct http_conn *c)
 {
 	http_conn_step(c, CONN_LINGERING);
@@ -292,7 +292,7 @@ static void linger(struct http_conn *c)
 		http_conn_advance(c);
 }
 
-/* Called when an answer is written: goes on to the next request, or ends the connection. */
+/* Called when an answer is written. Begins to read the next request, or ends the connection. */
 static void http_conn_answered(struct http_conn *c)
 {
 	const struct http_limits *limits = &c->server->service.limits;
@@ -329,8 +329,8 @@ int http_count(const struct http *x, http_like *like)
 
 /* --- new connections ----------------------------------------------------------------- */
 
-/* If all places are taken, closes the connection that has waited longest without a whole head,
- * if there is such a connection. */
+/* If the maximum of connections is reached, closes the oldest connection that waits for a head
+ * or only lingers. If there is no such connection, closes no connection. */
 static void http_conn_make_room(struct http_server *s)
 {
 	struct http_conn *oldest = NULL;
@@ -489,7 +489,7 @@ void http_close(struct http_server *s)
 	uv_close((uv_handle_t *)&s->timer, http_conn_on_closed);
 }
 
-enum { BODY_COUNTS = 4 << 10 }; /* bytes; refusing a smaller body would make no room */
+enum { BODY_COUNTS = 4 << 10 }; /* a smaller body is never refused to free memory */
 
 const char *http_header(const struct http *x, const char *name)
 {
@@ -584,8 +584,9 @@ static struct http_conn *slowest(struct http_server *s)
 	return found;
 }
 
-/* When all bodies together exceed the memory limit, the body that has been arriving for the
- * longest time is refused. So quick bodies get through, even if many peers send slowly. */
+/* While all bodies together exceed the memory limit, refuses the body that has been arriving
+ * for the longest time. So a peer that sends its body quickly is served, even if many other
+ * peers send slowly. */
 static void http_request_make_room(struct http_server *s)
 {
 	struct http_conn *c;
@@ -652,8 +653,8 @@ void http_collect(struct http *x, size_t most, http_whole *end)
 /* --- answers ----------------------------------------------------------------- */
 
 /*
- * Answers: a head, and a body that is complete from the start or is read piece by piece while
- * it is written.
+ * An answer is a head and a body. The body is complete from the start, or the service delivers
+ * the body in pieces while the server writes.
  */
 
 static const struct {
@@ -730,8 +731,9 @@ static void write_step(struct http_conn *c)
 	http_answer_write_out(c, c->step, got);
 }
 
-/* Writes the waiting bytes. If no bytes wait and the service has ended the answer, the answer
- * is complete. An answer that the service has not ended has no deadline. */
+/* Writes the bytes in c->waits. If c->waits is empty and the service has ended the answer, the
+ * answer is complete. While the server waits for further bytes from the service, the connection
+ * has no deadline. */
 static void flow_on(struct http_conn *c)
 {
 	struct text sent = c->out;
@@ -784,7 +786,7 @@ static void add_date(struct text *out)
 }
 
 /* Writes the head of an answer into c->out. Changes the state to CONN_ANSWERING, so that the
- * request gets no second answer. A `length` below 0 means an unknown length. */
+ * request gets no second answer. If `length` is below 0, the length of the body is unknown. */
 static void begin_answer(struct http_conn *c, int status, const char *type,
 			 int64_t length)
 {
@@ -800,7 +802,7 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 		text_addf(out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n",
 			  type);
 	if (length < 0 && c->parser.http_minor == 0)
-		c->last = true; /* the body ends with the connection */
+		c->last = true; /* the end of the connection marks the end of the body */
 	else if (length < 0)
 		text_addf(out, "Transfer-Encoding: chunked\r\n");
 	else if (status != 204 && status != 304)
@@ -907,7 +909,7 @@ void http_flow(struct http *x, int status, const char *type)
 	c->ended = c->head_only;
 	http_answer_write_out(c, c->out.data, c->out.len);
 	if (!c->closing)
-		http_conn_advance(c); /* reads on, to see when the peer is gone */
+		http_conn_advance(c); /* reads on, to see when the peer closes */
 }
 
 void http_send(struct http *x, const char *data, size_t len)
@@ -954,8 +956,8 @@ void http_continue(struct http_conn *c)
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	uv_buf_t buf = uv_buf_init(line, sizeof(line) - 1);
 
-	/* The socket's buffer is empty, so the line fits. Without the line, the peer sends the
-	 * body anyway after a while. */
+	/* The socket's buffer is empty, so the line fits. If the line cannot be written, the
+	 * peer sends the body anyway after a while. */
 	if (c->parser.http_minor > 0 && http_header(&c->x, "expect"))
 		uv_try_write((uv_stream_t *)&c->tcp, &buf, 1);
 }

@@ -30,13 +30,13 @@ enum {
  *	                                                    v
  *	                                                LINGERING
  *
- * In any state the connection may end; `closing` is then set. Bytes are read in HEAD and BODY;
- * in LINGERING they are read and dropped. The service has the exchange in HELD, BODY, ASKED
- * and, for a stream, in ANSWERING. http_conn_step() checks every change of state against this
- * diagram.
+ * In any state the connection may end; `closing` is then set. In HEAD and BODY received bytes
+ * are parsed; in LINGERING received bytes are dropped. The service has the exchange in HELD,
+ * BODY, ASKED and, for a stream, in ANSWERING. http_conn_step() checks every change of state
+ * against this diagram.
  */
 enum http_state {
-	CONN_HEAD, /* reads a head, or waits for its first byte */
+	CONN_HEAD, /* reads a head, or waits for the first byte of a head */
 	CONN_HELD, /* the service has the head; no body is read */
 	CONN_BODY, /* a body is being read */
 	CONN_ASKED, /* the request is read; the service has to answer */
@@ -49,48 +49,48 @@ struct http_server {
 	uv_tcp_t listener;
 	uv_timer_t timer; /* runs while there are connections */
 	struct http_service service;
-	struct http_conn *conns, **last; /* oldest first */
+	struct http_conn *conns, **last; /* list of connections, the oldest first */
 	int n_conns;
-	int handles; /* open handles; the last one frees the server */
-	int crowd; /* maximum of open handles since memory was last returned */
+	int handles; /* open handles; the server is freed with the last handle */
+	int crowd; /* peak of open handles since memory was last returned */
 	size_t collected; /* bytes of all bodies of http_collect() */
 	bool listens, closing;
 	char buffer[HTTP_READ];
 };
 
 struct http_conn {
-	struct http x; /* the service's view; must be the first member */
+	struct http x; /* the service's view of the exchange; must be the first member */
 	struct http_server *server;
 	struct http_conn *next, **at;
 	uv_tcp_t tcp;
 	llhttp_t parser;
 	enum http_state state;
-	bool closing, reading,
-		busy; /* busy: http_conn_advance() runs, further up the stack */
-	bool started, headed; /* first byte read; whole head read */
+	bool closing, reading, busy; /* busy: http_conn_advance() is running */
+	bool started, headed; /* started: first byte read; headed: whole head read */
 	bool begun; /* begin() has been called */
-	bool whole; /* the request has been read */
+	bool whole; /* the request has been read to its end */
 	bool line_ended; /* the last byte of the head ended a line */
 	bool last; /* the connection ends after this answer */
 	bool streams; /* the service keeps the exchange until the answer is out */
-	bool flows; /* ... and ends the answer itself: http_flow() */
+	bool flows; /* the service ends the answer by http_end() */
 	bool ended; /* the service has ended the answer */
 	bool writing; /* a write to the socket is under way */
-	uint64_t deadline, since; /* loop time; since: start of the wait or of the body */
-	int64_t progress; /* body bytes since the deadline was set */
+	uint64_t deadline, since; /* loop times; since: start of a wait or a body */
+	int64_t progress; /* bytes received since the deadline was set */
 
-	const char *in; /* `left` bytes that are not parsed yet, ... */
+	const char *in; /* `left` bytes that are not parsed yet */
 	size_t left;
-	char *rest; /* ... and the buffer that keeps them between reads */
-	const char *trouble; /* why a callback stopped the parser ... */
-	int trouble_status; /* ... and the HTTP status for that reason */
+	char *rest; /* buffer that keeps the bytes at `in` between reads */
+	const char *trouble; /* reason why a callback stopped the parser */
+	int trouble_status; /* HTTP status of the answer for the reason `trouble` */
 
-	/* The bytes of the head. The parts are kept as offsets, since the buffer may move. */
+	/* The bytes of the head. Names and values of headers are kept as offsets into `head`,
+	 * since its buffer may move. */
 	struct text head;
-	size_t n_head; /* bytes of the head, trailers included */
+	size_t n_head; /* number of bytes of the head and the trailers */
 	size_t at_name[HTTP_HEADERS], at_value[HTTP_HEADERS];
 	size_t n_headers;
-	size_t n_extensions; /* bytes of chunk extensions */
+	size_t n_extensions; /* number of bytes of chunk extensions */
 
 	http_piece *piece;
 	http_whole *end;
@@ -102,8 +102,8 @@ struct http_conn {
 	bool head_only;
 	struct text out;
 	struct text extra; /* headers that the service added */
-	struct text waits; /* bytes that http_send() added while `out` is being written */
-	char *step; /* HTTP_STEP bytes while a stream is written */
+	struct text waits; /* bytes from http_send() that wait until `out` is written */
+	char *step; /* buffer of HTTP_STEP bytes while a stream is written */
 	http_more *more;
 	int64_t to_send;
 };
@@ -115,8 +115,8 @@ void http_conn_due(struct http_conn *c, int ms);
 /* --- http_parse.c --------------------------------------------------------------------- */
 
 void http_parse_open(struct http_conn *c);
-/* Passes the bytes at c->in to the parser. The result is in c->state, c->whole and the changes
- * by the callbacks. */
+/* Passes the bytes at c->in to the parser. The parser's callbacks store the result in `c`; a
+ * broken request is refused. */
 void http_parse(struct http_conn *c);
 /* Makes the connection ready for the next request. */
 void http_parse_reset(struct http_conn *c);
@@ -125,7 +125,7 @@ void http_parse_reset(struct http_conn *c);
 
 void http_continue(struct http_conn *c);
 /* Answers with the reason of the refusal, and then closes the connection. If the service has
- * the exchange, its gone() is called. */
+ * the exchange, x->gone() is called. */
 void http_refuse(struct http_conn *c, int status, enum fault_code code, const char *why);
 
 #endif

@@ -30,7 +30,7 @@ static int http_parse_add(struct http_conn *c, const char *data, size_t len, int
 	c->n_head += len;
 	if (c->n_head > c->server->service.limits.head)
 		return http_parse_stop(c, status, "the head is too large");
-	if (!c->begun) /* trailers are counted and dropped */
+	if (!c->begun) /* trailers are counted, but not kept */
 		text_add(&c->head, data, len);
 	return 0;
 }
@@ -45,7 +45,7 @@ static int on_header(llhttp_t *parser, const char *data, size_t len)
 	return http_parse_add(parser->data, data, len, 431);
 }
 
-/* Chunk extensions are dropped, and their length is bounded. */
+/* Drops chunk extensions, and refuses a request with too many bytes of extensions. */
 static int on_extension(llhttp_t *parser, const char *data, size_t len)
 {
 	struct http_conn *c = parser->data;
@@ -92,8 +92,8 @@ static int on_value_end(llhttp_t *parser)
 	return end_part(c, &c->at_name[c->n_headers]);
 }
 
-/* The host in a request target of the proxy form (`http://HOST/...`), as `n` bytes at `host`.
- * `host` is NULL if the target names no host. */
+/* The host that a request target names in the form `http://HOST/...`: `n` bytes at `host`. If
+ * the target names no host, `host` is NULL. */
 struct target {
 	const char *host;
 	size_t n;
@@ -117,8 +117,8 @@ static struct target take_target(struct http_conn *c)
 	return t;
 }
 
-/* Removes blanks after a header's value. Such blanks do not belong to the value (RFC 9110,
- * 5.5), but llhttp does not remove them. */
+/* Removes blanks at the end of a header's value, because llhttp does not remove these blanks.
+ * By RFC 9110, 5.5, blanks at the end do not belong to the value. */
 static void trim_end(char *value)
 {
 	size_t n = strlen(value);
@@ -155,7 +155,7 @@ static size_t http_parse_count(const struct http *x, const char *name)
 }
 
 /* Whether the bytes of a header's name and value are allowed. The parser accepts a blank in a
- * name, and other programs would read such a header as a header of another name. */
+ * name, but another program could read a different name. */
 static bool is_clean(const struct http_header *h)
 {
 	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
@@ -298,7 +298,7 @@ void http_parse_reset(struct http_conn *c)
 }
 
 /* Whether a line of the head is continued in the next line (RFC 9112, 5.2). The parser accepts
- * such a line, but other programs read it as another header. */
+ * a continued line, but other programs read the second line as another header. */
 static bool is_folded(struct http_conn *c, const char *from, const char *to)
 {
 	for (; from < to; from++) {

@@ -17,7 +17,7 @@
 
 enum {
 	PATIENCE_MS = 10000,
-	BREATH_MS = 100, /* pause when no descriptor is free */
+	BREATH_MS = 100, /* pause if no file descriptor is free */
 	AT_ONCE = 64, /* maximum of callers accepted in one turn of the loop */
 };
 
@@ -67,7 +67,8 @@ static void stop_polling(struct link_dial *d)
 	d->poll = NULL;
 }
 
-/* Frees all resources of the dial except d->fd. The dial is freed when its handles are closed. */
+/* Ends the dial, and releases all its resources except d->fd. The dial itself is freed when its
+ * handles are closed. */
 static void link_end(struct link_dial *d)
 {
 	if (d->state == DIAL_OVER)
@@ -133,7 +134,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 {
 	struct link_dial *d = poll->data;
 
-	(void)status; /* d->step() finds the error */
+	(void)status; /* d->step() reads the error from the socket */
 	(void)events;
 	uv_poll_stop(poll);
 	d->step(d);
@@ -168,8 +169,8 @@ void dial_release(struct link_dial *d)
 	d->fd = -1;
 }
 
-/* Connects d->fd to an address, and then calls `step`. Returns a negative number, with d->fault
- * filled, if the connect fails at once. */
+/* Connects d->fd to an address, and calls `step` when the connection succeeds or fails. If the
+ * connection fails at once, fills d->fault and returns a negative number. */
 static int dial_connect(struct link_dial *d, const void *address, socklen_t size,
 			void (*step)(struct link_dial *d))
 {
@@ -239,7 +240,7 @@ static void on_breath(uv_timer_t *timer)
 	uv_poll_start(&ear->poll, UV_READABLE, link_on_caller);
 }
 
-/* Takes an incoming connection. Returns true if another connection may be waiting. */
+/* Accepts an incoming connection. Returns true if another connection may be waiting. */
 static bool link_take_caller(struct link_ear *ear)
 {
 	const struct transport *t = transports[ear->at.kind];
@@ -339,8 +340,8 @@ void link_deafen(struct link_ear *ear)
  */
 
 /*
- * TCP, to a guest on another machine. The transport does not prove who the peer is. A peer is a
- * stranger until its Hello contains the token.
+ * TCP connections to a guest on another machine. TCP does not prove who the peer is. A peer is
+ * a stranger until the peer has sent a Hello with the token.
  */
 
 static void set(int fd, int level, int option, int value)
@@ -348,8 +349,8 @@ static void set(int fd, int level, int option, int value)
 	setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* Sets the options of a TCP socket. A machine that disappears without closing the connection is
- * noticed within 15 s. */
+/* Sets the options of a TCP socket. If the peer's machine disappears without closing the
+ * connection, the connection fails within 15 s. */
 static void tcp_prepare(int fd)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -370,8 +371,8 @@ static void name_port(const struct link_address *a, unsigned port, char out[8])
 
 static void tcp_on_connected(struct link_dial *d);
 
-/* Tries the next address of the name. A name may have several addresses, which are tried in
- * turn. */
+/* Tries the next address of the host name. A host name may have several addresses, which are
+ * tried one after the other. */
 static void try_next(struct link_dial *d)
 {
 	while (d->next) {
@@ -400,7 +401,7 @@ static void tcp_on_found(uv_getaddrinfo_t *ask, int status, struct addrinfo *fou
 	struct link_dial *d = ask->data;
 
 	free(ask);
-	if (!d) { /* the dial was cancelled */
+	if (!d) { /* the dial has ended meanwhile */
 		uv_freeaddrinfo(found);
 		return;
 	}
@@ -468,12 +469,12 @@ static bool tcp_admit(int fd, struct link_caller *who)
 const struct transport link_tcp = { tcp_dial, tcp_listen, tcp_admit };
 
 /*
- * Sockets of this machine. Only the user who owns a socket, and root, may use it.
+ * Unix sockets. Only root and the user who owns a socket's file may connect to the socket.
  */
 
 /* Makes the address of a socket's file in a folder. The folder's path may be of any length,
- * since the address leads through a descriptor of the folder. Returns the descriptor of the
- * folder, which the caller closes after bind() or connect(); or -1 with errno. */
+ * since the address contains only a descriptor of the folder. Returns this descriptor, which
+ * the caller closes after bind() or connect(). Returns -1 with errno on failure. */
 static int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
 		     socklen_t *size)
 {
@@ -493,7 +494,7 @@ static int unix_name(const char *folder, const char *name, struct sockaddr_stora
 	return -1;
 }
 
-/* Whether the peer of a Unix socket is this user or root. */
+/* Whether the peer of a Unix socket runs as this user or as root. */
 static bool unix_admit(int fd, struct link_caller *who)
 {
 	struct ucred peer;
@@ -504,8 +505,8 @@ static bool unix_admit(int fd, struct link_caller *who)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* Makes a socket with a file in a folder, which only this user may use; the caller then
- * listens. Returns the descriptor or -1. */
+/* Makes a Unix socket whose file is `name` in a folder. Only this user may use the file. The
+ * caller then listens at the socket. Returns the socket's descriptor, or -1 and a fault. */
 static int unix_bind(const char *folder, const char *name, struct fault *f)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -515,9 +516,9 @@ static int unix_bind(const char *folder, const char *name, struct fault *f)
 
 	if (dir >= 0 && fd >= 0) {
 		unlinkat(dir, name, 0);
-		/* umask() is not used, since it would change all threads. Before listen()
-		 * nobody can connect to the socket, and the socket's folder belongs to this
-		 * user, with mode 0700. */
+		/* umask() is not used, since umask() would change all threads. Before listen()
+		 * nobody can connect to the socket. The socket's folder belongs to this user
+		 * and has the mode 0700. */
 		rc = bind(fd, (struct sockaddr *)&at, size);
 		if (rc == 0)
 			rc = fchmodat(dir, name, 0600, 0);
@@ -575,7 +576,7 @@ static bool unix_look_at(const struct link_ear *ear, struct stat *st)
 	return lstat(path, st) == 0;
 }
 
-/* Whether the socket's own file is still in its folder. */
+/* Whether the file that the socket made is still at the socket's path. */
 static bool socket_heard(const struct link_ear *ear)
 {
 	struct stat st;
@@ -595,7 +596,7 @@ static int unix_listen(struct link_ear *ear, struct fault *f)
 	ear->fd = unix_bind(ear->at.path, unix_name_of(ear->port), f);
 	if (ear->fd < 0 || !unix_look_at(ear, &st))
 		return ear->fd < 0 ? f->code
-				   : 0; /* file is gone again: see socket_heard() */
+				   : 0; /* the file was removed: see socket_heard() */
 	ear->dev = st.st_dev;
 	ear->ino = st.st_ino;
 	return 0;
@@ -604,7 +605,7 @@ static int unix_listen(struct link_ear *ear, struct fault *f)
 const struct transport link_unix = { unix_dial, unix_listen, unix_admit };
 
 /*
- * The vsock of Firecracker and Cloud Hypervisor, which on the host is a Unix socket.
+ * The vsock of Firecracker and Cloud Hypervisor. On the host, this vsock is a Unix socket.
  *
  *	host to guest    connect to PATH, send `CONNECT 5000\n`, read `OK n\n`
  *	guest to host    the guest dials CID 2; the VMM connects to PATH_5000
@@ -612,7 +613,7 @@ const struct transport link_unix = { unix_dial, unix_listen, unix_admit };
  * The guest itself listens at vsock:any.
  */
 
-/* Splits PATH into its folder and its name. */
+/* Splits the path of the vsock's Unix socket into its folder and its name. */
 static const char *hybrid_split(const struct link_address *a, char folder[512])
 {
 	const char *slash = strrchr(a->path, '/');
@@ -622,9 +623,9 @@ static const char *hybrid_split(const struct link_address *a, char folder[512])
 	return slash + 1;
 }
 
-/* Reads the VMM's line of answer byte by byte. No byte after the line is read, since later
- * bytes are sent by the guest. Returns true when the line is complete, or when the buffer is
- * full. */
+/* Reads the line with the VMM's answer, byte by byte. Does not read beyond the line, since the
+ * bytes after the line are the guest's. Returns true when the line is complete, or when the
+ * buffer is full. */
 static bool hybrid_take_line(struct link_dial *d)
 {
 	char *at = d->line + d->n_line;
@@ -683,7 +684,7 @@ static void hybrid_dial(struct link_dial *d)
 	dial_at(d, folder, name, hybrid_on_connected);
 }
 
-/* Listens at the path to which the VMM connects when the guest dials. */
+/* Listens at PATH_PORT: the VMM connects to this path when the guest dials the port. */
 static int hybrid_listen(struct link_ear *ear, struct fault *f)
 {
 	char folder[512], name[300];
@@ -697,7 +698,8 @@ static int hybrid_listen(struct link_ear *ear, struct fault *f)
 const struct transport link_hybrid = { hybrid_dial, hybrid_listen, unix_admit };
 
 /*
- * Sockets between a VM and its host. The kernel names the VM of a caller.
+ * vsock sockets between a VM and its host. The kernel tells the caller's context id, so the
+ * host knows the VM.
  */
 
 static struct sockaddr_vm address(const struct link_address *a, unsigned port)

@@ -1,9 +1,9 @@
 /*
- * link - the sockets between host and guest, of every kind of transport.
+ * link - the connections between host and guest, over every kind of transport.
  *
- * A host dials a port of a guest; a guest (and for some kinds a host) listens. Both get the
- * descriptor of a connected, non-blocking stream. Each side owns its descriptor, and the stream
- * carries only frames. Each kind of address has a transport of its own.
+ * A host dials a port of a guest; a guest listens. With some kinds of address a host listens
+ * too. Both sides get the descriptor of a connected, non-blocking stream. Each side owns its
+ * descriptor, and the stream carries only frames. Each kind of address has its own transport.
  */
 #ifndef CORE_LINK_LINK_H
 #define CORE_LINK_LINK_H
@@ -20,39 +20,39 @@
 struct link_dial;
 struct link_ear;
 
-/* The signal that makes a guest check whether its socket files still exist. By default the
- * signal is ignored, so it does not end a process that has just begun. */
+/* The signal that makes a guest check whether its socket files still exist. A process ignores
+ * SIGURG by default, so the signal does not end a guest that has just started. */
 enum { LINK_LOOK = SIGURG };
 
-/* Gets the result of a dial. On success `fd` is the connected socket, which the callee closes,
- * and `why` is NULL. On failure `fd` is -1, and `why` is the reason. */
+/* Gets the result of a dial. On success `fd` is the connected socket, and `why` is NULL. The
+ * callee has to close `fd`. On failure `fd` is -1, and `why` is the reason. */
 typedef void link_dialled(void *arg, int fd, const struct fault *why);
 
-/* Dials once, for 10 s at most. `done` is called once, but never before link_dial() returns.
- * `done` is not called after link_dial_cancel(). After `done` or link_dial_cancel() the dial
- * must not be used. `to` is copied. */
+/* Dials once; after 10 s the dial fails. `done` is called once, but not before link_dial()
+ * returns, and not after link_dial_cancel(). After the call of `done` or of link_dial_cancel(),
+ * the dial must not be used. `to` is copied. */
 struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsigned port,
 			    link_dialled *done, void *arg);
-void link_dial_cancel(struct link_dial *d); /* NULL is fine */
+void link_dial_cancel(struct link_dial *d); /* `d` may be NULL */
 
-/* The peer of an incoming connection. */
+/* The peer of an incoming connection, as the transport knows the peer. */
 struct link_caller {
-	bool stranger; /* the peer is not known, and has to prove itself by a token */
+	bool stranger; /* the peer is unknown, and has to send a token as proof */
 	uint32_t cid; /* context id of a VM; 0 for other links */
 };
 
-/* Gets an incoming connection. `fd` is the socket of the connection, which the callee closes. */
+/* Gets an incoming connection. `fd` is the connection's socket; the callee has to close `fd`. */
 typedef void link_called(void *arg, int fd, const struct link_caller *who);
 
-/* Listens at an address, which is copied, until link_deafen(). Returns NULL and a fault on
- * failure. Unix sockets, also those of VMMs, accept only this user and root. A TCP caller is a
- * stranger. */
+/* Listens at an address until link_deafen(). The address is copied. Returns NULL and a fault on
+ * failure. A Unix socket, even the socket of a VMM, accepts only this user and root. Every TCP
+ * caller is a stranger. */
 struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 			     unsigned port, link_called *called, void *arg,
 			     struct fault *f);
-void link_deafen(struct link_ear *ear); /* NULL is fine */
-/* Whether callers can still find the listener: false for NULL, and false if the file of its
- * Unix socket is gone. */
+void link_deafen(struct link_ear *ear); /* `ear` may be NULL */
+/* Whether callers can still find the listener. Returns false for NULL, and if the file of the
+ * listener's Unix socket is missing. */
 bool link_heard(const struct link_ear *ear);
 
 #endif

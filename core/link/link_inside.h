@@ -10,9 +10,11 @@
 
 struct transport {
 	void (*dial)(struct link_dial *d);
-	/* Sets ear->fd to a listening socket, or takes the callers by itself. */
+	/* Sets ear->fd to a socket that is bound to the address. A transport that finds its
+	 * callers by itself leaves ear->fd at -1. */
 	int (*listen)(struct link_ear *ear, struct fault *f);
-	/* Whether the caller may connect; also fills `who`. NULL: every caller may connect. */
+	/* Whether the caller may connect; also fills `who`. If `admit` is NULL, every caller
+	 * may connect. */
 	bool (*admit)(int fd, struct link_caller *who);
 };
 
@@ -22,7 +24,7 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
 
 /*
  * The states of a dial. A dial ends once, within the time limit. d->step is called when the
- * socket is ready:
+ * socket is ready.
  *
  *	       a name is asked for        its addresses, one by one
  *	BEGUN ---------------------> NAMING ----+
@@ -41,8 +43,8 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
  *
  * From every state except OVER, the timer and link_dial_cancel() lead to OVER. From every state
  * except OVER and FAILED, dial_failed() leads to FAILED, so that `done` is never called before
- * link_dial() returns. A dial in OVER has called `done`, or was cancelled and does not call
- * `done`. The dial is freed when its handles are closed.
+ * link_dial() returns. A dial in OVER either calls `done` at once, or was cancelled and never
+ * calls `done`. The dial is freed when its handles are closed.
  */
 enum dial_state {
 	DIAL_BEGUN,
@@ -60,33 +62,35 @@ struct link_dial {
 	unsigned port;
 	link_dialled *done;
 	void *arg;
-	uv_timer_t timer; /* the time limit, or the call of `done` after a failure */
-	uv_poll_t *poll; /* polls `fd`; a new handle for each address, or NULL */
+	uv_timer_t timer; /* runs until the time limit, or until the call of `done` */
+	uv_poll_t *poll; /* polls `fd`; made anew for each address; or NULL */
 	int fd; /* descriptor of the socket; -1: no socket */
 	int handles; /* handles that are not closed yet */
 	struct fault fault;
-	void (*step)(struct link_dial *d); /* called when fd is ready */
-	/* For TCP: the query of the name, its addresses, and the next address to try. */
+	void (*step)(struct link_dial *d); /* called when `fd` is ready */
+	/* For TCP: the query of the host name, the host's addresses, and the next address to
+	 * try. */
 	uv_getaddrinfo_t *ask;
 	struct addrinfo *found, *next;
-	struct pump *pump; /* serial.c */
-	char line[64]; /* hybrid vsock: the VMM's answer so far */
+	struct pump *pump; /* the pump of a serial port, or NULL */
+	char line[64]; /* hybrid vsock: bytes received so far of the VMM's answer */
 	size_t n_line;
 };
 
-/* Like dial_connect(), but connects to a Unix socket in a folder. A failure ends the dial. */
+/* Connects d->fd to a Unix socket in a folder, and calls `step` when the connection succeeds or
+ * fails. If the connection fails at once, the dial ends. */
 void dial_at(struct link_dial *d, const char *folder, const char *name,
 	     void (*step)(struct link_dial *d));
-/* Whether d->fd is connected; if not, fills d->fault. To be called in the `step` given to
- * dial_connect(). */
+/* Whether d->fd is connected; if not, fills d->fault. Only the `step` of a new connection may
+ * call this function. */
 bool dial_connected(struct link_dial *d);
 /* Gives d->fd away: the dial no longer owns the descriptor. */
 void dial_release(struct link_dial *d);
 /* Ends a dial. The dial counts as failed if d->fault is filled, else as connected. */
 void dial_done(struct link_dial *d);
-/* Ends a dial without a connection. The caller gets d->fault later. */
+/* Ends a dial without a connection. In the next turn of the loop, `done` gets d->fault. */
 void dial_failed(struct link_dial *d);
-/* Fills d->fault from an errno. */
+/* Fills d->fault from the errno `error`. */
 void dial_errno(struct link_dial *d, int error);
 
 /* --- listening ------------------------------------------------------------------ */
@@ -99,10 +103,10 @@ struct link_ear {
 	void *arg;
 	uv_poll_t poll;
 	uv_timer_t timer;
-	int fd; /* descriptor that listens; -1: no descriptor */
+	int fd; /* descriptor of the listening socket; -1: no socket */
 	int handles;
-	struct pump *pump; /* serial.c */
-	dev_t dev; /* `dev` and `ino` of the socket's file */
+	struct pump *pump; /* the pump of a serial port, or NULL */
+	dev_t dev; /* device of the socket's file; `ino` is its inode */
 	ino_t ino;
 };
 

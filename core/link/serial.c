@@ -1,11 +1,12 @@
 /*
- * A serial port for each channel. A port of QEMU's virtio-serial is a Unix socket on the host
- * and a character device in the guest.
+ * Links over serial ports, one port for each channel. A port of QEMU's virtio-serial is a Unix
+ * socket on the host and a character device in the guest.
  *
  * The port exists even if no process uses its other end, and the port keeps bytes that nobody
  * has read. So each conversation on the port begins with marks (mark.h). A pump copies the
- * conversation's bytes between the port and a socket pair. The caller has one end of the pair.
- * At the end of the conversation the pair is closed, like a connection.
+ * conversation's bytes between the port and one end of a socket pair. The user of the link has
+ * the other end. At the end of the conversation the pump closes its end, as if a connection
+ * ended.
  *
  *	host                                  guest
  *	dials: '?' nonce        ------->      a new conversation: socket pair
@@ -27,7 +28,7 @@
 
 enum {
 	ROOM = 32 << 10,
-	QUIET_MS = 200, /* pause before the next check of a closed port */
+	QUIET_MS = 200, /* pause before a closed port is polled again */
 };
 
 /* Bytes that the pump copies in one direction. */
@@ -46,14 +47,14 @@ struct pump {
 	bool closing, host;
 	struct mark_reader marks;
 	char nonce[MARK_NONCE + 1]; /* nonce of the conversation; "": no nonce yet */
-	struct pipe in, out; /* bytes from the port, bytes to the port */
+	struct pipe in, out; /* in: bytes from the port; out: bytes to the port */
 	struct link_dial *dial; /* on the host: the dial that waits for the conversation */
 	struct link_ear *ear; /* in the guest: the listener that gets the conversation */
 };
 
 static void serial_watch(struct pump *p);
 
-/* --- end ------------------------------------------------------------------------ */
+/* --- the end of a pump ---------------------------------------------------------- */
 
 static void serial_on_closed(uv_handle_t *handle)
 {
@@ -89,8 +90,8 @@ void pump_close(struct pump *p)
 	close(p->port);
 }
 
-/* Ends the host's pump after an error. A dial that waits for the conversation fails. On the
- * host, each conversation has its own socket to the port. */
+/* Ends the host's pump after an error. If a dial waits for the conversation, the dial fails. On
+ * the host, each conversation has its own pump and its own socket to the port. */
 static void serial_fail(struct pump *p, int error)
 {
 	struct link_dial *d = p->dial;
@@ -115,7 +116,7 @@ static void serial_say(struct pump *p, enum mark kind)
 	mark_write(p->out.data, kind, *p->nonce ? p->nonce : "0000000000000000");
 }
 
-/* Makes the socket pair. Returns the caller's end of the pair, or -1. */
+/* Makes the socket pair of a conversation. Returns the end for the user of the link, or -1. */
 static int open_pair(struct pump *p)
 {
 	uv_poll_t *poll = calloc(1, sizeof(*poll));
@@ -143,7 +144,7 @@ static void hear_as_host(struct pump *p, enum mark kind, const char *nonce)
 	struct link_dial *d = p->dial;
 
 	if (kind == MARK_NEW && d) {
-		serial_say(p, MARK_ASK); /* the guest restarted and lost the MARK_ASK */
+		serial_say(p, MARK_ASK); /* the restarted guest has lost the MARK_ASK */
 	} else if (kind == MARK_NEW) {
 		pump_close(p);
 	} else if (kind == MARK_OK && d && !strcmp(nonce, p->nonce)) {
@@ -189,7 +190,7 @@ static bool write_some(int fd, struct pipe *pipe)
 	return true;
 }
 
-/* Ends the conversation at this side. */
+/* Ends the conversation. The guest also sends MARK_NEW to the host. */
 static void hang_up(struct pump *p)
 {
 	if (p->host) {
@@ -226,8 +227,8 @@ static void on_quiet(uv_timer_t *timer)
 	serial_watch(timer->data);
 }
 
-/* Called when the port's other end is closed. The guest's device then reports end of file at
- * each read, so the guest waits before the next check. */
+/* Called when the port's other end is closed. In this case each read of the guest's device
+ * returns 0, so the guest pauses before it polls the port again. */
 static void serial_rest(struct pump *p)
 {
 	if (p->host) {
@@ -286,8 +287,8 @@ static void on_pair(uv_poll_t *poll, int status, int events)
 		serial_watch(p);
 }
 
-/* Polls each of the two descriptors. Polls for input if the buffer for the input is empty, and
- * for output if bytes are left to write. */
+/* Polls the port and the pair. A descriptor is polled for input if the buffer for its input is
+ * empty. A descriptor is polled for output if bytes are left to write to the descriptor. */
 static void serial_watch(struct pump *p)
 {
 	int port = (p->in.len ? 0 : UV_READABLE) | (p->out.len ? UV_WRITABLE : 0);

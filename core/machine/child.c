@@ -17,9 +17,10 @@ extern char **environ;
 
 enum { GRACE_MS = 10000 };
 
-/* The output goes to files, so nothing has to be read while the child runs. */
+/* A running child. The child writes its output to files, so this process need not read while
+ * the child runs. */
 struct child {
-	int out, err; /* descriptors of the files; -1: no file */
+	int out, err; /* files for stdout and stderr; -1: the output is dropped */
 	pid_t pid;
 };
 
@@ -66,7 +67,7 @@ static int child_start(struct child *c, const char *const *words, const char *di
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, c->out, 1);
 	posix_spawn_file_actions_adddup2(&files, c->err, 2);
-	if (held >= 0) /* a dup of the descriptor to itself keeps it open at exec */
+	if (held >= 0) /* dup2() to the same number keeps `held` open */
 		posix_spawn_file_actions_adddup2(&files, held, held);
 	if (dir)
 		posix_spawn_file_actions_addchdir_np(&files, dir);
@@ -100,8 +101,8 @@ static const char *child_last_line(char *text)
 	return start ? start + 1 : text;
 }
 
-/* Waits for the program; false if it did not end within `ms` milliseconds. 0: waits without a
- * limit. */
+/* Waits for the end of the program. Returns false if the program did not end within `ms`
+ * milliseconds. If `ms` is 0, there is no time limit. */
 static bool child_ends(pid_t pid, int64_t ms, int *status)
 {
 	int fd = ms ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, n = 0;

@@ -1,9 +1,10 @@
 /*
- * child - programs that are run to their end, without a shell.
+ * child - runs a program without a shell, and waits for its end.
  *
- * Programs are found in PATH, get no input, and inherit no descriptor. If a program cannot be
- * run, or ends with a status other than 0, the result is FAULT_IO with the program's last line
- * on stderr. The functions block, so an event loop must not call them.
+ * A program is found in PATH, gets no input, and inherits no descriptor. If a program cannot be
+ * run, or ends with a status other than 0, the fault is FAULT_IO, with the last line that the
+ * program wrote to stderr. The functions wait, so the thread of an event loop must not call
+ * these functions.
  */
 #ifndef CORE_MACHINE_CHILD_H
 #define CORE_MACHINE_CHILD_H
@@ -15,39 +16,41 @@
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
-/* How a program ended (the status of waitpid()), and its output in the caller's arena. */
+/* The status of an ended program, as from waitpid(), and its output, in the caller's arena. */
 struct child_end {
 	int status;
 	char *out, *err;
 };
 
-/* Runs a program and waits for its end. The exit status does not matter. FAULT_IO: the program
- * cannot be run. FAULT_TIMEOUT: the program ran longer than `ms` milliseconds (0: no limit).
- * The program was ended by SIGTERM, or ten seconds later by SIGKILL; its children may still
- * run. The program and its children keep the descriptor `held` open; -1: no descriptor. */
+/* Runs a program and waits for its end. Returns 0 for any exit status. The fault is FAULT_IO if
+ * the program cannot be run. If the program runs longer than `ms` milliseconds, the function
+ * ends the program and fails with FAULT_TIMEOUT. If `ms` is 0, there is no time limit. The
+ * program is ended by SIGTERM, or ten seconds later by SIGKILL; children of the program may
+ * still run. The program and its children keep the descriptor `held` open, unless `held` is -1. */
 int child_hear(const char *const *words, const char *dir, int64_t ms, int held,
 	       struct arena *a, struct child_end *end, struct fault *f);
 
 /* Returns 0 if the program ended with status 0, else FAULT_IO with the last line of its stderr. */
 int child_judge(const struct child_end *end, const char *name, struct fault *f);
 
-/* Runs a program to its end. `words` end with NULL. `dir` is the program's working directory;
- * NULL: the present directory. */
+/* Runs a program to its end. `words` is the program with its arguments, and ends with NULL.
+ * `dir` is the program's working directory; NULL means the caller's directory. */
 int child_run(const char *const *words, const char *dir, struct fault *f);
 
-/* Like child_run(); also stores the child's stdout in *out, in the arena. */
+/* Runs a program as child_run() does, and stores the program's stdout in *out, in the arena. */
 int child_read(const char *const *words, const char *dir, struct arena *a, char **out,
 	       struct fault *f);
 
 /* Starts a program and does not wait for its end. A name without `/` is searched in PATH. The
- * program gets `files`, which are released. No signal is blocked or ignored in the program. A
- * program that must outlive this process gets its own session. Returns 0 or an errno. */
+ * actions `files` set up the program's descriptors, and are then freed. The program starts with
+ * no signal blocked or ignored. If the program `outlives` this process, the program gets its
+ * own session. Returns 0 or an errno. */
 int child_spawn(pid_t *pid, const char *program, const char *const *words,
 		char *const *env, posix_spawn_file_actions_t *files, bool outlives);
 
-/* Spawns a program that outlives this process, in the folder `dir` (NULL: the present folder).
- * The program's stderr goes to the file `log`, which is opened with `how`; other output is
- * discarded. Returns 0 or an errno. */
+/* Starts a program that outlives this process, in the folder `dir`; NULL means the caller's
+ * folder. The program's stderr is written to the file `log`, which is opened with the flags
+ * `how`. The program's stdout is discarded. Returns 0 or an errno. */
 int child_detach(pid_t *pid, const char *program, const char *const *words,
 		 char *const *env, const char *dir, const char *log, int how);
 

@@ -44,7 +44,8 @@ enum file_holder file_holder(int fd)
 {
 	enum file_holder who = FILE_READ;
 
-	/* If the lease is broken at once, its default signal would kill this process. */
+	/* If another process opens the file now, the kernel sends a signal about the lease. The
+	 * default signal, SIGIO, would kill this process. */
 	if (fcntl(fd, F_SETSIG, SIGURG) < 0)
 		return who;
 	if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)

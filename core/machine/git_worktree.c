@@ -19,11 +19,11 @@ enum { HELD_TRIES = 100, HELD_MS = 100 };
 
 struct making {
 	struct arena *arena;
-	const char *name, *path; /* the path has no links, as in git's list */
+	const char *name, *path; /* `path` contains no links, as in git's list */
 	const char *mark;
-	int lock; /* locks the mark; git and its children also hold the lock; -1: no lock */
+	int lock; /* descriptor of the locked mark, which git inherits; or -1 */
 	int64_t ms;
-	bool listed, locked; /* git lists a worktree at `path`; git has locked it */
+	bool listed, locked; /* git lists a worktree at `path`; that worktree is locked */
 	bool ended; /* git was killed, so its children may still write */
 };
 
@@ -89,8 +89,8 @@ static int git_list(struct making *m, struct fault *f)
 
 /* --- the mark ---------------------------------------------------------------------- */
 
-/* Whether the mark at its path is still the file that this call has open. Another call may have
- * removed the mark. */
+/* Whether the file at the mark's path is the file that this call has open. Another call may
+ * have removed the mark. */
 static bool holds_mark(const struct making *m)
 {
 	struct stat open, there;
@@ -99,8 +99,8 @@ static bool holds_mark(const struct making *m)
 	       open.st_dev == there.st_dev && open.st_ino == there.st_ino;
 }
 
-/* Opens the mark. `half`: another call made the mark. False if the other call has removed the
- * mark meanwhile. */
+/* Opens the mark, or makes a missing mark. `*half` is set to true if another call has made the
+ * mark. Returns false if the other call has removed the mark meanwhile. */
 static bool open_mark(struct making *m, bool *half)
 {
 	const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
@@ -112,8 +112,8 @@ static bool open_mark(struct making *m, bool *half)
 	return m->lock >= 0 || !*half || errno != ENOENT;
 }
 
-/* Takes the mark. If an earlier call was ended, its git process holds the mark until that
- * process ends. */
+/* Opens and locks the mark. If an earlier call was killed, a git process of that call may still
+ * hold the lock; the function waits some seconds for the lock. */
 static int git_worktree_take_mark(struct making *m, bool *half, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = HELD_MS * 1000000L };
@@ -140,8 +140,8 @@ static int git_worktree_take_mark(struct making *m, bool *half, struct fault *f)
 		m->mark);
 }
 
-/* Removes the mark from the disk. If the mark stayed, a later call would remove the worktree
- * with all work in it. */
+/* Removes the mark, also from the disk. If the mark stayed, a later call would remove the
+ * worktree with all work in it. */
 static int drop_mark(const struct making *m, struct fault *f)
 {
 	if (unlink(m->mark) == 0 && dir_sync_above(m->mark) == 0)
@@ -152,9 +152,9 @@ static int drop_mark(const struct making *m, struct fault *f)
 
 /* --- the worktree ------------------------------------------------------------------ */
 
-/* Whether git had made the whole worktree before git was killed. If the worktree differs from
- * its branch, fills a fault: files may be lost after a power failure, or somebody works in the
- * worktree. */
+/* Whether git has made the whole worktree, although the earlier call was interrupted. If the
+ * worktree differs from its branch, fills a fault. Either a power failure has lost files, or
+ * somebody works in the worktree. */
 static bool git_worktree_is_made(struct making *m, struct fault *f)
 {
 	const char *const words[] = {
@@ -200,8 +200,8 @@ static int remove_half(struct making *m, struct fault *f)
 	return f->code;
 }
 
-/* Whether there is a file or folder at the worktree's path. Fills a fault if the file or folder
- * is not the worktree. */
+/* Whether a file or folder is at the worktree's path. Fills a fault if the file or folder is
+ * not a worktree of this repository. */
 static bool worktree_is_taken(const struct making *m, struct fault *f)
 {
 	if (!git_worktree_is_there(m, ""))
@@ -248,8 +248,8 @@ static bool has_commit(struct making *m, struct fault *f)
 	return git_has(m, words, f);
 }
 
-/* Judges how `git worktree add` ended. If the checkout fails, git leaves no worktree. If only
- * the repository's hook fails, git leaves a whole worktree, which is a success. */
+/* Judges the end of `git worktree add`. If the checkout fails, git leaves no worktree. If only
+ * a hook of the repository fails, git leaves a complete worktree; this counts as success. */
 static int judge_add(struct making *m, struct child_end *end, struct fault *f)
 {
 	struct fault why = { 0 };
@@ -300,7 +300,7 @@ static int git_worktree_make_tree(struct making *m, bool half, const char **said
 		return keep_tree(m, f);
 	if (f->code || (half && remove_half(m, f)))
 		return f->code;
-	/* Another call may have made the worktree after this call checked the path. */
+	/* Another call may have made the worktree after this call had checked the path. */
 	if (!half && (worktree_is_taken(m, f) || forget_gone(m, f))) {
 		drop_mark(m, &ignored);
 		return f->code;
@@ -325,7 +325,8 @@ int git_worktree_make(const char *name, const char *path, int64_t ms, struct are
 				 strerror(errno));
 	m.path = arena_printf(a, "%s%s", real, slash);
 	m.mark = arena_printf(a, "%s.making", m.path);
-	/* If the path is in use, no mark is made: a folder with a mark may be removed. */
+	/* If the path is in use, no mark is made, since a later call may remove a folder that
+	 * has a mark. */
 	if (access(m.mark, F_OK) && (git_list(&m, f) || worktree_is_taken(&m, f)))
 		return f->code;
 	if (git_worktree_take_mark(&m, &half, f) == 0 && git_list(&m, f) == 0)

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads the path behind `gitdir:` in the file `.git`. False if the file has no such path; git
- * refuses such a file too. */
+/* Reads the path behind `gitdir:` in the file `.git`. Returns false if the file contains no
+ * such path; git refuses such a file too. */
 static bool read_gitdir(int dir, char out[PATH_MAX])
 {
 	static const char key[] = "gitdir:";
@@ -38,7 +38,7 @@ static bool read_target(int dir, char out[PATH_MAX])
 	return n > 0;
 }
 
-/* Reads the path that `.git` names, if `.git` is a file or a link. */
+/* Reads the path to which `.git` leads. Returns false if `.git` is neither a file nor a link. */
 static bool read_git(int dir, char out[PATH_MAX])
 {
 	struct stat st;
@@ -49,8 +49,8 @@ static bool read_git(int dir, char out[PATH_MAX])
 				   : S_ISREG(st.st_mode) && read_gitdir(dir, out);
 }
 
-/* Makes the path `git` absolute and without `..`, if the path exists. A relative `git` begins
- * at the folder `path`. */
+/* Makes the path `git` absolute and without `..`, if the path exists. A relative path begins at
+ * the folder `path`. */
 static void make_whole(const char *path, char git[PATH_MAX])
 {
 	char joined[2 * PATH_MAX], whole[PATH_MAX];

@@ -21,8 +21,8 @@ static int machine_copy_failed(struct fault *f, const char *what, const char *na
 			 strerror(errno));
 }
 
-/* Fills the fault about an entry that cannot be read; an agent may have removed the right to
- * read it. */
+/* Fills the fault about an entry that cannot be read, for example because an agent has removed
+ * the right to read the entry. */
 static int machine_copy_unread(int dir, const char *name, struct fault *f)
 {
 	char itself[40], folder[200] = "";
@@ -64,8 +64,8 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	return n < 0 ? copy_by_hand(from, to, in, end) : 0;
 }
 
-/* Lets the kernel share the blocks if possible. If not, copies only the data, and holes stay
- * holes. */
+/* Copies the content of a file. If the file system cannot share the blocks, copies only the
+ * data, so that holes stay holes. */
 static int copy_bytes(int from, int to, off_t size)
 {
 	off_t at = 0, end;
@@ -79,12 +79,12 @@ static int copy_bytes(int from, int to, off_t size)
 			return -1;
 		at = end;
 	}
-	/* ENXIO: the rest is a hole. */
+	/* After ENXIO the rest of the file is a hole. */
 	return at < 0 && errno != ENXIO ? -1 : ftruncate(to, size);
 }
 
-/* The mode for the copy. If the copy has another owner than the file, the copy gets no setuid
- * and setgid bits. */
+/* The mode for the copy of a file. If the file belongs to another user than the copy, the copy
+ * gets no setuid and setgid bits. */
 static mode_t mode_for(const struct stat *st)
 {
 	return st->st_mode & (st->st_uid == geteuid() ? 07777 : 01777);
@@ -108,8 +108,9 @@ static int copy_content(int from, int to_dir, const char *name, struct fault *f)
 	return rc;
 }
 
-/* Copies a regular file from one open directory to another, in which the name must not exist. A
- * link is not followed. If a pipe has replaced the file, the open does not block. */
+/* Copies the regular file `name` from one open directory to another, in which `name` must not
+ * exist. If a link or a pipe has replaced the file meanwhile, the function fails and does not
+ * wait. */
 static int machine_copy_file(int from_dir, int to_dir, const char *name, struct fault *f)
 {
 	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -137,13 +138,13 @@ static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f
 
 /* --- trees ----------------------------------------------------------------------- */
 
-/* A directory on the walk down a tree. Only the current directory has its two descriptors open,
- * so no tree is too deep. The walk goes up through `..`, and checks that `..` is the directory
- * from which the walk came down. */
+/* A directory on the walk down a tree. Only the current directory and its copy are open, so no
+ * tree is too deep. The walk returns to the directory above through `..`, and checks that `..`
+ * is still the same directory as on the way down. */
 struct level {
 	struct level *up;
 	struct stat in, out;
-	char *names; /* the entries' names, each with a NUL, then an empty name */
+	char *names; /* names of the entries, each with a NUL, then an empty name */
 	char *next;
 	size_t size;
 };
@@ -151,9 +152,9 @@ struct level {
 struct copying {
 	struct level *level;
 	int in, out;
-	const char *except; /* name that is left out of the topmost directory */
-	const char *home; /* a state's folder: skip all states; NULL: copy states */
-	struct stat top, own; /* status of the new folder, and of `home` */
+	const char *except; /* entry of the topmost directory that is left out */
+	const char *home; /* the caller's state; NULL: states are copied too */
+	struct stat top, own; /* `top`: status of the new folder; `own`: of `home` */
 	int64_t left_out;
 };
 
@@ -279,7 +280,7 @@ static int machine_copy_leave(struct copying *c, struct fault *f)
 }
 
 /* Whether the folder is a state. States are not copied, since a reader of a state's secret has
- * all rights of the state's owner. A link is followed only at the topmost folder, as in
+ * all rights of the state's owner. Only the topmost folder may be a link, as in
  * machine_copy_enter(). */
 static bool machine_copy_is_state(int dir, const char *name)
 {
@@ -293,8 +294,8 @@ static bool machine_copy_is_state(int dir, const char *name)
 	return is;
 }
 
-/* Whether a folder must not be copied, because it is a state or the new folder itself. The new
- * folder would be copied without end. */
+/* Whether a folder must not be copied, because the folder is a state or is the new folder
+ * itself. A copy of the new folder into itself would not end. */
 static bool machine_copy_is_closed(const struct copying *c, const char *name,
 				   const struct stat *st)
 {
@@ -349,7 +350,7 @@ static int copy_all(struct copying *c, struct fault *f)
 	return rc;
 }
 
-/* Opens both folders. Refuses a state, even if a person names it as the source. */
+/* Opens the source and the new folder. Refuses the folder of a state as the source. */
 static int machine_copy_begin(struct copying *c, const char *from, const char *to,
 			      struct fault *f)
 {

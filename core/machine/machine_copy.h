@@ -8,23 +8,24 @@
 
 #include "core/base/fault.h"
 
-/* Copies `from` to `to`, which must not exist, with modes and times. Shares the blocks if the
- * file system can. On return the copy is on the disk, except for the name `to` itself. The
- * caller syncs the name `to`.
+/* Copies the directory `from` to `to`, with modes and times; `to` must not exist. Shares the
+ * blocks if the file system can. On return the copy is on the disk, except for the name `to`
+ * itself, which the caller has to sync.
  *
- * Left out are the entry named `except` directly in `from`, and, at any depth, sockets, pipes,
- * devices and the folder `to`. The number of entries left out is added to *left_out, unless
- * `left_out` is NULL. Holes stay holes, and a file of another owner loses its setuid bits. An
- * entry that the caller may not read is a fault, which names the entry. The owner of `to` may
- * always enter the folder. No tree is too deep. */
+ * The copy leaves out the entry `except` of the directory `from`. At any depth, it also leaves
+ * out sockets, pipes, devices and the folder `to`. The number of entries left out is added to
+ * *left_out, unless `left_out` is NULL. Holes stay holes, and the copy of another user's file
+ * has no setuid and setgid bits. If the caller may not read an entry, the copy fails with a
+ * fault that names the entry. The owner of `to` may always enter the folder `to`. No tree is
+ * too deep. */
 int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,
 	      struct fault *f);
 
-/* Like tree_copy(), for a person's folder. Also left out are the folder's `.cadre`, the folder
- * `home` of the state that copies, and all other states below `from` (folders with `secret` and
- * `state.db`). States are left out because a reader of a state's secret has all rights of the
- * state's owner. A folder that is a state itself, or a link to a state, is refused. The owner
- * of the copy may write in all folders of the copy. */
+/* Copies a person's folder as tree_copy() does. Also leaves out the entry `.cadre` of `from`,
+ * the state folder `home` of the caller, and all other states below `from`. A state is a folder
+ * with the files `secret` and `state.db`. A reader of the file `secret` has all rights of the
+ * state's owner. If `from` is a state, or a link to a state, the function fails. The owner of
+ * the copy may write in all folders of the copy. */
 int tree_copy_golden(const char *from, const char *to, const char *home,
 		     int64_t *left_out, struct fault *f);
 

@@ -46,7 +46,7 @@ int notes_open(int root, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
-		/* All paths stay on one file system, so that every rename works. */
+		/* All paths of notes stay on one file system, so that every rename works. */
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
 			   RESOLVE_NO_XDEV,
 	};
@@ -69,7 +69,8 @@ int notes_root(const struct notes_disk *d, bool make)
 	return fd;
 }
 
-/* Opens one folder of a path; a new folder is synced into its parent folder. */
+/* Opens the folder `name` in the folder `dir`. With `make`, makes a missing folder, and syncs
+ * `dir` to the disk. */
 static int notes_disk_step_into(int dir, const char *name, bool make)
 {
 	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
@@ -214,7 +215,7 @@ struct tour {
 
 static int tour_folder(struct tour *t, int fd, size_t len);
 
-/* Opens a folder of which the process may list and reach the entries. */
+/* Opens a folder. Fails if this process may not list the entries, or may not reach the entries. */
 static int open_entries(int dir, const char *name)
 {
 	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY), error;
@@ -227,8 +228,8 @@ static int open_entries(int dir, const char *name)
 	return -1;
 }
 
-/* Visits the entry at t->path, whose name begins at the offset `at`. An entry that was removed
- * meanwhile is skipped. */
+/* Visits the entry at t->path, whose name begins at the offset `at`. Skips an entry that was
+ * removed meanwhile. */
 static int tour_path(struct tour *t, int dir, size_t at)
 {
 	struct note_entry entry = { .path = t->path };
@@ -328,7 +329,7 @@ static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 	return rc ? rc : 1;
 }
 
-/* --- the table -------------------------------------------------------------------- */
+/* --- the table of functions ------------------------------------------------------- */
 
 void notes_disk_init(struct notes_disk *d, const char *root, const char *state)
 {

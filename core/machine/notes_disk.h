@@ -1,9 +1,10 @@
 /*
  * notes_disk - notes in a folder of this machine.
  *
- * Staged notes are in `.cadre-notes` in the vault's root, so all files that a crash leaves are
- * in one folder. The name of a staged note contains the number of the lock that its writer
- * held. Locks are bytes of `vault.lock` in the state folder, one byte for each path.
+ * Staged notes are in the folder `.cadre-notes` in the vault's root, so all files that a crash
+ * leaves are in one folder. The name of a staged note contains the number of the byte that the
+ * note's writer had locked. The locked bytes are bytes of the file `vault.lock` in the state
+ * folder, one byte for each path.
  */
 #ifndef CORE_MACHINE_NOTES_DISK_H
 #define CORE_MACHINE_NOTES_DISK_H
@@ -16,7 +17,7 @@ struct notes_disk {
 	const char *state; /* the state folder */
 };
 
-/* The texts are borrowed. The struct must not be copied. */
+/* Initializes `d`. `root` and `state` are borrowed. `*d` must not be copied. */
 void notes_disk_init(struct notes_disk *d, const char *root, const char *state);
 
 #endif

@@ -8,23 +8,23 @@
 
 #define NOTES_STAGE ".cadre-notes"
 
-/* Fills a fault from errno; `what` is the action that failed on `path`. */
+/* Fills a fault from errno. `what` names the action that failed on `path`. */
 int notes_fault(struct fault *f, const char *what, const char *path);
 
-/* Opens the vault's root. With `make`, makes a missing root. Returns a descriptor, or -1 with
- * errno. */
+/* Opens the vault's root folder. With `make`, makes a missing root folder. Returns a
+ * descriptor, or -1 with errno. */
 int notes_root(const struct notes_disk *d, bool make);
 
-/* Opens a path below `root`. Does not leave `root` or its file system, and follows no symlink.
- * Returns -1 with errno on failure. */
+/* Opens a path below the folder `root`. Fails if the path leaves `root` or its file system, or
+ * contains a symlink. Returns -1 with errno on failure. */
 int notes_open(int root, const char *path, int flags);
 
-/* Opens the folder that holds `path`. With `make`, makes missing folders. `*name` gets the last
- * name of the path. */
+/* Opens the folder that holds `path`. With `make`, makes missing folders. Sets `*name` to the
+ * last name in the path. */
 int notes_folder(int root, const char *path, bool make, const char **name);
 
-/* Reads the stamp of a regular file. Returns 1, 0 if there is no such name, or -1 with errno.
- * EEXIST: the name is no regular file. */
+/* Reads the stamp of a regular file. Returns 1 if the stamp was read, 0 if the name does not
+ * exist, or -1 with errno. The errno is EEXIST if the name is not a regular file. */
 int notes_stamp(int dir, const char *name, struct note_stamp *out);
 
 bool notes_same(const struct note_stamp *a, const struct note_stamp *b);
@@ -49,7 +49,8 @@ int notes_drop(const void *self, const char *staged, struct fault *f);
 /* notes_trash.c: */
 bool notes_is_trashed(const char *path);
 int notes_forget(const void *self, const char *name, struct fault *f);
-/* Removes the empty folders above a path in the trash. */
+/* Removes the empty folders that contain a path in the trash. Stops at the first folder that is
+ * not empty. */
 void notes_clear_trash(int root, const char *path);
 
 #endif

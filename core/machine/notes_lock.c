@@ -1,4 +1,4 @@
-/* notes_lock - a lock that lets only one writer at a time change a path. */
+/* notes_lock - locks of paths, so that only one writer at a time changes a note. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,27 +14,28 @@
 #include "storage/byte_lock.h"
 #include "storage/lock_holder.h"
 
-enum { WAIT_MS = 10000 }; /* a suspended holder must not block threads for ever */
+enum { WAIT_MS = 10000 }; /* a suspended holder must not block a thread for ever */
 
-/* The byte of a path, as an even file offset. A writer that waits for the byte of a path locks
- * the next byte. */
+/* The byte of a path, as an even file offset. A writer that waits for this byte locks the byte
+ * after it. */
 uint64_t notes_lock_byte(const char *path)
 {
 	return hash_text(path) >> 2 & ~UINT64_C(1);
 }
 
-/* A byte to lock. Its lock has one holder (F_WRLCK) or several holders (F_RDLCK). */
+/* A byte to lock. A lock of type F_WRLCK has one holder; a lock of type F_RDLCK may have
+ * several holders. */
 struct want {
 	uint64_t byte;
 	short type;
 };
 
-/* At most two folders, and then at most two notes in these folders. */
+/* A call locks at most two folders and two notes. */
 enum { WANTS = 4 };
 
-/* Locks the byte; waits until `end` (0: does not wait). The first waiter holds the next byte,
- * and all other waiters wait for the next byte. So a writer that locks again at once does not
- * overtake a waiter. */
+/* Locks the byte. Waits until the time `end`, or does not wait if `end` is 0. The first waiter
+ * locks the byte after w->byte, and all other waiters wait for that second byte. So a writer
+ * that unlocks and locks again does not overtake a waiter. */
 static int take_byte(int fd, const struct want *w, int64_t end)
 {
 	const int64_t at = (int64_t)w->byte, queue = at | 1;
@@ -57,8 +58,9 @@ static int notes_lock_take_bytes(int fd, const struct want *wants, int n, int64_
 	return 0;
 }
 
-/* Adds the bytes `a` and `b` (0: no byte), the lower byte first. All callers lock in this
- * order, and folders before notes, so no two callers wait for each other. */
+/* Adds the bytes `a` and `b` to the bytes to lock, the lower byte first; 0 means no byte. All
+ * callers lock the lower byte first, and folders before notes, so two callers never wait for
+ * each other. */
 static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short type)
 {
 	const uint64_t first = a < b ? a : b, second = a < b ? b : a;
@@ -70,7 +72,7 @@ static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short ty
 	return n;
 }
 
-/* The byte of a team's folder; 0: the folder may not be moved. */
+/* The byte of a team's folder; 0 if the folder is never moved, and so needs no lock. */
 static uint64_t team_byte(const char *team, size_t len)
 {
 	char path[NAME_MAX + 8];
@@ -91,9 +93,9 @@ static uint64_t folder_byte(const char *path)
 	return path[6 + n] ? team_byte(path + 6, n) : 0;
 }
 
-/* Fills the fault of a writer that did not get the locks. If the writer `waited`, the fault
- * names the process that holds a lock. If the writer did not wait, the fault names no process,
- * since the search through /proc is slow. */
+/* Fills the fault for a caller that did not get the locks. If the caller has `waited`, the
+ * fault names a process that holds a lock. Otherwise the fault names no process, since the
+ * search through /proc is slow. */
 static int held_fault(int fd, const struct want *wants, int n, bool waited,
 		      struct fault *f)
 {
@@ -115,8 +117,8 @@ static int held_fault(int fd, const struct want *wants, int n, bool waited,
 	return f->code;
 }
 
-/* Opens the file of the locks. A reader does not make the file: root may read another user's
- * state, and must not make files in it. */
+/* Opens the file vault.lock. A reader does not make the file, since the user root may read
+ * another user's state and must not make files in that state. */
 static int open_lock(const struct notes_disk *d, bool make)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
@@ -126,7 +128,7 @@ static int open_lock(const struct notes_disk *d, bool make)
 	return open(path, make ? flags | O_CREAT : flags, 0600);
 }
 
-/* Locks bytes of `fd`; on failure closes `fd`. */
+/* Locks bytes of `fd` and returns `fd`. On failure closes `fd` and returns a fault. */
 static int lock_bytes(int fd, const struct want *wants, int n, bool wait, struct fault *f)
 {
 	const int64_t end = wait ? clock_steady_ms() + WAIT_MS : 0;
@@ -168,8 +170,8 @@ int notes_lock_teams(const void *self, const char *team, const char *other, bool
 
 	if (fd >= 0 || errno != ENOENT || alone)
 		return lock_bytes(fd, wants, n, true, f);
-	/* The file of locks does not exist, so no note was ever written and no folder was
-	 * moved. A read then locks nothing. */
+	/* The file vault.lock does not exist, so no note was ever written and no folder was
+	 * ever moved. A reader therefore needs no lock. */
 	return lock_bytes(open(d->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL, 0,
 			  false, f);
 }
@@ -184,7 +186,7 @@ int notes_lock_staged(const void *self, const char *staged, struct fault *f)
 {
 	const char *name = strrchr(staged, '/');
 	uint64_t byte = name ? strtoull(name + 1, NULL, 16) & ~UINT64_C(1)
-			     : 0; /* a former version used odd bytes too */
+			     : 0; /* former versions locked odd bytes too */
 
 	return lock_bytes(open_lock(self, true), &(struct want){ byte, F_WRLCK }, 1,
 			  false, f);

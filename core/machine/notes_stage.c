@@ -28,8 +28,8 @@ static int open_stage(int root)
 			       : notes_open(root, NOTES_STAGE, O_RDONLY | O_DIRECTORY);
 }
 
-/* Makes a new file with `content` in the stage and syncs it. The file gets the mode `mode` of
- * the note that it will replace; -1: the file is private. */
+/* Makes a new file with `content` in the stage and syncs it. The file gets the mode `mode`,
+ * which is the mode of the old note. If `mode` is -1, only the owner may use the file. */
 static int notes_stage_fill(int stage, const char *name, int mode,
 			    const struct text *content, struct note_stamp *stamp)
 {
@@ -99,7 +99,7 @@ int notes_stage(const void *self, const char *path, const struct text *content,
 
 /* The open folders of a move, and the names in these folders. */
 struct ends {
-	int root, from, to; /* `to` -1: the file is removed */
+	int root, from, to; /* `to` is -1 if the move removes the file */
 	const char *from_name, *to_name;
 };
 
@@ -112,9 +112,8 @@ static void close_ends(struct ends *e)
 			close(all[i]);
 }
 
-/* Opens both folders of a move and returns 1. Returns 0 if there is nothing to move, because
- * the move was made before, perhaps into a folder that was removed later. Returns -1 with
- * errno. */
+/* Opens both folders of a move and returns 1. Returns 0 if the move was already made, even if
+ * its folder was removed later. Returns -1 with errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {
@@ -136,20 +135,20 @@ static int open_ends(const struct notes_disk *d, const struct note_move *m,
 	return 1;
 }
 
-/* Whether a program has the file open for writing, so that more text may follow. */
+/* Whether a program has the file open for writing, and so may write more text. */
 static bool held_open(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool held = fd >= 0 && file_holder(fd) == FILE_WRITTEN;
 
 	if (fd >= 0)
-		close(fd); /* this ends the lease too */
+		close(fd); /* close() also ends the lease */
 	return held;
 }
 
-/* Removes the old file, which the exchange has moved out, if the old file is the file that the
- * caller meant to replace. A file that somebody else wrote meanwhile is kept beside the new
- * file. */
+/* Removes the old file, which the exchange has moved into the folder `from`. If somebody else
+ * has changed the old file meanwhile, or may still write to it, keeps the old file beside the
+ * new file. */
 static int notes_stage_settle(const struct ends *e, const struct note_move *m)
 {
 	struct note_stamp out;
@@ -173,15 +172,16 @@ static int move_between(const struct ends *e, const struct note_move *m)
 	int rc = notes_stamp(e->from, e->from_name, &now);
 
 	if (rc < 0)
-		return errno == EEXIST ? 0 : -1; /* now a folder of somebody else */
+		return errno == EEXIST ? 0 : -1; /* the entry is no regular file any
+						    more */
 	if (rc == 1 && notes_same(&now, &m->is)) {
 		if (!m->to)
 			return unlinkat(e->from, e->from_name, 0);
 		rc = file_exchange(e->from, e->from_name, e->to, e->to_name);
 		return rc > 0 ? notes_stage_settle(e, m) : rc;
 	}
-	/* The new file is already at its path. The exchange may have left the old file in the
-	 * stage. */
+	/* The new file is already at its path. An interrupted move may have left the old file
+	 * in the stage. */
 	return rc == 1 && is_in_stage(m) ? notes_stage_settle(e, m) : 0;
 }
 
@@ -221,7 +221,7 @@ bool notes_made(const void *self, const struct note_move *m)
 	return made;
 }
 
-/* --- staged files that are left ----------------------------------------------------- */
+/* --- staged files that a crash has left --------------------------------------------- */
 
 static int list_stage(DIR *dir, notes_each *each, void *with, struct fault *f)
 {

@@ -19,8 +19,8 @@ static void pid_read_boot(char boot[40])
 		close(fd);
 }
 
-/* Reads a living process's start time, its state as a letter, and its parent. Returns the start
- * time; 0: the process does not exist, or is dead and not yet reaped. */
+/* Reads a process's start time, its state as a letter, and the pid of its parent. Returns the
+ * start time, or 0 if the process does not exist or is a zombie. */
 static int64_t read_stat(int64_t pid, char *letter, int64_t *parent)
 {
 	char path[64], stat[1024];
@@ -37,7 +37,7 @@ static int64_t read_stat(int64_t pid, char *letter, int64_t *parent)
 	n = read(fd, stat, sizeof(stat) - 1);
 	close(fd);
 	stat[n > 0 ? n : 0] = '\0';
-	s = strrchr(stat, ')'); /* the name may contain any bytes */
+	s = strrchr(stat, ')'); /* the name before `)` may contain any bytes */
 	if (!s ||
 	    sscanf(s + 1,
 		   " %c %lld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
@@ -80,7 +80,8 @@ bool pid_alive(const struct process *p)
 
 	if (p->pid <= 0)
 		return false;
-	waitpid((pid_t)p->pid, &status, WNOHANG); /* reaps a child of this process */
+	waitpid((pid_t)p->pid, &status, WNOHANG); /* reaps a zombie child of this
+						     process */
 	pid_read_boot(boot);
 	return !strcmp(boot, p->boot) && p->start && read_start(p->pid) == p->start;
 }

@@ -1,25 +1,26 @@
 /*
- * pid - processes that outlive the host that started them.
+ * pid - guests and other processes that may outlive their host.
  *
- * A pid alone is not enough, since the system uses pids again. A pid counts only together with
- * the start time of its process and the boot id of the machine. A signal is sent through a
- * descriptor, so it reaches exactly the process that was checked.
+ * A pid alone does not identify a process, since the system uses pids again. A process is
+ * identified by its pid, its start time and the machine's boot id. A signal is sent through a
+ * descriptor of the process, so only the process that was checked can get the signal.
  */
 #ifndef CORE_MACHINE_PID_H
 #define CORE_MACHINE_PID_H
 
 #include "core/machine/backend.h"
 
-/* The process that has this pid now; `start` is 0 if there is no such process. */
+/* Fills `process` for the process that has this pid now. process->start is 0 if no process has
+ * this pid. */
 void pid_find(int64_t pid, struct process *process);
-/* The parent of a process: the process that started or adopted it; 0: there is no parent. */
+/* The pid of a process's parent; 0 if the process does not exist or has no parent. */
 int64_t pid_parent(int64_t pid);
 bool pid_alive(const struct process *process);
-/* Whether the process lives, but is suspended by a signal. */
+/* Whether the process exists, but a signal has suspended it. */
 bool pid_stopped(const struct process *process);
-/* Whether the machine was rebooted after the process started, so that the process has ended. */
+/* Whether the machine was rebooted after the start of the process. */
 bool pid_rebooted(const struct process *process);
-/* Sends a signal; also succeeds if the process has ended. */
+/* Sends the signal `number`. Also succeeds if the process has ended. */
 int pid_send(const struct process *process, int number, struct fault *f);
 /* Sends SIGTERM, or SIGKILL if `now` is set. */
 int pid_stop(const struct process *process, bool now, struct fault *f);

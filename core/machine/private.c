@@ -12,7 +12,7 @@ enum { DEPTH_MOST = 256 };
 
 static void close_entry(int dir, const char *name, dev_t device, int depth);
 
-/* Makes the content of a folder private; `fd` is an O_PATH descriptor of the folder. */
+/* Makes the entries in a folder private. `fd` is an O_PATH descriptor of the folder. */
 static void close_below(int fd, dev_t device, int depth)
 {
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -41,7 +41,8 @@ static bool private_is_shut(const struct stat *st)
 	return S_ISDIR(st->st_mode) && (st->st_mode & PRIVATE_LOOK) != PRIVATE_LOOK;
 }
 
-/* Sets the mode of the file behind an O_PATH descriptor, which fchmod() refuses. */
+/* Sets the mode of a file of which `fd` is an O_PATH descriptor. fchmod() refuses such
+ * descriptors. */
 static void set_mode(int fd, mode_t mode)
 {
 	char itself[40];

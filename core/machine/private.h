@@ -1,8 +1,8 @@
 /*
- * private - files and folders that only their owner may read.
+ * private - files and folders that only their owner may use.
  *
- * All files of a state or its vault are made with the mode PRIVATE_FILE, and all folders with
- * PRIVATE_FOLDER. So no umask can open them to others.
+ * All files of a state and its vault are made with the mode PRIVATE_FILE, and all folders with
+ * the mode PRIVATE_FOLDER. So other users have no access, whatever the umask is.
  */
 #ifndef CORE_MACHINE_PRIVATE_H
 #define CORE_MACHINE_PRIVATE_H
@@ -12,14 +12,14 @@
 /* PRIVATE_LOOK: the rights that a folder's owner needs to list and read its content. */
 enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700, PRIVATE_LOOK = 0500 };
 
-/* Removes the permissions of group and others from a folder or file and from everything below
- * it. Only files and folders of the caller are changed. No symlink is followed, no other file
- * system is entered, and a file with a second hard link is not changed. If the owner may not
- * list or enter a folder, the owner gets these rights. An entry that cannot be changed is
- * skipped. */
+/* Removes all rights of the group and of other users from a file, or from a folder and
+ * everything below it. Changes only files and folders of the calling user. Follows no symlink,
+ * enters no other file system, and does not change a file with a second hard link. If the owner
+ * may not list or enter a folder, gives the owner the right to list and enter the folder. Skips
+ * an entry that cannot be changed. */
 void private_tree(const char *path);
 
-/* Like private_tree(), for the entry `name` of an open folder. */
+/* Does the same as private_tree() for the entry `name` of the open folder `dir`. */
 void private_tree_at(int dir, const char *name);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * process - workspaces that are directories, with a guest as a process.
  *
- * A copy is made under another name, and renamed when the copy is complete and on the disk. So
- * an existing directory is complete, even after a power failure (storage/durable.h). The guest
- * gets its own session and outlives the host.
+ * A workspace that is a copy is made under another name, and is renamed when the copy is
+ * complete and on the disk. So a directory under the workspace's own name is complete, even
+ * after a power failure (storage/durable.h). The guest gets its own session and outlives the
+ * host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +25,11 @@
 #include "storage/durable.h"
 
 /*
- * guest_state - the folder of a process guest's own files: the accepted commands, the variables
- * and the lock.
+ * guest_state - the folder with the files of a guest that is a process: accepted commands,
+ * variables and the lock.
  *
  * The folder is HOME/guests/ID, outside of the workspaces. So git, copies, snapshots and file
- * operations in a workspace do not touch it.
+ * operations in a workspace do not affect the folder.
  */
 
 static int guest_state_failed(struct fault *f, const char *what, const char *path)
@@ -62,7 +63,7 @@ static int guest_state_make_parent(struct arena *a, const struct workspace_spec 
 	return dir_make(path, 0700) ? guest_state_failed(f, "make", path) : 0;
 }
 
-/* Makes the folder of the guest's files, or accepts an existing folder. */
+/* Makes the folder of the guest's own files. Accepts an existing folder, but not a link. */
 static int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
@@ -77,8 +78,9 @@ static int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Writes the stamp of a complete workspace. Changes after the stamp count as work (see
- * core/machine/work.h). Without `anew`, an existing stamp is kept. */
+/* Makes the stamp of a complete workspace. The stamp is an empty file. Changes in the workspace
+ * after the stamp's time count as work (see core/machine/work.h). Without `anew`, an existing
+ * stamp is kept. */
 static int guest_state_stamp(const struct workspace_spec *spec, bool anew,
 			     struct fault *f)
 {
@@ -134,8 +136,8 @@ static bool process_is_there(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Syncs the name of an existing directory. The process that made the directory may have been
- * killed before the name was on the disk. */
+/* Syncs the name of an existing directory to the disk. The process that made the directory may
+ * have been killed before the name was on the disk. */
 static int sync_name(const char *path, struct fault *f)
 {
 	if (dir_sync_above(path) == 0)
@@ -144,8 +146,8 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
-/* A copy of a workspace keeps the states of projects in the workspace; a copy of a
- * person's folder gets no states. */
+/* Copies the source of a workspace to `to`. The copy of a workspace contains the states of
+ * projects in that workspace. The copy of a person's folder contains no states. */
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
 	if (!process_is_there(spec->source))
@@ -153,7 +155,7 @@ static int copy_source(const struct workspace_spec *spec, const char *to, struct
 				 spec->source);
 	if (spec->parent || !spec->home || trash_is_entry(spec->home, spec->source))
 		return tree_copy(spec->source, to, ".cadre", spec->left_out, f);
-	/* The folder may have changed since the caller named it. */
+	/* The folder may have changed since the caller of the operation named it. */
 	if (golden_check(spec->source, "", f))
 		return f->code;
 	return tree_copy_golden(spec->source, to, spec->home, spec->left_out, f);
@@ -187,8 +189,8 @@ static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 	return rc ? rc : sync_name(spec->path, f);
 }
 
-/* Copies a workspace. The copy for a snapshot (without spec->home) gets no stamp, since no
- * guest works in that copy. */
+/* Copies the source of a workspace or a snapshot. A snapshot, which has no spec->home, gets no
+ * stamp, since no guest works in a snapshot. */
 static int process_fork(const struct workspace_spec *spec, struct fault *f)
 {
 	int rc = copy_whole(spec, f);
@@ -236,7 +238,8 @@ static int process_snapshot(const struct workspace_spec *spec, const char *id,
 	return f->code;
 }
 
-/* Moves a folder into the trash. If the trash does not take the folder, removes it. */
+/* Moves a folder into the trash. If the trash keeps nothing, or the folder is too large,
+ * removes the folder. */
 static int put_away(const struct workspace_spec *spec, const char *path, struct fault *f)
 {
 	if (spec->trash &&
@@ -255,8 +258,8 @@ static int process_forget(const struct workspace_spec *spec, const char *id,
 	return f->code;
 }
 
-/* Moves a folder durably. After a power failure the folder may be at both paths, but is always
- * at one of them. */
+/* Renames a folder, and syncs both names to the disk. After a power failure the folder may be
+ * at both paths, but it is always at one of the two paths. */
 static int process_move(const char *from, const char *to, struct fault *f)
 {
 	if (rename(from, to) == 0 && dir_sync_above(to) == 0 && dir_sync_above(from) == 0)
@@ -264,9 +267,10 @@ static int process_move(const char *from, const char *to, struct fault *f)
 	return fault_set(f, FAULT_IO, "", "cannot make %.180s: %s", to, strerror(errno));
 }
 
-/* Puts the copy `new` at the directory's path. The directory's `.cadre` stays, since no
- * snapshot holds that folder. As long as `old` exists, the restore is unfinished. An unfinished
- * restore must be finished even if a new directory was made at the path meanwhile. */
+/* Moves the copy `new` to the workspace's path. Then moves the folder `.cadre` of `old` to the
+ * workspace's path, since snapshots do not contain `.cadre`. The restore is unfinished as long
+ * as `old` exists. An unfinished restore must be finished even if a new directory was made at
+ * the workspace's path meanwhile. */
 static int change_places(struct arena *a, const struct workspace_spec *spec,
 			 const char *new, const char *old, struct fault *f)
 {
@@ -281,9 +285,10 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 	return guest_state_stamp(spec, true, f) ? f->code : put_away(spec, old, f);
 }
 
-/* Restores a snapshot. A folder `old` means that `new` is complete, so `new` is synced before
- * `old` is made. The workspace's row is changed only after `old` is in the trash. If `old`
- * stayed, the next restore would finish this restore instead of its own. */
+/* Restores a snapshot. If the folder `old` exists, the copy `new` is complete; so `new` is
+ * synced before `old` is made. The caller changes the workspace's row only after `old` was
+ * moved into the trash. If `old` were left behind, the next restore would finish this restore,
+ * and would not restore its own snapshot. */
 static int process_restore(const struct workspace_spec *spec, const char *id,
 			   struct fault *f)
 {
@@ -339,8 +344,8 @@ static int process_destroy(const struct workspace_spec *spec, struct fault *f)
 
 /* --- guest processes --------------------------------------------------------------- */
 
-/* The guest's environment: the host's variables, without those that describe the host's own
- * cadre, plus those of the workspace's door, team and agent. */
+/* The guest's environment variables. They are the host's variables without CADRE_* and
+ * NOTIFY_SOCKET, and new variables for the workspace's door, team and agent. */
 static char **make_env(const struct workspace_spec *spec, struct arena *a)
 {
 	char **env = NULL;
@@ -409,7 +414,7 @@ static int process_start(const struct workspace_spec *spec, struct process *proc
 	if (dir_have(spec->sockets, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->sockets,
 				 strerror(errno));
-	/* A lost folder is made anew. */
+	/* If the folder of the guest's own files is lost, it is made anew. */
 	if (!is_folder(guest_state_path(&a, spec)))
 		guest_state_make(spec, f);
 	rc = f->code ? 0 : process_spawn(spec, &a, &pid);
@@ -431,8 +436,8 @@ static bool process_deaf(const struct workspace_spec *spec, const struct process
 	return access(door, F_OK) != 0;
 }
 
-/* Finds the process that holds the lock of a guest's own folder. A living guest always holds
- * that lock. */
+/* Finds the process that holds the lock in the file `path`. A running guest always holds the
+ * lock of its own folder. */
 static pid_t lock_holder(const char *path)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -446,8 +451,8 @@ static pid_t lock_holder(const char *path)
 	return all.l_pid;
 }
 
-/* Finds a guest by its lock. Checks that the same process holds the lock before and after its
- * start time is read, so the start time is of that process. */
+/* Finds a guest by its lock. The start time is read between two looks at the lock. If the same
+ * process holds the lock both times, the start time is the start time of that process. */
 static bool process_seek(const char *home, const char *id, struct process *p)
 {
 	struct arena a = { 0 };
@@ -528,7 +533,7 @@ const struct backend backend_folder = {
 };
 
 /*
- * attach - guests that already run; cadre neither starts nor ends them.
+ * attach - workspaces whose guests already run; cadre neither starts nor ends such guests.
  */
 
 static int attach_nothing(const struct workspace_spec *spec, struct fault *f)

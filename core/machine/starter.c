@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Sources: `git rev-parse --local-env-vars` of git 2.39; the variables that git sets for hooks
- * of receive-pack and rebase; the programs of Claude Code 2.1.332, Codex 0.171, Gemini CLI 0.61
- * and OpenCode 1.18; the documents of Cursor. */
+/* The names are from these sources: `git rev-parse --local-env-vars` of git 2.39; the variables
+ * that git sets for hooks of receive-pack and rebase; the programs Claude Code 2.1.332, Codex
+ * 0.171, Gemini CLI 0.61 and OpenCode 1.18; the documentation of Cursor. */
 static const char *const of_programs[] = {
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_CONFIG",

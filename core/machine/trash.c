@@ -20,8 +20,8 @@
 
 /* --- entries ------------------------------------------------------------------------- */
 
-/* The time in milliseconds of a name that begins with a stamp of clock_stamp(); -1: the name
- * does not begin with a stamp. */
+/* The time at the beginning of a name, as clock_stamp() writes the time. Returns milliseconds
+ * since 1970, or -1 if the name does not begin with a time. */
 static int64_t stamp_read(const char *name)
 {
 	struct tm tm = { 0 };
@@ -32,8 +32,8 @@ static int64_t stamp_read(const char *name)
 		       : -1;
 }
 
-/* The ending of the name of a VM's entry. A workspace's own name ends with four digits, so it
- * never ends with `.vm`. */
+/* The end of the name of a VM's entry. A workspace's own name never ends with `.vm`, since the
+ * last four characters of a workspace's name are hexadecimal digits. */
 #define VM_END ".vm"
 enum { VM_END_LEN = sizeof(VM_END) - 1 };
 
@@ -70,15 +70,16 @@ static int trash_newest_first(const void *a, const void *b)
 	return (x->moved_ns < y->moved_ns) - (x->moved_ns > y->moved_ns);
 }
 
-/* Whether a file is a folder that belongs to `owner`. `st` must come from a call that follows
- * no link. */
+/* Whether `st` is the status of a folder that belongs to `owner`. `st` must be filled by a call
+ * that does not follow links. */
 static bool is_folder_of(const struct stat *st, uid_t owner)
 {
 	return S_ISDIR(st->st_mode) && st->st_uid == owner;
 }
 
 /* Opens the trash. Returns a descriptor and sets the state's owner, or returns -1 with errno.
- * Fails if the trash is not a folder of the state's owner, but for example a link. */
+ * Fails if the trash is not a folder, for example a link, or does not belong to the state's
+ * owner. */
 static int open_trash(const char *home, struct arena *a, uid_t *owner)
 {
 	int fd = open(arena_printf(a, "%s/trash", home),
@@ -97,7 +98,7 @@ static int open_trash(const char *home, struct arena *a, uid_t *owner)
 	return -1;
 }
 
-/* Reads the entry `file` of the open trash; false: the file is no entry. */
+/* Reads the entry `file` of the open trash. Returns false if the file is not an entry. */
 static bool entry_look(int trash, const char *home, const char *file, uid_t owner,
 		       struct arena *a, struct trash_entry *out)
 {
@@ -110,11 +111,13 @@ static bool entry_look(int trash, const char *home, const char *file, uid_t owne
 	return true;
 }
 
-/* The beginning of an entry's name during its removal. The entry is renamed before its first
- * file is removed. So after a killed removal nobody can restore half an entry. */
+/* The beginning of an entry's name while the entry is being removed. The entry is renamed
+ * before its first file is removed. So if a removal is interrupted, nobody can restore the
+ * incomplete entry. */
 #define REMOVING ".removing-"
 
-/* Lists the entries, and the paths of entries whose removal was interrupted (NULL: not needed). */
+/* Lists the entries. If `removing` is not NULL, also lists the paths of entries whose removal
+ * was interrupted. */
 static size_t trash_read(const char *home, struct arena *a, struct trash_entry **entries,
 			 const char ***removing, size_t *n_removing)
 {
@@ -186,8 +189,8 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 
 	if (bounds->keep_ms <= 0)
 		return TRASH_NOTHING;
-	/* An agent may have removed the owner's rights, which are needed to move and read the
-	 * folder. */
+	/* An agent may have removed the owner's rights to the folder. The rights are needed to
+	 * move and read the folder. */
 	if (!lstat(path, &st) && is_folder_of(&st, geteuid()) && (~st.st_mode & 0700))
 		(void)!fchmodat(AT_FDCWD, path, (st.st_mode & 07777) | 0700,
 				AT_SYMLINK_NOFOLLOW);
@@ -244,8 +247,8 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 	return rc < 0 ? rc : 0;
 }
 
-/* Opens an entry's folder under `lock`: LOCK_EX to remove the entry, LOCK_SH to hold the
- * entry. Returns a descriptor, or -1 with errno. */
+/* Opens an entry's folder and locks the folder without waiting. `lock` is LOCK_EX to remove the
+ * entry, or LOCK_SH to keep the entry from removal. Returns a descriptor, or -1 with errno. */
 static int open_locked(const char *path, int lock)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -260,8 +263,8 @@ static int open_locked(const char *path, int lock)
 	return fd;
 }
 
-/* Whether the path still names the open folder. The folder may have been moved or removed
- * between the opening and the lock. */
+/* Whether `path` still names the open folder `fd`. The folder may have been moved or removed
+ * before it was locked. */
 static bool leads_to(const char *path, int fd)
 {
 	struct stat at, open;
@@ -298,8 +301,9 @@ int trash_hold(const char *home, const char *path)
 
 /* --- removing entries ------------------------------------------------------------------- */
 
-/* Removes a folder of the trash, unless a process holds it. First renames the folder to `to`;
- * NULL: the folder is already renamed. Returns whether this call removed the folder. */
+/* Removes a folder of the trash, unless a process has locked the folder. First renames the
+ * folder to `to`; if `to` is NULL, the folder is already renamed. Returns whether this call
+ * removed the folder. */
 static bool trash_remove(const char *path, const char *to)
 {
 	int fd = open_locked(path, LOCK_EX);

@@ -1,6 +1,6 @@
-/* tree_remove - removes a directory of any depth with all its content. The walk has one open
- * descriptor. The walk goes up through `..`, and checks that `..` is the directory from which
- * the walk came down. */
+/* tree_remove - removes a directory of any depth with all its content. Only the walk's current
+ * directory is open. The walk returns to the directory above through `..`, and checks that `..`
+ * is still the same directory as on the way down. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 struct above {
 	struct above *up;
 	struct stat st;
-	char name[]; /* name of the next directory below this one */
+	char name[]; /* name of the next directory on the way down */
 };
 
 struct removing {
@@ -26,8 +26,8 @@ struct removing {
 	int fd;
 };
 
-/* Opens a directory. If the owner has made the directory unreadable, first makes it readable
- * again. */
+/* Opens a directory. If the owner may not read the directory, first gives the owner the right
+ * to read the directory. */
 static int tree_remove_open_dir(int at, const char *name)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
@@ -38,8 +38,8 @@ static int tree_remove_open_dir(int at, const char *name)
 	return fd;
 }
 
-/* Removes a name. Returns 1 if the name is a directory that is not empty, 0 if the name is
- * removed, or -1 with errno. */
+/* Removes the entry `name` of the directory `fd`. Returns 0 if the entry is removed, 1 if it is
+ * a directory that is not empty, or -1 with errno. */
 static int remove_name(int fd, const char *name)
 {
 	for (int tries = 0; tries < 2; tries++) {
@@ -56,8 +56,9 @@ static int remove_name(int fd, const char *name)
 	return -1;
 }
 
-/* Removes the entries of a directory until a subdirectory is not empty. Returns 1 with the name
- * of that subdirectory, 0 if the directory is empty, or -1. */
+/* Removes the entries of a directory, up to the first subdirectory that is not empty. Returns 0
+ * if the directory is empty now. Returns 1 and the subdirectory's name if a subdirectory is not
+ * empty, or -1 with errno. */
 static int remove_names(int fd, char name[256])
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;

@@ -15,10 +15,10 @@
 /* --- network_plan ------------------------------------------------------------ */
 
 /*
- * network_plan - makes a plan for the machine from the rows of VMs' networks.
+ * network_plan - makes a plan of the network from the rows of VMs.
  */
 
-/* A plan, and the data to which it points. */
+/* A plan of the network, with the arrays to which the plan points. */
 struct network_plan {
 	struct net_plan plan;
 	int64_t *rows; /* workspaces' rows, in the order of `members` */
@@ -75,8 +75,8 @@ static void network_plan_add_member(struct network_plan *p, const struct nic_ran
 	p->rows[p->plan.n_members++] = row->row;
 }
 
-/* Makes the plan of these rows; the caller frees it. NULL, and a fault: the configured range of
- * addresses is invalid. */
+/* Makes the plan of the network from `rows`; the caller frees the plan. Returns NULL and a
+ * fault if the configured range of addresses is invalid. */
 static struct network_plan *
 network_plan_new(const struct settings *settings,
 		 const struct workspace_network_rows_out *rows, struct fault *f)
@@ -156,10 +156,10 @@ static bool network_plan_has(const struct network_plan *p, int64_t row)
 	return false;
 }
 
-/* --- notes in the rows ------------------------------------------------------------ */
+/* --- faults in the rows ----------------------------------------------------------- */
 
-/* Writes the fault into the rows if it has changed. The first call always writes, since the
- * rows may have the fault of an earlier host. */
+/* Writes the fault `why` into the rows of VMs if the fault has changed. The first call always
+ * writes, since the rows may contain the fault of an earlier host. */
 static void note_fault(struct host *host, const char *why)
 {
 	struct hosted_network *n = host->hosted_network;
@@ -185,7 +185,7 @@ static void hosted_network_note(struct host *host)
 	note_fault(host, why);
 }
 
-/* --- applying ---------------------------------------------------------------------- */
+/* --- applying a plan --------------------------------------------------------------- */
 
 /* Applies the wanted plan, on a thread of the pool. */
 static void hosted_network_apply(uv_work_t *work)
@@ -219,7 +219,7 @@ static void on_applied(uv_work_t *work, int status)
 		network_poke(host);
 }
 
-/* Whether the machine already matches the plan. */
+/* Whether the machine's network already matches the plan. */
 static bool is_so(const struct hosted_network *n, const struct network_plan *plan)
 {
 	if (!plan->plan.n_members)
@@ -246,7 +246,7 @@ static void want(struct host *host, struct network_plan *plan)
 	uv_queue_work(&host->loop, &n->work, hosted_network_apply, on_applied);
 }
 
-/* --- reading ----------------------------------------------------------------------- */
+/* --- reading the rows -------------------------------------------------------------- */
 
 static void hosted_network_on_rows(struct job *job)
 {
@@ -291,8 +291,8 @@ enum tap network_tap(struct host *host, int64_t row)
 
 /* --- start and end ------------------------------------------------------------------ */
 
-/* Chooses the backend of the options, or this machine's own backend. Changes nothing on the
- * machine. */
+/* Chooses the network's table of functions. The host's options may name a table; the default is
+ * the table for Linux. Does not change the machine's network. */
 static void network_make(struct host *host)
 {
 	struct hosted_network *n = host->hosted_network;
@@ -301,7 +301,7 @@ static void network_make(struct host *host)
 	n->how = host->options->network ? host->options->network : &n->backend.network;
 }
 
-/* Whether a VM still uses the network. A VM's process may run after its host has ended. */
+/* Whether a VM still uses the network. A VM's process may still run after the host has ended. */
 static bool is_lived_in(struct host *host)
 {
 	for (struct hosted_workspace *p = host->reconcile->places; p; p = p->next)
@@ -311,7 +311,7 @@ static bool is_lived_in(struct host *host)
 	return false;
 }
 
-/* Removes the whole network, unless a VM still runs. */
+/* Removes the whole network, unless a VM that uses the network still runs. */
 static void network_release(struct host *host)
 {
 	struct hosted_network *n = host->hosted_network;

@@ -15,8 +15,8 @@
 
 static void hosted_worked(struct hosted_workspace *p);
 
-/* Called when the note is in the row. Rows that were read before the note are stale. The note
- * of a restore ends the restore. After this note, the row may ask for another restore. */
+/* Called when the row was updated. Rows that were read before the update are stale. An update
+ * that ends a restore lets the row ask for another restore. */
 static void hosted_workspace_note_on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;
@@ -43,13 +43,13 @@ static void hosted_workspace_note_on_noted(struct job *job)
 		turns_poke(p->host);
 }
 
-/* Starts to write a note into the row; returns before the note is written. */
+/* Starts an update of the workspace's row; returns before the row is written. */
 #define note_row(p, ...)                                                          \
 	((p)->noting++,                                                           \
 	 host_ask((p)->host, workspace_note, hosted_workspace_note_on_noted, (p), \
 		  .workspace = (p)->row, __VA_ARGS__))
 
-/* Notes the workspace's process, or notes that the workspace has no process. `restarted`: the
+/* Writes the workspace's process into the row, or writes that no process runs. `restarted`: the
  * process was started again. */
 static void hosted_note_process(struct hosted_workspace *p, bool restarted)
 {
@@ -60,16 +60,16 @@ static void hosted_note_process(struct hosted_workspace *p, bool restarted)
 		 .restarted = restarted);
 }
 
-/* Notes that the workspace was made and is ready. If the row was meanwhile set to stopped, the
- * row stays stopped. */
+/* Writes into the row that the workspace is made and ready. If somebody has stopped the
+ * workspace meanwhile, the row stays `stopped`. */
 static void hosted_note_ready(struct hosted_workspace *p)
 {
 	hosted_become(p, WORKSPACE_STATE_READY, BY_HOST);
 	note_row(p, .has_state = true, .state = WORKSPACE_STATE_READY);
 }
 
-/* Notes that the failed workspace is made again. If the row was meanwhile set to stopped, the
- * row stays stopped. */
+/* Writes into the row that the failed workspace is made again. If somebody has stopped the
+ * workspace meanwhile, the row stays `stopped`. */
 static void hosted_note_again(struct hosted_workspace *p)
 {
 	hosted_become(p, WORKSPACE_STATE_CREATING, BY_HOST);
@@ -78,8 +78,8 @@ static void hosted_note_again(struct hosted_workspace *p)
 	note_row(p, .has_state = true, .state = WORKSPACE_STATE_CREATING);
 }
 
-/* Notes that the workspace failed for the reason `why`. `died`: the VM is gone, so the leases
- * of the agent's tasks end. */
+/* Writes into the row that the workspace failed for the reason `why`. `died`: the VM has ended,
+ * so the leases of its agent's tasks end. */
 static void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 {
 	const bool again = p->look_at != 0;
@@ -103,7 +103,8 @@ static void on_snapshot_noted(struct job *job)
 	conn_answer(asking);
 }
 
-/* Stores a snapshot's state; `made` is the snapshot's row. Then answers the call of `asking`. */
+/* Stores a snapshot's state; `made` is the snapshot's row. Then answers the call in the job
+ * `asking`. */
 static void hosted_note_snapshot(struct job *asking, int64_t made, int64_t state)
 {
 	host_ask(asking->conn->host, workspace_snapshot_note, on_snapshot_noted, asking,
@@ -112,7 +113,7 @@ static void hosted_note_snapshot(struct job *asking, int64_t made, int64_t state
 
 enum { SYNC_S = 60 };
 
-/* --- on a thread ------------------------------------------------------------------- */
+/* --- work on a thread of the pool -------------------------------------------------- */
 
 static const char *snapshot_of(const struct job *job)
 {
@@ -124,8 +125,8 @@ static const char *snapshot_of(const struct job *job)
 }
 
 /* Moves the workspace's content into the trash, and makes room in the trash. Returns 0 or a
- * negative number. After a negative number the content stays in its place, since no content may
- * be lost. */
+ * negative number. If the number is negative, the caller must not remove the content, since no
+ * content may be lost. */
 static int keep_work(struct hosted_workspace *p, const struct trash_bounds *bounds)
 {
 	int rc = p->backend->keep(&p->spec, clock_wall_ms(), bounds, &p->fault);
@@ -138,8 +139,8 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 	return rc < 0 ? rc : 0;
 }
 
-/* Does work that removes a workspace or snapshot. Moves the content into the trash, and makes
- * room in the trash. */
+/* Does work that moves content of a workspace into the trash: WORK_FORGET, WORK_RESTORE or
+ * WORK_DESTROY. Then removes entries of the trash that exceed its bounds. */
 static void work_on_trash(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -184,8 +185,8 @@ static void work_on(uv_work_t *request)
 
 /* --- begin and end of work ---------------------------------------------------------- */
 
-/* Whether the work copies bytes. Only a few workspaces may do such work at once; starts have no
- * such limit. */
+/* Whether the work may copy many bytes. Only a few workspaces may do slow work at once. This
+ * limit does not apply to the start of a guest. */
 static bool hosted_workspace_work_is_slow(enum work work)
 {
 	return work != WORK_START;
@@ -201,7 +202,8 @@ static void hosted_workspace_work_end(struct hosted_workspace *p)
 	p->fork_source = NULL;
 }
 
-/* Answers the call of an ended work. A snapshot's state is stored in its row first. */
+/* Answers the call that asked for work that has ended. The state of a new snapshot is stored in
+ * the snapshot's row before the answer. */
 static void hosted_workspace_work_answer(struct job *job, const struct fault *why)
 {
 	struct workspace_snapshot_out *out = job->call.out;
@@ -302,7 +304,7 @@ static void hosted_workspace_work_on_synced(void *arg, struct packet *answer,
 		return;
 	}
 	/* A copy without a sync is like a disk after a power failure, which is good enough. So
-	 * a workspace can be copied even if its guest is gone or has no `sync`. */
+	 * a workspace can be copied even if its guest has ended or has no command `sync`. */
 	if (why.code)
 		log_line(p->host->log, LOG_LEVEL_INFO,
 			 "a workspace is copied without a sync",
@@ -310,7 +312,7 @@ static void hosted_workspace_work_on_synced(void *arg, struct packet *answer,
 	queue_work(p);
 }
 
-/* Lets the guest write its memory to the disk, then queues the work. */
+/* Lets the guest of `whose` write its cached data to the disk, then queues the work of `p`. */
 static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whose)
 {
 	struct hosted_guest *t = whose->backend->vm ? whose->guest : NULL;
@@ -323,7 +325,8 @@ static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whos
 		queue_work(p);
 }
 
-/* Forks a VM in its present state. During the fork, the host takes no step of the VM. */
+/* Forks the VM `parent` in its present state. During the fork, the host takes no step for
+ * `parent`. Returns false if the fork cannot begin now. */
 static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *parent)
 {
 	if (parent->busy || !begin_work(p, WORK_MAKE))
@@ -334,8 +337,8 @@ static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *par
 	return true;
 }
 
-/* Starts work in the thread pool. False: the maximum of slow work is under way, or the VM to be
- * forked is busy. */
+/* Starts work in the thread pool. Returns false if the maximum of slow work is under way, or if
+ * the VM to be forked is busy. */
 static bool hosted_work(struct hosted_workspace *p, enum work work)
 {
 	struct hosted_workspace *parent =
@@ -399,7 +402,7 @@ static void serve_snapshot(struct hosted_workspace *p, enum work work)
 		queue_work(p);
 }
 
-/* Serves the first call that waits for the workspace, if the call can be served now. */
+/* Serves the first call that waits for the workspace, if the workspace can serve the call now. */
 static void hosted_serve(struct hosted_workspace *p, int64_t now)
 {
 	bool over = p->state == HOSTED_OVER || p->state == WORKSPACE_STATE_FAILED ||
@@ -421,16 +424,16 @@ static void hosted_serve(struct hosted_workspace *p, int64_t now)
 enum {
 	PAUSE_FIRST_MS = 100,
 	PAUSE_MOST_MS = 30000,
-	SETTLED_MS = 60000, /* a guest that ran longer did not fail at its start */
+	SETTLED_MS = 60000, /* a guest that ran for longer did not fail at its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* time between the steps that end a guest */
-	UNREACHED_MS = 60000, /* longest stop, or time without sockets, of a guest */
+	UNREACHED_MS = 60000, /* longest time for a guest to be out of reach */
 	BOOT_MS = 300000, /* time to boot; a VM inside a VM boots for two minutes */
 };
 
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence)
 {
-	/* A state as a bit; HOSTED_OVER has the lowest bit. */
+	/* Each state as a bit. HOSTED_OVER has the lowest bit. */
 	enum {
 		OVER = STEP(HOSTED_OVER + 1),
 		CREATING = STEP(WORKSPACE_STATE_CREATING + 1),
@@ -443,7 +446,8 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 	static const unsigned by_host[] = {
 		[WORKSPACE_STATE_CREATING] = READY | FAILED,
 		[WORKSPACE_STATE_READY] = FAILED,
-		/* FAILED: a second reason for the failure. CREATING: a new try. */
+		/* FAILED: the failed workspace fails again, for another reason. CREATING: the
+		 * workspace is made again. */
 		[WORKSPACE_STATE_FAILED] = FAILED | CREATING,
 		[WORKSPACE_STATE_DESTROYED] = OVER,
 	};
@@ -515,9 +519,8 @@ static void destroyed(struct hosted_workspace *p)
 	hosted_become(p, HOSTED_OVER, BY_HOST);
 }
 
-/* Acts on failed work. If a folder, a disk or an image is missing, the host looks for the
- * missing part again, after longer and longer pauses. The host does not look again for a
- * missing snapshot. */
+/* Acts on failed work. If a folder, a disk or an image is missing, the host tries the work
+ * again, after longer and longer pauses. If a snapshot is missing, the host does not try again. */
 static void hosted_work_failed(struct hosted_workspace *p)
 {
 	if (p->state == WORKSPACE_STATE_FAILED) {
@@ -532,7 +535,7 @@ static void hosted_work_failed(struct hosted_workspace *p)
 	hosted_note_failed(p, p->fault.text, false);
 }
 
-/* Acts on the result of an ended work. */
+/* Acts on the result of work that has ended. */
 static void hosted_worked(struct hosted_workspace *p)
 {
 	if (p->work == WORK_DESTROY)
@@ -545,15 +548,15 @@ static void hosted_worked(struct hosted_workspace *p)
 		started(p);
 	else if (p->work == WORK_RESTORE) {
 		p->restored = true;
-		note_row(p, .restored = p->restore); /* the row's snapshot is restored */
+		note_row(p, .restored = p->restore); /* `restored` is the snapshot's id */
 	}
 	hosted_hold_source(p);
 }
 
-/* --- steps ------------------------------------------------------------------------ */
+/* --- steps towards the row's state ------------------------------------------------ */
 
-/* Plans the next start of a guest that has ended. The pause grows, unless this host ended the
- * guest. */
+/* Plans the next start of a guest that has ended. The pause doubles if the guest ended soon
+ * after its start, unless this host ended the guest. */
 static void hosted_workspace_plan_restart(struct hosted_workspace *p, int64_t now)
 {
 	bool early = !p->killed && p->started_at && now - p->started_at < SETTLED_MS;
@@ -563,7 +566,7 @@ static void hosted_workspace_plan_restart(struct hosted_workspace *p, int64_t no
 	if (p->pause_ms > PAUSE_MOST_MS)
 		p->pause_ms = PAUSE_MOST_MS;
 	p->start_at = now + p->pause_ms;
-	p->ran = true; /* maybe under an earlier host; the next start is a restart */
+	p->ran = true; /* the guest ran, perhaps under an earlier host */
 	p->process = (struct process){ 0 };
 	p->killed = false;
 	p->unreached_at = 0;
@@ -609,8 +612,8 @@ static void hosted_workspace_hold(struct hosted_workspace *p)
 		hosted_note_failed(p, f.text, false);
 }
 
-/* Notes that a VM ended by itself. The VM stays down until somebody starts it, since the VM's
- * agent has to know of the end. */
+/* Writes into the row that a VM ended by itself. The host does not start the VM again, since
+ * the VM's agent has to know of the end. Somebody else has to start the VM. */
 static void die(struct hosted_workspace *p)
 {
 	const struct backend *b = p->backend;
@@ -649,8 +652,8 @@ static void end_slow_boot(struct hosted_workspace *p)
 	hosted_note_failed(p, "its guest did not answer in five minutes", false);
 }
 
-/* Finds the VM's tap. The VM gets no tap if this host makes no network. False: the VM has to
- * wait for its tap. */
+/* Finds the VM's tap. The VM gets no tap if this host makes no network. Returns false if the VM
+ * has to wait for its tap. */
 static bool find_tap(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -688,8 +691,9 @@ bool hosted_boots(const struct host *host, int64_t row)
 	return p && is_booting(p, clock_boot_ms());
 }
 
-/* Whether the guest may be started now. A boot takes a processor for seconds, so the maximum of
- * VMs that boot at once is the maximum of copies at once. */
+/* Whether the guest may be started now. A boot keeps a processor busy for seconds. So the
+ * number of VMs that boot at once is limited, by the same setting as the number of copies at
+ * once. */
 static bool may_start(const struct hosted_workspace *p, int64_t now)
 {
 	int64_t n = 0;
@@ -702,13 +706,13 @@ static bool may_start(const struct hosted_workspace *p, int64_t now)
 	return n < p->host->home->settings.config.limits_max_concurrent_forks;
 }
 
-/* Acts on a guest that has ended. A VM is started again if its machine was rebooted or if this
- * host ended the VM. Any other VM that has ended has died. */
+/* Acts on a guest that has ended. A VM is started again if the machine was rebooted or if this
+ * host ended the VM. In all other cases an ended VM makes its workspace fail. */
 static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 {
 	if (!p->backend->vm) {
 		hosted_workspace_plan_restart(p, now);
-		return true; /* a guest without a known process may run, so it is dialled */
+		return true; /* dial: a guest with an unknown pid may be running */
 	}
 	if (p->killed || pid_rebooted(&p->process))
 		hosted_workspace_plan_restart(p, now);
@@ -717,7 +721,8 @@ static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 	return false;
 }
 
-/* Lets a guest look for its sockets now. Without this signal the guest looks every few seconds. */
+/* Makes a guest check its socket files now. Without the signal LINK_LOOK the guest checks every
+ * few seconds. */
 static void wake(struct hosted_workspace *p)
 {
 	struct fault f = { 0 };
@@ -727,9 +732,8 @@ static void wake(struct hosted_workspace *p)
 		hosted_guest_hurry(p->guest);
 }
 
-/* Kills a guest that runs, but that nobody has reached for a minute. Either a signal has
- * stopped the guest and nobody has continued it, or the guest's sockets are gone and the guest
- * makes no new sockets. */
+/* Kills a running guest that was out of reach for a minute. A guest is out of reach if a signal
+ * has suspended the guest, or if the guest's socket files are missing. */
 static void end_unreached(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -748,7 +752,7 @@ static void end_unreached(struct hosted_workspace *p, int64_t now)
 	}
 }
 
-/* Starts, or checks, the guest. False: there is no guest to dial. */
+/* Starts the guest, or checks a running guest. Returns false if there is no guest to dial. */
 static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -756,7 +760,7 @@ static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 
 	if (!b->start)
 		return true;
-	/* A guest that answers runs, even if its pid was never noted. */
+	/* A guest that is connected runs, even if its pid is not known. */
 	if (!p->process.pid && !up) {
 		if (now >= p->start_at && may_start(p, now) && find_tap(p))
 			hosted_work(p, WORK_START);
@@ -788,7 +792,7 @@ static bool be_up(struct hosted_workspace *p, int64_t now)
 	const struct backend *b = p->backend;
 
 	/* The restore is done before all other work, since an interrupted restore may have
-	 * moved the folder away. */
+	 * moved the workspace's folder away. */
 	if (p->restore) {
 		if (!p->restored && be_down(p, now))
 			hosted_work(p, WORK_RESTORE);
@@ -819,8 +823,9 @@ static void ignore(void *arg, struct packet *answer, struct fault *f)
 	(void)f;
 }
 
-/* Ends a guest: asks it to end, then sends SIGTERM, then SIGKILL. A VM whose disk will be
- * removed is killed at once, since it need not write anything. */
+/* Ends a guest by SIGTERM, and after a pause by SIGKILL. Before SIGTERM, a guest in a VM gets a
+ * request to end. A VM whose disk will be removed is killed at once, since the VM need not
+ * write anything to the disk. */
 static void end_guest(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
@@ -843,7 +848,7 @@ static void end_guest(struct hosted_workspace *p, int64_t now)
 	}
 }
 
-/* Brings the workspace down. True: no guest runs. */
+/* Ends the workspace's guest. Returns true when no guest runs any more. */
 static bool be_down(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;

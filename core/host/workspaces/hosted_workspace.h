@@ -1,8 +1,8 @@
 /*
  * hosted_workspace - a workspace as the host knows it, and the steps towards its row.
  *
- * hosted_workspace.c chooses the next step of a workspace, and notes the result in the row. The
- * thread pool does the slow work, at most one work at a time for each workspace.
+ * hosted_workspace.c chooses the next step of a workspace, and writes the result into the row.
+ * The thread pool does the slow work, at most one piece of work at a time for each workspace.
  */
 #ifndef CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
 #define CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
@@ -19,10 +19,10 @@ struct host;
 struct hosted_guest;
 
 /*
- * The row's state is the wanted state.  `R`: another writer changed the row.  The host
- * takes all other steps, and notes them in the row.
+ * The state in the row is the wanted state. `R`: another writer changed the row. The host takes
+ * all other steps, and writes each new state into the row.
  *
- *	             MAKE, RESTORE, START; the guest answers
+ *	             RESTORE, MAKE, START; the guest answers
  *	CREATING ------------------------------------------> READY   START again when
  *	   ^  |                                              |   |    its guest died
  *	   |  |  work failed, the VM ended, no answer,       |   |
@@ -33,26 +33,27 @@ struct hosted_guest;
  *
  *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, freed.
  *
- * Rows are read only now and then, and a note may be refused.  So a reading can find any
- * state after any other state, with two exceptions: DESTROYED is final, and HOSTED_OVER
- * has no next state.  hosted_become() knows the same steps.
+ * Rows are read only now and then, and the host's update of a row may be refused. So a reading
+ * can find any state after any other state, with two exceptions. In a row, DESTROYED is final;
+ * and no state follows HOSTED_OVER. hosted_become() enforces the steps of this diagram.
  *
- * The thread pool does at most one work for a workspace at a time. During the work `busy` is
- * set, and `work`, `fault` and `asking` belong to the work. During a work no step is taken and
- * no row is read, so the state does not change. A workspace is also `busy` while its disk is
- * being forked; `fork_source` of the fork points to this workspace.
+ * The thread pool does at most one piece of work (enum work) for a workspace at a time. During
+ * the work `busy` is set, and `work`, `fault` and `asking` belong to the work. While a
+ * workspace is `busy`, the host takes no step for the workspace and ignores its row, so its
+ * state does not change. A workspace is also `busy` while its disk is being forked;
+ * `fork_source` of the new workspace then points to the forked workspace.
  *
- *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it succeeds;
- *	                         MAKE also FAILED, to look for what was missing
- *	DESTROY                  only DESTROYED
+ *	RESTORE, MAKE, START     only in CREATING and READY, in this order;
+ *	                         MAKE also in FAILED, to look for the missing part
+ *	DESTROY                  only in DESTROYED
  *	SNAPSHOT, FORGET         in any state: calls ask for them
  *
- *	`made`: MAKE is done, or the directory or disk was found whole. `restored`: RESTORE
- *	is done, and its note is being written. `noted`: the row has a pid, which is removed
- *	when the process has ended. `noting` > 0: notes are being written, so rows that are
- *	read may be stale, and are ignored.
+ *	`made`: MAKE is done, or the directory or disk was found complete. `restored`:
+ *	RESTORE is done, and the row is being updated. `noted`: the row contains a pid, which
+ *	is removed when the process has ended. `noting` > 0: the row is being updated, so a
+ *	row that is read may be stale, and is ignored.
  */
-enum { HOSTED_OVER = -1 }; /* a state that no row has; the workspace is destroyed */
+enum { HOSTED_OVER = -1 }; /* the workspace is destroyed; no row has this state */
 
 enum work {
 	WORK_MAKE,
@@ -63,64 +64,65 @@ enum work {
 	WORK_RESTORE
 };
 
-enum whence { BY_HOST, BY_ROW }; /* what changed a state: the host or a row */
+enum whence { BY_HOST, BY_ROW }; /* what changed a workspace's state */
 
 struct hosted_workspace {
 	struct host *host;
 	struct hosted_workspace *next;
 	int64_t row, team_row, agent_row, parent_row, generation;
 	int64_t state; /* enum workspace_state, or HOSTED_OVER */
-	int64_t slot; /* number of a VM in the network; 0: no number */
+	int64_t slot; /* number of the VM's place in the network; 0: no place */
 	struct nic nic; /* memory of the texts spec.tap, spec.mac, spec.ip */
 	const struct backend *backend; /* functions for this kind of workspace */
 	struct workspace_spec spec; /* the texts of the spec are in `texts` */
 	char *texts;
-	const char *restore; /* snapshot to restore, in `texts`; or NULL */
+	const char *restore; /* id of the snapshot to restore, in `texts`; or NULL */
 	struct hosted_guest *guest;
 	struct process process; /* pid 0: no process is known */
-	char boot_told[72]; /* boot id of the guest that got the deliveries last */
-	char spool[72]; /* spool that accepted assignments; "": none did */
+	char boot_told[72]; /* boot id of the guest that was last told of deliveries */
+	char spool[72]; /* id of the guest's spool that accepted assignments, or "" */
 	int64_t spool_seq;
-	bool stopped; /* the team is stopped: commands stand still */
-	bool noted; /* the row has a pid */
+	bool stopped; /* the team is stopped, so its commands are suspended */
+	bool noted; /* the row contains a pid */
 	bool listed; /* the last reading of the rows found the workspace */
-	bool made; /* the directory or disk is whole */
-	bool restored; /* the snapshot is put back, but the row does not say so yet */
-	int noting; /* number of notes being written; above 0: rows may be stale */
-	int64_t stale_round; /* number of a reading whose rows are older than a note */
+	bool made; /* the directory or disk is complete */
+	bool restored; /* RESTORE is done; the update of the row is under way */
+	int noting; /* updates of the row under way; above 0: a read row may be stale */
+	int64_t stale_round; /* number of a reading whose row is older than an update */
 	bool busy; /* work is under way, or a fork copies the disk */
 	enum work work;
 	struct hosted_workspace *fork_source; /* workspace whose disk is being forked */
 	struct chain asked; /* calls that wait for the workspace: snapshots, forks */
 	struct job *asking; /* the call that `work` serves */
 	uv_work_t request;
-	int source_held; /* lock of the source in the trash, until `made`; -1: none */
-	int64_t left_out; /* number of files that the work did not copy, such as sockets */
-	struct fault fault; /* fault of `work`; in FAILED, the reason */
+	int source_held; /* descriptor that locks the source in the trash; -1: no lock */
+	int64_t left_out; /* number of entries that the work has not copied */
+	struct fault fault; /* fault of `work`; in FAILED, the reason of the failure */
 	int64_t start_at, pause_ms, started_at, stop_at;
-	int64_t unreached_at; /* when the guest was first out of reach; 0: the guest is in reach */
-	int64_t look_at, look_ms; /* next look for the missing part, 0: none; the pause */
-	bool killed; /* this host ended the guest, and starts another */
+	int64_t unreached_at; /* since when the guest is out of reach; or 0 */
+	int64_t look_at, look_ms; /* time of the next MAKE, or 0; pause before MAKE */
+	bool killed; /* this host ended the guest, and will start a new guest */
 	bool ran; /* the guest ran since the last stop, so a start is a restart */
-	int deaths; /* number of ends in a row, soon after a start and not by this host */
+	int deaths; /* how often in a row the guest ended soon after its start */
 };
 
-/* Takes one step towards the row's state. True: a further step is due soon. */
+/* Takes one step towards the state in the row. Returns true if a further step is due soon. */
 bool hosted_step(struct hosted_workspace *p, int64_t now);
-/* Frees a workspace; calls that still wait for it are answered with `conflict`. */
+/* Frees a workspace; calls that still wait for the workspace are answered with `conflict`. */
 void hosted_free(struct hosted_workspace *p);
-/* Kills the guest of a workspace and logs `why`. The guest is then started again, as after
- * every end of a guest. False: no process of the workspace is known. */
+/* Kills the guest of a workspace and logs `why`. The host then starts the guest again. Returns
+ * false if no process of the workspace is known. */
 bool hosted_workspace_kill(struct host *host, int64_t row, const char *why);
-/* Sets the state; no other function changes the state of a known workspace. `whence` says
- * whether the row or the host decided the change. */
+/* Sets the workspace's state; no other function changes the state of a known workspace.
+ * `whence` says whether the row or the host decided the change. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
 
-/* Plans a look for the missing part of a failed workspace. When the part exists, the workspace
- * is made. */
+/* Plans a new try to make a workspace that failed because a folder, a disk or an image was
+ * missing. */
 void hosted_look_again(struct hosted_workspace *p);
 
-/* Locks the trash entry that the workspace is made from, until the workspace is made. */
+/* Locks the trash entry that will be copied to make the workspace. The lock is released once
+ * the workspace is made. */
 void hosted_hold_source(struct hosted_workspace *p);
 
 /* Answers all calls in `asked` with a fault. */

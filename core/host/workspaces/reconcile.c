@@ -22,49 +22,51 @@
 /* --- sweep ------------------------------------------------------------------- */
 
 /*
- * Removes things that an earlier host left and that no row knows.
+ * Removes guests and folders that an earlier host left and that belong to no row.
  *
- * The sweep removes the folders of workspaces that an earlier host had not destroyed or made
- * completely when it ended. A guest whose workspace no row knows belongs to a former state that
- * was replaced by a backup or a new state. The sweep ends such a guest, but first makes the
- * folder `replaced` in the state folder. `replaced` tells all later hosts not to remove unknown
- * folders. If `replaced` cannot be made, the guest runs on.
+ * An earlier host may have ended before it had completely made or destroyed a workspace. The
+ * sweep removes the folders of such workspaces. A running guest whose workspace has no row
+ * belongs to a former state, which was replaced by a backup or a new state. The sweep ends the
+ * guests of a former state, but first makes the folder `replaced` in the state folder. If the
+ * folder `replaced` exists, no later host removes folders without a row. If the folder
+ * `replaced` cannot be made, the guests of the former state are not ended.
  */
 
 enum {
-	SWEEP_MOST = 256, /* maximum of folders of one kind that one sweep removes */
-	PATIENCE_MS = 5000, /* from SIGTERM to SIGKILL, and from SIGKILL to giving up */
+	SWEEP_MOST = 256, /* most folders of each kind that one sweep removes */
+	PATIENCE_MS = 5000, /* wait after SIGTERM, and again after SIGKILL */
 	LOOK_MS = 20,
 };
 
-/* A guest that no row knows. */
+/* A guest whose workspace has no row. */
 struct orphan {
 	const char *id; /* id of the guest's workspace */
 	const struct backend *backend;
 	struct process process;
-	bool lives; /* still runs after the last wait */
+	bool lives; /* the guest still runs when end_orphans() returns */
 };
 
-/* A sweep does two pieces of work in the thread pool. First the sweep ends guests, and no guest
- * starts before these guests have ended. Then the sweep removes folders while guests start. */
+/* A sweep does two pieces of work in the thread pool. First the sweep ends the guests of a
+ * former state; no other guest is started meanwhile. Then the sweep removes folders, and the
+ * host may start guests meanwhile. */
 struct sweep {
 	uv_work_t work;
 	struct host *host;
 	struct arena arena;
 	const char *home;
 	const char **folders; /* folders to be removed */
-	const char **guests, **disks; /* ids of the workspaces of the guests and disks */
+	const char **guests, **disks; /* names without a row in guests/ and disks/ */
 	size_t n_folders, n_guests, n_disks;
 	struct orphan *orphans;
 	size_t n_orphans;
-	bool keeps; /* replaced/ exists: nothing is removed */
+	bool keeps; /* no folder is removed, because of a former state */
 	struct trash_bounds trash;
-	struct fault fault; /* why guests were not ended */
+	struct fault fault; /* the reason why guests were not ended */
 };
 
-/* Whether the entry `name` has to stay. An entry stays if its name is the folder of a
- * workspace, a workspace's id with or without an extension, or the id of a workspace that has
- * yet to be copied. */
+/* Whether the sweep keeps the entry `name`. The entry stays if `name` is the name of a
+ * workspace's folder, or a workspace's id with or without an extension. The entry also stays if
+ * `name` is the id of a workspace that another workspace will be copied from. */
 static bool sweep_is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
@@ -94,7 +96,7 @@ static void seek(struct sweep *s, const struct backend *m, const char *const *id
 				  (struct orphan){ ids[i], m, process, false });
 }
 
-/* The number of orphans that still run. */
+/* The number of orphaned guests that still run. */
 static size_t count_alive(const struct sweep *s)
 {
 	size_t n = 0;
@@ -122,9 +124,10 @@ static void stop_orphans(struct sweep *s)
 	}
 }
 
-/* Ends the guests of a former state. After these guests have ended, only replaced/ tells the
- * next host that the guests' folders are of a former state. If replaced/ cannot be made, the
- * guests run on. No folder is removed, whether replaced/ exists or not. */
+/* Ends the guests of a former state. After the guests have ended, only the folder replaced/
+ * tells the next host that the guests' folders are of a former state. So if replaced/ cannot be
+ * made, the guests are not ended. Whether the guests are ended or not, this sweep removes no
+ * folder. */
 static void end_orphans(struct sweep *s)
 {
 	const char *replaced = arena_printf(&s->arena, "%s/replaced", s->home);
@@ -145,7 +148,7 @@ static void end_orphans(struct sweep *s)
 	}
 }
 
-/* --- all that no row knows ------------------------------------------------------------- */
+/* --- folders without a row ------------------------------------------------------------- */
 
 static void sweep_free(struct sweep *s)
 {
@@ -153,8 +156,8 @@ static void sweep_free(struct sweep *s)
 	free(s);
 }
 
-/* Renames the folders before their removal, since a new workspace may use the same name before
- * the removal. */
+/* Renames the folders that will be removed, since a new workspace may use the name of such a
+ * folder before the removal. */
 static void rename_folders(struct sweep *s)
 {
 	for (size_t i = 0; i < s->n_folders; i++) {
@@ -173,8 +176,8 @@ static void before_starts(uv_work_t *work)
 		rename_folders(s);
 }
 
-/* The name that a renamed folder had in `HOME/PARENT`. NULL: the folder has another parent, or
- * is a copy that was never whole. */
+/* The name that a renamed folder had before in `HOME/PARENT`. Returns NULL if the folder is in
+ * another folder, or is a copy that was never complete. */
 static const char *called_in(struct sweep *s, const char *parent, const char *folder)
 {
 	const char *top = arena_printf(&s->arena, "%s/%s/", s->home, parent);
@@ -187,8 +190,9 @@ static const char *called_in(struct sweep *s, const char *parent, const char *fo
 }
 
 /* Moves the folder of a workspace, or a folder of snapshots, into the trash. If the move fails,
- * the folder stays. Such a folder may be the content of a destroyed row, and no content may be
- * lost. A folder of snapshots has the id of its workspace as its name, also in the trash. */
+ * the caller must not remove the folder. The folder may be the content of a destroyed
+ * workspace, and no content may be lost. A folder of snapshots has the workspace's id as its
+ * name. The entries of the trash contain this id in place of the workspace's name. */
 static int keep_folder(struct sweep *s, const char *folder, struct fault *f)
 {
 	const char *workspace = called_in(s, "workspaces", folder),
@@ -216,7 +220,7 @@ static void sweep_remove_folders(uv_work_t *work)
 	struct sweep *s = work->data;
 
 	for (size_t i = 0; !s->keeps && i < s->n_folders; i++)
-		if (s->folders[i]) /* NULL: the next sweep removes the folder */
+		if (s->folders[i]) /* NULL: the folder could not be renamed */
 			sweep_remove_folder(s, s->folders[i]);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
 	if (!s->keeps)
@@ -262,7 +266,7 @@ static void sweep_on_ended(uv_work_t *work, int status)
 		sweep_free(s);
 }
 
-/* Lists entries of a folder of the state that belong to no row, at most `most` entries. */
+/* Lists at most `most` entries that belong to no row. `folder` is a folder in the state folder. */
 static void list_unknown(struct sweep *s, const char *folder, size_t most,
 			 const char ***out, size_t *n)
 {
@@ -290,9 +294,10 @@ static void list_folders(struct sweep *s, const char *folder)
 }
 
 /* Starts the sweep, once, after the first reading of the rows. Before the sweep this host has
- * made no workspace, so no unknown folder can be new. The thread pool first ends guests, for
- * ten seconds at most; guests that still run are logged. host->reconcile->sweeping is set until
- * the guests have ended. Then the thread pool removes folders while guests start. */
+ * made no workspace, so a folder without a row cannot be new. First the thread pool ends
+ * guests; guests that still run after ten seconds are logged. While guests are being ended,
+ * host->reconcile->sweeping is set. Then the thread pool removes folders, and the host may
+ * start guests meanwhile. */
 static void sweep_start(struct host *host)
 {
 	struct sweep *s = calloc(1, sizeof(*s));
@@ -304,7 +309,7 @@ static void sweep_start(struct host *host)
 	s->trash = (struct trash_bounds){ settings_keep_ms(&host->home->settings),
 					  settings_trash_bytes(&host->home->settings) };
 	s->keeps = access(arena_printf(&s->arena, "%s/replaced", s->home), F_OK) == 0;
-	/* Snapshots go into the trash before their workspaces. */
+	/* Snapshots are moved into the trash before their workspaces. */
 	list_folders(s, "snapshots");
 	list_folders(s, "workspaces");
 	list_folders(s, "guests");
@@ -323,13 +328,13 @@ static void sweep_start(struct host *host)
 }
 
 enum {
-	QUICK_MS = 25, /* pause while a step is due soon */
+	QUICK_MS = 25, /* pause if a step is due soon */
 	SLOW_MS = 500,
 	IDLE_MS = 2000, /* pause if there is no workspace */
-	READ_MS = 5000, /* time between readings; other processes write rows too */
+	READ_MS = 5000, /* time between readings of rows that others may write */
 };
 
-/* --- places ---------------------------------------------------------------------- */
+/* --- known workspaces ------------------------------------------------------------ */
 
 struct hosted_workspace *reconcile_place(struct host *host, int64_t row)
 {
@@ -349,7 +354,7 @@ bool reconcile_is_forked(struct host *host, int64_t row)
 	return false;
 }
 
-/* Makes the path of a row absolute. A relative path is below the state folder. */
+/* Makes the path from a row absolute. A relative path begins at the state folder. */
 static const char *absolute(struct arena *a, const char *home, const char *path)
 {
 	if (!path || path[0] == '/')
@@ -485,9 +490,9 @@ static struct hosted_workspace *hosted_new(struct host *host,
 	return p;
 }
 
-/* Acts on a new generation of the agent. The old token is not valid any more, so a guest's
- * process is ended and started anew. A VM's guest never got the token, since the VM's channel
- * proves the agent. */
+/* Acts on a new generation of the workspace's agent. The agent's old token is not valid any
+ * more, so the guest's process is ended and started anew with the new token. A guest in a VM is
+ * not ended, since it never got the token: the VM's channel proves the agent. */
 static void change_generation(struct hosted_workspace *p, int64_t generation)
 {
 	const struct backend *b = p->backend;
@@ -516,7 +521,7 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 		return;
 	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
-		p->deaths = 0; /* somebody asked for a new start */
+		p->deaths = 0; /* somebody has started the workspace again */
 	hosted_become(p, w->state, BY_ROW);
 	p->team_row = w->team_row;
 	p->agent_row = w->agent_row;
@@ -529,16 +534,16 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 
 /* --- snapshots of an earlier host ---------------------------------------------------- */
 
-/* Notes the snapshots that an earlier host was making as failed. */
+/* Marks the snapshots that an earlier host did not complete as failed. */
 static void give_up_snapshots(struct host *host)
 {
 	host_ask(host, workspace_snapshot_note, job_free, host,
 		 .state = SNAPSHOT_STATE_FAILED);
 }
 
-/* --- rounds ------------------------------------------------------------------------ */
+/* --- readings and steps ------------------------------------------------------------ */
 
-/* Destroys workspaces that the rows do not list any more. A workspace is freed when it is
+/* Begins to destroy the workspaces that have no row any more, and frees the workspaces that are
  * destroyed. */
 static void drop_unlisted(struct reconcile *r)
 {
@@ -581,8 +586,8 @@ static void step_all(struct host *host)
 		       0);
 }
 
-/* Gives calls to the known workspaces. A call for a workspace that this reading of the rows
- * should have found, but did not find, is refused. */
+/* Gives each waiting call to its workspace, if the workspace is known. A call is refused if its
+ * workspace is not known although the rows were read after the call. */
 static void reconcile_hand_out(struct host *host)
 {
 	struct chain asked = host->reconcile->asked;
@@ -671,14 +676,14 @@ static void reconcile_make(struct host *host)
 	host->reconcile->timer.data = host;
 }
 
-/* Notes the unfinished snapshots of an earlier host as failed, and begins to read the rows. */
+/* Marks the unfinished snapshots of an earlier host as failed, and begins to read the rows. */
 static void reconcile_start(struct host *host)
 {
 	give_up_snapshots(host);
 	reconcile_poke(host);
 }
 
-/* Refuses waiting calls. Guests are not stopped. */
+/* Refuses the calls that wait. The guests are not ended. */
 static void reconcile_close(struct host *host)
 {
 	struct reconcile *r = host->reconcile;

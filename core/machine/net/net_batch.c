@@ -10,8 +10,8 @@
 #include "core/machine/net/net_talk.h"
 
 enum {
-	MESSAGE = 48 << 10, /* room for one message, since libnftnl checks no bound */
-	ELEMENTS = 256, /* maximum in a message, since the list's length has 16 bits */
+	MESSAGE = 48 << 10, /* bytes reserved for a message: libnftnl checks no bounds */
+	ELEMENTS = 256, /* most elements in a message: the list's length has 16 bits */
 };
 
 /* --- messages -------------------------------------------------------------------- */
@@ -144,8 +144,8 @@ static struct nftnl_set *net_batch_named(struct net_batch *b, const struct net_t
 	return set;
 }
 
-/* Adds the notes that nft keeps with a set. These notes hold the byte orders, each as type,
- * length, value. */
+/* Adds the user data from which nft knows the byte orders of a set's keys and values. Each byte
+ * order is stored as type, length, value. */
 static void say_order(const struct net_lib *lib, struct nftnl_set *set,
 		      const struct net_set *s)
 {
@@ -214,7 +214,7 @@ void net_batch_fill(struct net_batch *b, const struct net_table *t,
 	}
 }
 
-/* --- questions --------------------------------------------------------------------- */
+/* --- questions to the kernel ------------------------------------------------------- */
 
 static void net_batch_count(const struct nlmsghdr *h, void *data)
 {

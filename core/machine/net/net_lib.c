@@ -6,7 +6,7 @@
 
 struct symbol {
 	const char *name;
-	size_t at; /* offset of the pointer in struct net_lib */
+	size_t at; /* offset of the function's pointer in struct net_lib */
 };
 
 #define X(name) { #name, offsetof(struct net_lib, name) },

@@ -1,8 +1,9 @@
 /*
  * net_lib - libnftnl and libmnl, loaded when a network is first needed.
  *
- * Linking the libraries would slow down every process of cadre, but few processes make
- * networks. A function is called as lib->nftnl_rule_alloc().
+ * If the libraries were linked, every process of cadre would start more slowly, but few
+ * processes make networks. A function of the libraries is called through struct net_lib, for
+ * example lib->nftnl_rule_alloc().
  */
 #ifndef CORE_MACHINE_NET_NET_LIB_H
 #define CORE_MACHINE_NET_NET_LIB_H
@@ -69,15 +70,15 @@
 	X(nftnl_table_set_u32)
 
 struct net_lib {
-	void *mnl, *nftnl; /* handles; NULL until opened */
+	void *mnl, *nftnl; /* handles of the libraries; NULL until they are opened */
 #define X(name) __typeof__(name) *name;
 	NET_MNL(X)
 	NET_NFTNL(X)
 #undef X
 };
 
-/* Opens both libraries, unless they are open already.  `unavailable` if a library is not
- * installed. */
+/* Opens both libraries, unless they are open already. Fails with `unavailable` if a library is
+ * not installed. */
 int net_lib_open(struct net_lib *lib, struct fault *f);
 void net_lib_close(struct net_lib *lib);
 

@@ -38,7 +38,7 @@ struct net_links {
 	size_t n;
 };
 
-/* Begins a message. Returns the second header, of `size` bytes, which follows netlink's header. */
+/* Begins a message. Returns the header of `size` bytes that follows netlink's own header. */
 static void *rtnl_begin(struct net_talk *t, struct rtnl *m, uint16_t type, uint16_t flags,
 			size_t size)
 {
@@ -57,8 +57,8 @@ static int rtnl_send(struct net_talk *t, struct rtnl *m)
 
 /* --- existing interfaces ----------------------------------------------------------- */
 
-/* Finds the payload of attribute `type` behind a header of `size` bytes; NULL: there is no such
- * attribute. */
+/* Finds the payload of the attribute `type` in a message whose second header has `size` bytes.
+ * Returns NULL if the message has no such attribute. */
 static const void *rtnl_attribute(const struct nlmsghdr *h, size_t size, int type)
 {
 	const struct rtattr *a =
@@ -71,7 +71,7 @@ static const void *rtnl_attribute(const struct nlmsghdr *h, size_t size, int typ
 	return NULL;
 }
 
-/* Returns the first four bytes of a payload as a number; 0 for NULL. */
+/* Returns the first four bytes of a payload as a number. Returns 0 if `payload` is NULL. */
 static int rtnl_number(const void *payload)
 {
 	int n = 0;
@@ -118,7 +118,7 @@ static const struct net_link *link_named(const struct net_links *links, const ch
 	return NULL;
 }
 
-/* Finds the interface named `name`. found->index is 0 if no interface has this name. */
+/* Finds the interface with the name `name`. found->index is 0 if no interface has this name. */
 static int link_find(struct net_talk *t, const char *name, struct net_link *found,
 		     struct fault *f)
 {
@@ -153,7 +153,7 @@ static int rtnl_link_up(struct net_talk *t, int index)
 	return rtnl_send(t, &m);
 }
 
-/* --- switches ---------------------------------------------------------------------- */
+/* --- switches in /proc/sys/net ----------------------------------------------------- */
 
 static void switch_path(char out[256], const char *path, const char *name)
 {
@@ -234,10 +234,10 @@ static int say_address(struct net_talk *t, uint16_t type, uint16_t flags, int in
 	return rtnl_send(t, &m);
 }
 
-/* Addresses of an earlier range, which are removed from an interface. */
+/* Addresses that an interface has from an earlier range, and that will be removed. */
 struct strangers {
 	int index;
-	uint32_t ip; /* the address to keep */
+	uint32_t ip; /* the address of the interface that is kept */
 	int prefix;
 	struct {
 		uint32_t ip;
@@ -282,9 +282,10 @@ static int net_bridge_set_address(struct net_talk *t, const struct net_plan *pla
 	return error == -EEXIST ? 0 : error;
 }
 
-/* Sets the bridge's switches. The bridge answers ARP at once, for every address that is reached
- * through the bridge itself. Packets that arrive are routed. Answers from forwarded ports to
- * 127.0.0.1 are accepted; the rules accept no other packets to 127.0.0.1. */
+/* Sets the bridge's switches in /proc/sys/net. With these switches the bridge answers ARP at
+ * once, for every address behind the bridge. This machine routes the packets that arrive at the
+ * bridge. Forwarded ports may answer to 127.0.0.1; the rules accept no other packets to
+ * 127.0.0.1. */
 static int set_switches(const char *name)
 {
 	static const char *const switches[][2] = {
@@ -295,7 +296,7 @@ static int set_switches(const char *name)
 		{ "ipv4/conf/*/send_redirects", "0" },
 		{ "ipv4/conf/*/accept_redirects", "0" },
 		{ "ipv4/conf/*/accept_source_route", "0" },
-		{ "ipv4/conf/*/rp_filter", "0" }, /* pinned by the rules */
+		{ "ipv4/conf/*/rp_filter", "0" }, /* the rules check the source */
 	};
 	int error = 0;
 
@@ -310,7 +311,7 @@ static int set_switches(const char *name)
 struct routes {
 	const struct net_plan *plan;
 	int bridge;
-	int other; /* index of another interface that has a part of the range; 0: none has */
+	int other; /* index of another interface with addresses of the range; or 0 */
 	int uplinks[8];
 	int n;
 };
@@ -524,7 +525,8 @@ static bool net_tap_is_wanted(const struct net_plan *plan, const char *name)
 	return false;
 }
 
-/* Whether the name is the name of a tap: cd, 8 hex digits, -, the tag. See core/base/nic.h. */
+/* Whether `name` is the name of a tap with this tag: `cd`, 8 hexadecimal digits, `-` and the
+ * tag. See core/base/nic.h. */
 static bool is_tap_of(const char *name, const char *tag)
 {
 	return !strncmp(name, "cd", 2) && strspn(name + 2, "0123456789abcdef") == 8 &&

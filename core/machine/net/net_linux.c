@@ -7,7 +7,8 @@
 #include "core/machine/net/net_link.h"
 #include "core/machine/net/net_rules.h"
 
-/* Whether a member may reach the outside, or other machines may reach a member. */
+/* Whether the plan needs routing: some member may open connections to the outside, or other
+ * machines may reach a forwarded port. */
 static bool is_routed(const struct net_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_members; i++)
@@ -19,9 +20,9 @@ static bool is_routed(const struct net_plan *plan)
 	return false;
 }
 
-/* Packets that arrive at an uplink are routed only if that interface allows forwarding. If this
- * function switches forwarding on, unroute_uplinks() switches it off again, unless the whole
- * machine has become a router meanwhile. */
+/* Allows forwarding on the uplinks, since packets that arrive at an uplink are routed only if
+ * the uplink allows forwarding. unroute_uplinks() later undoes the changes of this function,
+ * unless the whole machine has become a router meanwhile. */
 static int route_uplinks(struct net_linux *n, struct net_talk *t, struct fault *f)
 {
 	char names[4][NET_NAME];
@@ -46,8 +47,9 @@ static void unroute_uplinks(struct net_linux *n)
 	n->n_uplinks = 0;
 }
 
-/* Carries out a plan. A tap leaves the bridge before the rules that pin it are removed, and
- * joins the bridge after those rules are made. */
+/* Makes the network of a plan. A tap leaves the bridge before the rules that pin the tap's
+ * addresses are removed. A tap joins the bridge after the rules that pin the tap's addresses
+ * are made. */
 static int net_linux_apply(struct net_linux *n, struct net_talk *t,
 			   const struct net_plan *plan, struct fault *f)
 {
@@ -114,7 +116,7 @@ static int linux_remove(void *self, const char *tag, struct fault *f)
 		rc = net_links_trim(&talk, &none, false, f);
 	if (rc == 0)
 		rc = net_rules_remove(&n->lib, tag, f);
-	if (rc == 0) /* the bridge goes last, since present() looks for it */
+	if (rc == 0) /* the bridge is removed last: present() looks for it */
 		rc = net_links_trim(&talk, &none, true, f);
 	net_talk_close(&talk);
 	unroute_uplinks(n);

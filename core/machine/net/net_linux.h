@@ -1,5 +1,5 @@
 /*
- * net_linux - the network of VMs on Linux: a bridge, taps, nftables.
+ * net_linux - makes the network of VMs on Linux, from a bridge, taps and nftables.
  */
 #ifndef CORE_MACHINE_NET_NET_LINUX_H
 #define CORE_MACHINE_NET_NET_LINUX_H
@@ -9,14 +9,14 @@
 
 struct net_linux {
 	struct network network; /* the table of functions for callers */
-	struct net_lib lib; /* loaded at first use */
-	uint32_t generation; /* net_generation() when this network's rules were complete */
+	struct net_lib lib; /* loaded when a network is first needed */
+	uint32_t generation; /* net_generation() when all rules existed for certain */
 	char tag[5]; /* tag of the last applied plan */
 	char uplinks[4][NET_NAME]; /* interfaces whose forwarding this host switched on */
 	int n_uplinks;
 };
 
 void net_linux_init(struct net_linux *n);
-void net_linux_release(struct net_linux *n); /* the bridge, taps and rules stay */
+void net_linux_release(struct net_linux *n); /* the network itself stays */
 
 #endif

@@ -15,20 +15,21 @@
 #include "core/base/alloc.h"
 
 /*
- * net_sets - converts a plan to the sets and maps that the rules read.
+ * net_sets - converts a plan to the sets and maps that the rules use.
  *
- * A member needs no rule of its own, but only a few elements of sets. Each set that holds the
- * member has an element for the member, and each open port of the member needs an element too.
+ * The rules do not name members. A member is only a few elements of sets and maps; each open
+ * port of the member is an element of a set, too.
  */
 
 enum { NET_ICMP = 1 };
 
-/* Maps from ports of this machine to addresses and ports of members. `public` holds the ports
- * that other machines may use. `own` holds all forwarded ports, for programs of this machine. */
+/* Maps from ports of this machine to addresses and ports of members. The map `public` contains
+ * the ports that other machines may use. The map `own` contains all forwarded ports, for
+ * programs of this machine. */
 static const char net_map_public[] = "public", net_map_own[] = "own";
 
-/* nft's numbers for the types of keys, from its include/datatype.h. The type of a key with
- * several parts holds the numbers of all parts, six bits each. */
+/* The numbers of nft for the types of keys, from nft's include/datatype.h. If a key has several
+ * parts, its type consists of the numbers of all parts, with six bits for each part. */
 enum {
 	IPV4 = 7,
 	ETHER = 9,
@@ -43,12 +44,12 @@ enum {
 
 enum { TCP = 6, UDP = 17, LOOPBACK = 0x7f000001 };
 
-/* Elements of sets that are not yet in a message. Each part of an element's key fills whole
- * words. */
+/* Elements of a set or map that are not yet in a message. Each part of an element's key is
+ * padded to a multiple of four bytes. */
 struct elements {
 	uint8_t *keys, *values;
 	size_t n, room;
-	size_t at; /* offset of the next part in the newest key */
+	size_t at; /* offset of the next part in the last key */
 };
 
 static void net_sets_add(struct elements *e)
@@ -89,10 +90,10 @@ static void net_sets_say(struct net_batch *b, const struct net_table *t,
 	e->n = 0;
 }
 
-/* --- of members ---------------------------------------------------------------------- */
+/* --- sets of members ----------------------------------------------------------------- */
 
-/* The number of the group "the members of a team, for its sub-teams' leads". This group does
- * not contain the leads that the team itself reaches. */
+/* The number of the group of leads of a team's sub-teams. These leads may reach the members of
+ * the team, but not each other. */
 static uint32_t from_below(uint32_t team)
 {
 	return team | 1u << 31;
@@ -174,7 +175,7 @@ static void fill_port(struct elements *e, const struct net_member *m)
 }
 
 static const struct {
-	bool bridge; /* in the table of family bridge; else of family inet */
+	bool bridge; /* the set is in the table of family bridge; else inet */
 	struct net_set set;
 	fill *fill;
 } member_sets[] = {
@@ -191,7 +192,7 @@ static const struct {
 	  fill_port },
 };
 
-/* --- of forwarded ports ------------------------------------------------------------------ */
+/* --- sets of forwarded ports ------------------------------------------------------------- */
 
 static void add_forward(struct elements *e, const struct net_forward *f)
 {
@@ -221,8 +222,8 @@ static void put_forwards(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Whether an earlier forward leads to the same port of the same member. A set must not contain
- * the same element twice. */
+/* Whether an earlier open forward leads to the same port of the same member. The element of
+ * that port must not be added to a set twice. */
 static bool net_sets_is_said(const struct net_plan *plan, size_t i)
 {
 	const struct net_forward *f = &plan->forwards[i];
@@ -256,8 +257,9 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Fills the set of addresses that are masqueraded outside their own network. The set contains
- * the members that may reach the outside, and 127.0.0.1 for programs of this machine. */
+/* Fills the set of addresses that are masqueraded when a packet leaves their network. The set
+ * contains the addresses of the members that may reach the outside. If the plan has forwards,
+ * the set also contains 127.0.0.1. */
 static void put_outward(struct net_batch *b, const struct net_table *t,
 			const struct net_plan *plan, struct elements *e)
 {
@@ -293,16 +295,17 @@ static void net_sets_put(struct net_batch *b, const struct net_table *inet,
 	free(e.values);
 }
 
-/* Offsets of fields in a packet, each from the start of the header named beside it. */
+/* Offsets of fields in a packet. An offset begins at the header that the comment beside the
+ * offset, or above it, names. */
 enum {
-	FRAME_SOURCE = 6, /* in the frame */
+	FRAME_SOURCE = 6, /* from the header of the Ethernet frame */
 	FRAME_TYPE = 12,
-	ARP_KIND = 0, /* in the network header */
+	ARP_KIND = 0, /* from the header of the network layer: ARP or IPv4 */
 	ARP_MAC = 8,
 	ARP_IP = 14,
 	IP_SOURCE = 12,
 	IP_DESTINATION = 16,
-	SOURCE_PORT = 0, /* in the transport header */
+	SOURCE_PORT = 0, /* from the header of the transport layer: TCP or UDP */
 	DESTINATION_PORT = 2,
 };
 
@@ -327,21 +330,21 @@ enum {
 /* --- the parts of a rule --------------------------------------------------------- */
 
 /*
- * A rule is a list of nftables' expressions over registers of four bytes, R(0) to R(15); a
- * longer value also fills the next registers. The kernel leaves a rule at the first comparison
- * or lookup that fails.
+ * A rule is a list of expressions of nftables. The expressions use registers of four bytes,
+ * R(0) to R(15); a longer value also fills the next registers. The kernel leaves a rule at the
+ * first comparison or lookup that fails.
  */
 #define R(n) (NFT_REG32_00 + (n))
 
 /* An expression, or the head of a rule. A head names a chain and has no expression. */
 struct net_step {
 	const char *chain;
-	bool bridge; /* the chain is in the table of family bridge; else of inet */
+	bool bridge; /* the chain is in the table of family bridge; else inet */
 	const char *name; /* name of the expression */
-	uint32_t numbers[11]; /* attributes and their numbers; attribute 0 ends them */
-	uint32_t text; /* an attribute and its string, such as the name of a set */
+	uint32_t numbers[11]; /* pairs of an attribute and its number; 0 ends the list */
+	uint32_t text; /* attribute whose value is `string`, such as a set's name */
 	const char *string;
-	uint32_t data; /* an attribute and its bytes */
+	uint32_t data; /* attribute whose value is bytes: `bytes`, or see `value` */
 	uint8_t bytes[16], size;
 	enum { AS_IT_IS, THE_BRIDGE, LOOPBACK_NAME, RANGE_MASK, RANGE_BASE } value;
 };
@@ -358,7 +361,7 @@ struct net_step {
 		.string = (of)                                                   \
 	}
 
-/* Loads. */
+/* Expressions that load a value into a register. */
 #define META(key, reg) STEP("meta", NFTNL_EXPR_META_KEY, key, NFTNL_EXPR_META_DREG, reg)
 #define CT(key, reg) STEP("ct", NFTNL_EXPR_CT_KEY, key, NFTNL_EXPR_CT_DREG, reg)
 #define ORIGINAL(key, reg)                                                      \
@@ -378,7 +381,7 @@ struct net_step {
 	STEP_OF("lookup", NFTNL_EXPR_LOOKUP_SET, map, NFTNL_EXPR_LOOKUP_SREG, reg, \
 		NFTNL_EXPR_LOOKUP_DREG, reg)
 
-/* Conditions. */
+/* Expressions that are conditions of a rule. */
 #define COMPARE(op, reg, ...)                                             \
 	{                                                                 \
 		.name = "cmp",                                            \
@@ -412,10 +415,11 @@ struct net_step {
 	LOAD_FRAME(FRAME_TYPE, 2, NFT_REG_1), IS(NFT_REG_1, (type) >> 8, (type)&255)
 #define FROM_OUTWARD \
 	IS_IPV4, LOAD_NETWORK(IP_SOURCE, 4, NFT_REG_1), IN(NFT_REG_1, "outward")
-/* iifname . HARDWARE ADDRESS . IS_IPV4 ADDRESS @source; `mac` loads the hardware address. */
+/* In nft's words: iifname . HARDWARE ADDRESS . IPV4 ADDRESS @source. `mac` loads the hardware
+ * address. */
 #define PINNED(mac, ip) \
 	META(NFT_META_IIFNAME, R(0)), mac, LOAD_NETWORK(ip, 4, R(6)), IN(R(0), "source")
-/* ADDRESS . PROTOCOL . PORT @set, from the headers of the packet. */
+/* In nft's words: ADDRESS . PROTOCOL . PORT @set, with the values from the packet's headers. */
 #define PLACE(address, port, set)                                              \
 	IS_IPV4, LOAD_NETWORK(address, 4, R(0)), META(NFT_META_L4PROTO, R(1)), \
 		LOAD_PORT(port, R(2)), IN(R(0), set)
@@ -432,7 +436,7 @@ struct net_step {
 #define FORWARDED \
 	CT(NFT_CT_STATUS, NFT_REG_1), MASKED(IPS_DST_NAT), IS_NOT(NFT_REG_1, 0, 0, 0, 0)
 
-/* Effects. */
+/* Expressions that act on the packet. */
 #define SET_MARK(reg) \
 	STEP("meta", NFTNL_EXPR_META_KEY, NFT_META_MARK, NFTNL_EXPR_META_SREG, reg)
 #define NO_MARK                                     \
@@ -450,11 +454,12 @@ struct net_step {
 	STEP_OF("immediate", NFTNL_EXPR_IMM_CHAIN, to, NFTNL_EXPR_IMM_DREG, \
 		NFT_REG_VERDICT, NFTNL_EXPR_IMM_VERDICT, (uint32_t)NFT_JUMP)
 
-/* Passes a packet of a connection if its opener is of a group that may reach the connection's
- * target. The mark carries the group's number from the map to the set.
+/* Lets a packet go on to the chain `open` if the opener of its connection is in a group that
+ * may reach the connection's target. The packet's mark carries the group's number from the map
+ * `groups` to the set `reach`.
  *
- * An ICMP error belongs to the connection that the error reports, and any member may have sent
- * the error. So members get no errors from other members. */
+ * An ICMP error belongs to the connection that the error reports, but any member may have sent
+ * the error. Therefore no ICMP error passes between members. */
 #define REACH(groups)                                                                    \
 	INET("forward", ORIGINAL(NFT_CT_SRC_IP, R(0)), LOAD_MAPPED(groups, R(0)),        \
 	     SET_MARK(R(0)), META(NFT_META_MARK, R(0)), ORIGINAL(NFT_CT_DST_IP, R(1)),   \
@@ -478,7 +483,7 @@ struct net_step {
 /* --- the rules ------------------------------------------------------------------- */
 
 static const struct net_step rule_steps[] = {
-	/* Accepts packets of ports that are no taps of this network. */
+	/* Accepts all packets from interfaces that are not taps of this network. */
 	BRIDGE("prerouting", META(NFT_META_IIFNAME, NFT_REG_1),
 	       STEP_OF("lookup", NFTNL_EXPR_LOOKUP_SET, "tap", NFTNL_EXPR_LOOKUP_SREG,
 		       NFT_REG_1, NFTNL_EXPR_LOOKUP_FLAGS, NFT_LOOKUP_F_INV),
@@ -494,8 +499,9 @@ static const struct net_step rule_steps[] = {
 	INET("forward", NOT_FROM_BRIDGE, NOT_TO_BRIDGE, ACCEPT),
 	REACH("group"),
 	REACH("above"),
-	/* Accepts connections that members open to the outside. Refuses connections to members,
-	 * and to link-local addresses, such as 169.254.169.254, at which a cloud serves keys. */
+	/* Accepts connections that members open to the outside. This rule does not accept
+	 * connections to members or to link-local addresses. At the link-local address
+	 * 169.254.169.254 a cloud serves keys. */
 	INET("forward", FROM_BRIDGE, NOT_TO_BRIDGE, FROM_OUTWARD, NOT_IN_RANGE,
 	     ORIGINAL(NFT_CT_DST_IP, NFT_REG_1), MASKED(0xffff),
 	     IS_NOT(NFT_REG_1, 169, 254, 0, 0), DIRECTION(0), ACCEPT),
@@ -508,27 +514,29 @@ static const struct net_step rule_steps[] = {
 	INET("forward", FROM_BRIDGE, NOT_TO_BRIDGE, FORWARDED, DIRECTION(1),
 	     PLACE(IP_SOURCE, SOURCE_PORT, "forwarded"), ACCEPT),
 
-	/* Accepts the traffic that is allowed between members: ping, answers and open ports. */
+	/* Accepts the traffic that may pass between members: ping, answers, and packets to open
+	 * ports. */
 	INET("open", ICMP, ACCEPT),
 	INET("open", DIRECTION(1), ACCEPT),
 	INET("open", IS_IPV4, LOAD_NETWORK(IP_DESTINATION, 4, NFT_REG_1),
 	     IN(NFT_REG_1, "unlimited"), ACCEPT),
 	INET("open", PLACE(IP_DESTINATION, DESTINATION_PORT, "port"), ACCEPT),
 
-	/* Keeps VMs from this machine itself: VMs may only answer and ping this machine. */
+	/* Drops packets from VMs to this machine itself, except answers and pings. */
 	INET("input", FROM_BRIDGE, DIRECTION(1), ACCEPT),
 	INET("input", FROM_BRIDGE, META(NFT_META_L4PROTO, NFT_REG_1),
 	     IS_NOT(NFT_REG_1, NET_ICMP), DROP),
 
 	INET("prerouting", NOT_FROM_BRIDGE, LEAD_IN(net_map_public)),
 	INET("output", LEAD_IN(net_map_own)),
-	/* Masquerades members' addresses on the outside, and 127.0.0.1 toward members: the
-	 * members' addresses are not valid outside, and 127.0.0.1 is not valid for members. */
+	/* Masquerades the addresses of members in packets to the outside, where these addresses
+	 * are not valid. Also masquerades 127.0.0.1 in packets to members, since members cannot
+	 * answer to 127.0.0.1. */
 	INET("postrouting", NAMED(NFT_META_OIFNAME, NEQ, LOOPBACK_NAME), FROM_OUTWARD,
 	     NOT_IN_RANGE, STEP("masq", 0)),
 };
 
-/* A running transaction, and the values that its rules share. */
+/* A transaction that is being built, and the values that its rules share. */
 struct rules {
 	struct net_batch batch;
 	struct net_table inet, bridge;
@@ -550,7 +558,7 @@ static void net_rules_begin(struct rules *r, const struct net_lib *lib, const ch
 	r->bridge = (struct net_table){ NFPROTO_BRIDGE, r->name };
 }
 
-/* The bytes of a step's data. */
+/* The bytes of the attribute s->data of a step. */
 static const void *step_bytes(const struct rules *r, const struct net_step *s,
 			      uint32_t *number)
 {
@@ -649,17 +657,17 @@ int net_rules_apply(const struct net_lib *lib, const struct net_plan *plan,
 
 	if (net_rules_send(lib, plan, &first) == 0)
 		return 0;
-	/* Tables that another version of cadre made may differ from this version's, so the
-	 * tables are made anew. */
+	/* The existing tables may be of another version of cadre, with other sets. So the
+	 * tables are removed and made anew. */
 	if (net_rules_remove(lib, plan->tag, &first) == 0)
 		return net_rules_send(lib, plan, f);
 	*f = first;
 	return first.code;
 }
 
-/* Removes the tables of this network. During the removal of a table, its chains are empty for
- * an instant but still in force. So the chains' policy is first set to accept, and packets of
- * other programs always pass. */
+/* Removes the tables of this network. While a table is being removed, its chains are empty but
+ * still in force for an instant. So the policy of the chains is first set to `accept`;
+ * otherwise packets of other programs would be dropped in this instant. */
 int net_rules_remove(const struct net_lib *lib, const char *tag, struct fault *f)
 {
 	struct rules r = { 0 };

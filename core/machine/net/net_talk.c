@@ -4,7 +4,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* A batch of any length is one datagram, and all its answers wait in the buffer. */
+/* Bytes of the socket's buffers. A batch of any length is one datagram, and all answers to the
+ * batch wait in the receive buffer. */
 enum { BUFFER = 8 << 20 };
 
 int net_refused(int error, const char *what, struct fault *f)
@@ -32,7 +33,8 @@ int net_talk_open(struct net_talk *t, const struct net_lib *lib, int bus, struct
 	if (!t->socket)
 		return net_refused(-errno, "a netlink socket", f);
 	fd = lib->mnl_socket_get_fd(t->socket);
-	/* In a user namespace the system's limits apply, which are enough for some VMs. */
+	/* In a user namespace the buffers get at most the system's limits, which are enough for
+	 * some VMs. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
@@ -56,7 +58,7 @@ void net_talk_close(struct net_talk *t)
 struct answers {
 	void (*each)(const struct nlmsghdr *h, void *data);
 	void *data;
-	int error; /* the first error, a negative errno */
+	int error; /* the first error as a negative errno; 0: no error */
 };
 
 static void net_talk_take_answer(struct answers *a, const struct nlmsghdr *h)
@@ -70,8 +72,8 @@ static void net_talk_take_answer(struct answers *a, const struct nlmsghdr *h)
 		a->each(h, a->data);
 }
 
-/* Reads all answers. The kernel answers before send() returns, and continues a long dump while
- * this function reads. */
+/* Reads all answers. The kernel queues the answers before sendto() returns. The kernel
+ * continues a long dump while this function reads. */
 static int take_answers(int fd, struct answers *a)
 {
 	char buffer[32 << 10] __attribute__((aligned(8)));

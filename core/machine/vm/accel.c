@@ -26,10 +26,10 @@ static void accel_pause_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-/* --- the trial --------------------------------------------------------------------- */
+/* --- the trial of KVM -------------------------------------------------------------- */
 
-/* Whether the guest runs. A guest prints a line on its console when it starts; see
- * guest/guest_boot.h. */
+/* Whether the guest of the trial has started. A guest prints a line on its console when it
+ * starts; see guest/guest_boot.h. */
 static int has_come_up(int out)
 {
 	char text[4096];
@@ -112,7 +112,7 @@ const char *accel_choose(const char *kernel, const char *initrd)
 	return chosen;
 }
 
-/* --- the clock ----------------------------------------------------------------------- */
+/* --- the frequency of the processor's clock ------------------------------------------ */
 
 #ifdef __x86_64__
 long accel_tsc_khz(void)
