@@ -79,8 +79,8 @@ static bool guest_env_has(const struct env *e, const char *name)
 	return false;
 }
 
-/* Adds the variables that tell commands how to reach the host, and as which agent. CADRE_SOCKET
- * in the guest's own environment means that these variables are set already. */
+/* Adds the variables that tell commands the socket of the host, the team and the agent. If
+ * CADRE_SOCKET is set already, these variables are not added. */
 static void add_door(struct guest *g, struct env *e)
 {
 	if (guest_env_has(e, "CADRE_SOCKET"))
@@ -121,15 +121,15 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 }
 
 /*
- * sockets - the places at which the guest listens.
+ * sockets - the sockets at which the guest listens.
  *
  * The system may remove the folder of the guest's Unix sockets while the guest runs, for
  * example when the user's last login session ends. The guest's sockets lie beside the sockets
- * of its host, and host.lock names the present place of the host's socket.
+ * of its host, and the file host.lock names the present path of the host's socket.
  */
 
-/* Reads the path of the host's socket from host.lock, two folders above the guest's own folder.
- * The lock file contains `PID START SOCKET`. */
+/* Reads the path of the host's socket from the file host.lock, which is two folders above the
+ * guest's own folder. The file host.lock contains `PID START SOCKET`. */
 static bool sockets_read_place(const struct guest *g, char place[200])
 {
 	struct arena a = { 0 };
@@ -145,7 +145,7 @@ static bool sockets_read_place(const struct guest *g, char place[200])
 	return found;
 }
 
-/* Cuts the last part off a path, and returns the last part. */
+/* Cuts the last name off a path, and returns this name. */
 static const char *sockets_cut(char *path)
 {
 	char *end = strrchr(path, '/');
@@ -156,7 +156,7 @@ static const char *sockets_cut(char *path)
 	return end + 1;
 }
 
-/* Whether a folder belongs to this user and nobody else may use it. */
+/* Whether a folder belongs to this user, and no other user has rights to the folder. */
 static bool sockets_is_own(const char *path)
 {
 	struct stat st;
@@ -165,9 +165,9 @@ static bool sockets_is_own(const char *path)
 	       !(st.st_mode & 077);
 }
 
-/* If the host's socket has moved, sets the folder of the guest's sockets to the folder of the
- * same name beside the host's socket. At every place, the host's folder has the same name,
- * which is made from the state. */
+/* If the host's socket has moved, changes the path in `at` to a folder beside the host's
+ * socket. The new folder has the name of the old folder. The host's own folder has the same
+ * name at every place, since this name is made from the state. */
 static void follow_host(const struct guest *g, struct link_address *at)
 {
 	char host[200], place[200], state[200], run[sizeof(at->path)];
@@ -183,11 +183,11 @@ static void follow_host(const struct guest *g, struct link_address *at)
 	if (strcmp(sockets_cut(state), sockets_cut(run)) != 0 || !sockets_is_own(place))
 		return;
 	snprintf(at->path, sizeof(at->path), "%s/%s", place, own);
-	if (getenv("CADRE_SOCKET")) /* commands reach the host directly */
+	if (getenv("CADRE_SOCKET")) /* commands use the host's own socket */
 		setenv("CADRE_SOCKET", host, 1);
 }
 
-/* Listens for hosts and for commands of the workspace. Returns 0 or a fault. */
+/* Opens the sockets for hosts and for commands of the workspace. Returns 0 or a fault. */
 static int guest_listen(struct guest *g, struct fault *f)
 {
 	const struct guest_options *o = g->options;
@@ -214,7 +214,7 @@ static int guest_listen(struct guest *g, struct fault *f)
 	return rc ? rc : peer_listen_open(&g->listeners[1], g, WIRE_RELAY, &at, f);
 }
 
-/* Listens anew if the files of the sockets are gone. */
+/* Opens the guest's sockets again if somebody has removed the files of the sockets. */
 static void guest_sockets_look(struct guest *g)
 {
 	bool open = true, there = true;
@@ -258,7 +258,7 @@ static bool anything_runs(const struct guest *g)
 
 static void end_soon(struct guest *g)
 {
-	if (!anything_runs(g)) /* the loop first sends the last answer */
+	if (!anything_runs(g)) /* the event loop sends the last answer before it ends */
 		uv_timer_start(&g->end, end_now, ANSWER_MS, 0);
 }
 
@@ -364,12 +364,12 @@ static int make_boot_id(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* Job numbers begin at a random number, so that this guest does not know the job numbers of an
- * earlier guest. A caller that follows a command of a dead guest must not get another command's
- * output. */
+/* Lets job numbers begin at a random number, so that this guest does not use the job numbers of
+ * an earlier guest. A caller that asks for a job of a dead guest must not get the output of
+ * another command. */
 static int number_jobs(struct guest *g, struct fault *f)
 {
-	enum { FIRST = 1 << 20, STARTS = 1 << 30 }; /* leaves room for a billion jobs */
+	enum { FIRST = 1 << 20, STARTS = 1 << 30 }; /* a billion numbers remain */
 	unsigned random;
 
 	if (uv_random(NULL, NULL, &random, sizeof(random), 0, NULL))
@@ -390,7 +390,7 @@ static int open_root(struct guest *g, struct fault *f)
 }
 
 /* Locks the state folder, so that only one guest at a time uses it. The lock is a POSIX lock,
- * which child processes do not inherit: the lock is free as soon as the guest is dead. */
+ * which child processes do not inherit. So the lock is free as soon as the guest is dead. */
 static int guest_lock(struct guest *g, struct fault *f)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -413,7 +413,8 @@ static int guest_lock(struct guest *g, struct fault *f)
 			 (int)all.l_pid, state);
 }
 
-/* Raises the limit of open files: a thousand jobs need more descriptors than the usual limit. */
+/* Raises the limit of open files, since a thousand jobs need more descriptors than the usual
+ * limit allows. */
 static void guest_allow_files(void)
 {
 	struct rlimit r;
@@ -445,8 +446,8 @@ static int open_spool(struct guest *g, struct fault *f)
 	return spool_open(&g->spool, &place, clock_wall_ms(), f);
 }
 
-/* Refuses a state folder inside the workspace: commands of the workspace must not reach the
- * guest's own files. */
+/* Refuses a state folder inside the workspace, since commands of the workspace must not reach
+ * the guest's own files. */
 static int guest_check_state(struct guest *g, bool made, struct fault *f)
 {
 	if (!guest_state_inside(g) || g->options->state_inside)
@@ -484,7 +485,7 @@ static int guest_open(struct guest *g, struct fault *f)
 		rc = open_state(g, f);
 	if (rc)
 		return rc;
-	guest_kill_orphans(g, 0, 0); /* the spool names the workspace */
+	guest_kill_orphans(g, 0, 0); /* needs the workspace's uuid from the spool */
 	rc = guest_listen(g, f);
 	if (!rc)
 		open_front(g);
@@ -539,8 +540,8 @@ int guest_main(const struct guest_options *options)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	/* The guest itself reaps the orphans of its commands, so that it notices when all
-	 * processes of a group have ended. */
+	/* The guest itself reaps the orphans of its commands, so that the guest notices when
+	 * all processes of a group have ended. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	guest_allow_files();
 	g->options = options;

@@ -1,10 +1,11 @@
 /*
- * guest - the program inside a workspace.
+ * guest - the program in a workspace that runs commands for a host.
  *
  * A guest listens on two ports, control (5000) and relay (5001), at an address of
- * core/base/link_address.h. The guest runs commands and assignments, and keeps work that must
- * not be lost in its spool. A guest outlives the host that started it, and waits until a host
- * dials again. The files, in the order to read them:
+ * core/base/link_address.h. The guest runs commands and assignments. Assignments and results
+ * that must not be lost are stored in the guest's spool. When a host ends, its guests go on
+ * running and wait until a host dials again. These are the guest's files, in the order in which
+ * to read them:
  *
  *	guest.c         start and end.
  *	guest_peer.c    sockets and frames.
@@ -21,27 +22,32 @@
 #include <stdbool.h>
 
 struct guest_options {
-	/* The workspace's uuid. NULL: the uuid in the spool is used, or, if the spool has no
-	 * uuid, the uuid from the first host that says Hello. */
+	/* The workspace's uuid. NULL: the guest uses the uuid in its spool. If the spool has no
+	 * uuid, the guest uses the uuid in the first host's Hello. */
 	const char *workspace;
-	const char *name; /* the workspace's name, for people; may be NULL */
+	const char *name; /* the workspace's name, which people read; may be NULL */
 	const char *dir; /* root of the workspace */
 	const char *state; /* the guest's own folder: spool, lock */
-	bool state_inside; /* `state` may lie in `dir`, within reach of git and copies */
-	/* The number of times that the workspace was put back to a snapshot, in digits. A spool
-	 * with another number is not used. NULL: the number is not known. */
+	bool state_inside; /* allows `state` in `dir`, where git and copies find
+			      `state` */
+	/* The number of times that the workspace was put back to a snapshot, in digits. The
+	 * guest does not use a spool that contains another number. NULL: the number is not
+	 * known. */
 	const char *restores;
-	const char *listen; /* an address; NULL: unix:STATE */
-	const char *token; /* required in a stranger's Hello; may be NULL */
-	const char *http; /* ADDRESS:PORT of the door for teammates; NULL: no door */
+	const char *listen; /* the guest's address; NULL: the address is unix:STATE */
+	const char *token; /* token that the Hello of a stranger (guest_peer.h) must
+			      contain; may be NULL */
+	const char *http; /* ADDRESS:PORT of the HTTP door for teammates; NULL: no HTTP
+			     door */
 	const char *team, *agent; /* owners of the workspace; may be NULL */
 	bool vm; /* the guest runs in its own VM */
 	const char *version;
 	const char *const *env; /* NAME=value for the guest's commands; may be NULL */
 };
 
-/* Runs until Shutdown or SIGTERM; returns the exit status. A failed start prints one line on
- * stderr and returns 1. If another guest already uses the state folder, returns 4. */
+/* Runs a guest until the message Shutdown or SIGTERM arrives, and returns the exit status. If
+ * the start fails, prints one line on stderr and returns 1. Returns 4 if another guest already
+ * uses the state folder. */
 int guest_main(const struct guest_options *options);
 
 #endif

@@ -12,7 +12,8 @@ enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
 struct asking {
 	struct asking *next, **place;
 	int64_t number;
-	const struct wire *type; /* type of the request; it fixes the answer's type */
+	const struct wire *type; /* type of the request; the answer's type depends on this
+				    type */
 	asked_done *done;
 	void *arg;
 };
@@ -80,8 +81,8 @@ int64_t ask_number(const struct asking *a)
 	return a->number;
 }
 
-/* Arrived or Cancel is sent even when many bytes wait to be sent. Otherwise the host would keep
- * holding the messages and claims of the answer. */
+/* Sends Arrived or Cancel even if many bytes wait to be sent. Without Arrived or Cancel the
+ * host would go on holding the messages and claims of the answer. */
 void ask_settle(struct guest *g, int64_t number, enum answer_end end)
 {
 	char id[ID_MOST];
@@ -120,7 +121,8 @@ static struct asking *guest_ask_find(struct guest *g, const char *id)
 	return a;
 }
 
-/* Fills a fault if the answer is neither of the type that belongs to the request nor an Error. */
+/* Checks the type of an answer. Fills a fault unless the answer is an Error, or has the type
+ * that belongs to the request. */
 static void guest_ask_judge(const struct asking *a, const struct packet *p,
 			    struct fault *f)
 {
@@ -142,10 +144,10 @@ bool ask_hear(struct guest_request *heard)
 
 	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
 		return false;
-	/* An answer is taken only from the host. */
+	/* Only the host may answer requests of this guest. */
 	a = heard->peer == heard->guest->host ? guest_ask_find(heard->guest, id) : NULL;
 	if (!a)
-		return true; /* the answer is no longer needed */
+		return true; /* the guest has dropped this request */
 	guest_ask_judge(a, p, &f);
 	done = a->done;
 	arg = a->arg;

@@ -1,9 +1,9 @@
 /*
- * guest_ask - requests of this workspace to its host.
+ * guest_ask - sends requests of this workspace to its host.
  *
- * The requests are sent on the control line that the host has dialled, under ids that the guest
- * chooses. The answers arrive on the same line. From the line the host knows which workspace
- * asks.
+ * The guest sends its requests over the control connection that the host has dialled, under ids
+ * that the guest chooses. The host answers over the same connection. The host knows from the
+ * connection which workspace sent a request.
  */
 #ifndef GUEST_GUEST_ASK_H
 #define GUEST_GUEST_ASK_H
@@ -12,34 +12,38 @@
 
 struct asking;
 
-/* Gets the host's answer without its id, borrowed; the answer may be an Error. NULL: no answer
- * arrived, for the reason in `f`. */
+/* Gets the host's answer, which has no id, is borrowed and may be an Error. If `answer` is
+ * NULL, no answer arrived, and `f` contains the reason. */
 typedef void asked_done(void *arg, json_t *answer, const struct fault *f);
 
-/* Asks the host. `message` is borrowed and gets an id. Returns NULL and a fault if the host
- * cannot be asked. Otherwise `done` is called once, later. */
+/* Sends the request `message` to the host. `message` is borrowed, and gets a member `id`. If no
+ * request can be sent to the host, returns NULL and fills `f`. Otherwise `done` is called once,
+ * after ask_host() has returned. */
 struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
 			struct fault *f);
-/* Gives up and frees a request whose answer nobody needs any more, and tells the host that the
- * answer is lost. `done` is not called. */
+/* Frees a request if nobody needs its answer any more, and tells the host that nobody will read
+ * the answer. `done` is not called. */
 void ask_drop(struct guest *g, struct asking *a);
 
-/* The number of a request, to be used in ask_settle() after the end of the request. */
+/* Returns the number of a request. The caller passes this number to ask_settle() after the
+ * request has ended. */
 int64_t ask_number(const struct asking *a);
-/* The fate of an answer to a caller that confirms answers. */
+/* Whether an answer arrived at a caller that confirms answers. */
 enum answer_end {
 	ANSWER_ARRIVED,
 	ANSWER_LOST, /* nobody has read the answer */
-	ANSWER_LEFT, /* the caller left unconfirmed, and may have read the answer */
+	ANSWER_LEFT, /* the caller left without a confirmation, and may have read the
+			answer */
 };
-/* Tells the host the fate of the answer to the request with this number. */
+/* Tells the host whether the answer to the request `number` arrived. */
 void ask_settle(struct guest *g, int64_t number, enum answer_end end);
 
-/* Takes a message of the host if it answers a request of this guest. Returns false if the
- * message answers no request of this guest. */
+/* Takes a message of the host if the message answers a request of this guest. Returns false if
+ * the message answers no request of this guest. */
 bool ask_hear(struct guest_request *heard);
 
-/* Ends all requests by a call of `done`, since the host's control line is closed. */
+/* Ends all requests, because the host's control connection is closed. Calls the `done` of each
+ * request. */
 void ask_host_went(struct guest *g);
 
 #endif

@@ -33,8 +33,8 @@
 
 enum { PREFIX = 16, NAME_MOST = 63 };
 
-/* Writes a file of one text. If the file cannot be opened, for example because its folder is
- * missing, nothing is written: the machine works without this file. */
+/* Writes `text` into the file `path`. If the file cannot be opened, for example because its
+ * folder is missing, nothing is written, since the machine works without this file. */
 static void machine_write_line(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -87,7 +87,7 @@ int machine_set_name(const char *name, struct fault *f)
 /* --- address ------------------------------------------------------------------- */
 
 struct net {
-	int fd; /* a socket for the ioctls, of any kind */
+	int fd; /* any socket, needed for the ioctls */
 	char name[IFNAMSIZ];
 	struct in_addr address, gateway, mask;
 };
@@ -212,7 +212,7 @@ int machine_set_address(const char *address, const char *gateway, const char *co
 	return rc;
 }
 
-/* Brings the loopback interface up, if there is one. */
+/* Brings the loopback interface up, if the machine has a loopback interface. */
 static void machine_raise_loopback(void)
 {
 	struct net net = { .fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
@@ -226,21 +226,22 @@ static void machine_raise_loopback(void)
 }
 
 enum {
-	DISK_MS = 10000, /* wait for the disk to appear */
+	DISK_MS = 10000, /* longest wait for the disk */
 	PORTS_MS = 3000,
 	STEP_MS = 5,
-	END_MS = 300, /* from SIGTERM to SIGKILL */
+	END_MS = 300, /* time from SIGTERM to SIGKILL */
 	AGAIN_MS = 1000,
-	LATE_MS = 2000, /* head start of the guest before late modules */
-	DEATHS_MOST = 5, /* deaths in a row, each within SETTLED_MS */
+	LATE_MS = 2000, /* time between the guest's start and the loading of late
+			   modules */
+	DEATHS_MOST = 5, /* most deaths of a guest in a row, each within SETTLED_MS */
 	SETTLED_MS = 60000,
 };
 
-/* The kernel must not initialize unused inode tables: the written tables would make every copy
- * of the disk larger. */
+/* The kernel must not initialize unused inode tables, since the written tables would make every
+ * copy of the disk larger. */
 #define OPTIONS "noinit_itable"
 
-/* Settings from the kernel's command line; NULL: the setting is not given. */
+/* Settings from the kernel's command line; NULL: the command line lacks the setting. */
 struct words {
 	char line[4096];
 	const char *workspace, *name, *team, *agent, *listen, *ip, *gateway, *dns, *http,
@@ -363,11 +364,11 @@ static void load_module(const char *path)
 		guest_boot_say("%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	unlink(path); /* frees the memory of the file */
+	unlink(path); /* frees the memory that the file uses */
 }
 
-/* Loads the modules whose file names begin with `when`, in order: see
- * tools/cadre/image/image.c. */
+/* Loads the modules whose file names begin with `when`, in the order of the names.
+ * tools/cadre/image/image.c gives the files their names. */
 static void load_modules(const char *folder, char when)
 {
 	struct dirent **names = NULL;
@@ -386,8 +387,8 @@ static void load_modules(const char *folder, char when)
 
 /* --- the root ------------------------------------------------------------------------ */
 
-/* Whether the root file system has a shell; `/bin/sh` may be an absolute link, which is broken
- * until this file system is the root. So the function does not follow the link. */
+/* Whether the root file system has a shell. `/bin/sh` may be an absolute link, which is broken
+ * until this file system is the root. So has_shell() does not follow the link. */
 static bool has_shell(const char *root)
 {
 	char path[64];
@@ -400,15 +401,16 @@ static bool has_shell(const char *root)
 	return lstat(path, &st) == 0;
 }
 
-/* Mounts the disk's root file system at /root: on the whole disk, or on one of its partitions. */
+/* Mounts the disk's root file system at /root. The root file system is on the whole disk, or on
+ * one of the disk's partitions. */
 static bool mount_disk(void)
 {
 	char path[32];
 
 	mkdir("/root", 0755);
 	for (int i = 0; i < 16; i++) {
-		/* With precision 0, printf() writes nothing for the number 0: the first path is
-		 * the whole disk. */
+		/* With precision 0, printf() writes nothing for the number 0. So the first path
+		 * names the whole disk. */
 		snprintf(path, sizeof(path), "/dev/vda%.*d", i > 0, i);
 		if (access(path, F_OK) ||
 		    mount(path, "/root", "ext4", MS_NOATIME | MS_SILENT, OPTIONS))
@@ -421,7 +423,7 @@ static bool mount_disk(void)
 }
 
 /* Grows the file system to the size of its disk. EXT4_IOC_RESIZE_FS is defined in no header, so
- * its number is built here. */
+ * the number of this ioctl is built here. */
 static void grow_root(void)
 {
 	const unsigned long resize = _IOW('f', 16, uint64_t);
@@ -446,7 +448,8 @@ static void grow_root(void)
 	close(fd);
 }
 
-/* Makes the program visible below BOOT_RUN, too. Its file stays in the memory of the initrd. */
+/* Makes the program visible below BOOT_RUN, too. The program's file stays in the memory of the
+ * initrd. */
 static void guest_boot_share_program(void)
 {
 	int fd;
@@ -532,8 +535,8 @@ static int link_ports(void)
 	return n;
 }
 
-/* Links the serial ports by name. The kernel gives the names a short time after the ports, so
- * the function waits. */
+/* Links the serial ports by name. The kernel sets the name of a port a short time after it
+ * makes the port, so name_ports() waits. */
 static void name_ports(void)
 {
 	mkdir(BOOT_PORTS, 0755);
@@ -592,7 +595,7 @@ static void name_machine(const struct words *w)
 
 	snprintf(name, sizeof(name), "%s", w->name ? w->name : "cadre");
 	for (n = strlen(name); n > 1 && name[n - 1] == '-';)
-		name[--n] = '\0'; /* no hyphen at the end */
+		name[--n] = '\0'; /* the name must not end with a hyphen */
 	if (machine_set_name(name, &f))
 		guest_boot_say("%s", f.text);
 }
@@ -627,7 +630,7 @@ static pid_t guest_boot_start(const struct words *w, const char *version)
 }
 
 /* Loads the modules that are not needed at the start, such as other file systems and
- * randomness. A separate process does this work. */
+ * randomness. A separate process loads these modules. */
 static void load_late(void)
 {
 	if (fork())
@@ -637,8 +640,8 @@ static void load_late(void)
 	_exit(0);
 }
 
-/* Waits for the guest. Processes whose parents have ended become children of this process, and
- * are reaped here. */
+/* Waits for the end of the guest. A process whose parent has ended becomes a child of this
+ * process, so this function also reaps such processes. */
 static int guest_boot_wait_for(pid_t guest)
 {
 	int status;

@@ -1,12 +1,13 @@
 /*
  * guest_boot - the guest as the first process of a VM.
  *
- * The kernel starts this process from the initrd with the words of its command line. The
- * process mounts the system's file systems, loads the modules of /modules in the order of their
- * names, makes the disk the root, and names the machine. Then the process keeps a guest running
- * until the guest is told to shut down, and powers the machine off. After an error the process
- * writes the reason to the console and powers the machine off, too. The host then starts the
- * machine again, or reports why it does not.
+ * The kernel starts this process from the initrd. The process reads the kernel's command line
+ * and mounts the system's file systems. The process loads the modules of /modules in the order
+ * of their names, makes the disk the root, and sets the machine's name. After these steps the
+ * process keeps a guest running until the guest gets Shutdown, and powers the machine off.
+ * After an error the process writes the reason to the console and powers the machine off, too.
+ * The host of a machine that failed starts the machine again, or reports why the machine is not
+ * started again.
  *
  * Words of the kernel's command line, all without blanks:
  *
@@ -22,7 +23,7 @@
 
 #define BOOT_ALIVE "cadre: alive"
 
-/* Folder of the VM's sockets and links, and of the program itself. */
+/* Folder of the VM's sockets, its links to ports, and the program `cadre`. */
 #define BOOT_RUN "/run/cadre"
 #define BOOT_PORTS "/dev/virtio-ports"
 

@@ -1,11 +1,11 @@
 /*
- * The daemon: assignments that the host pushed, four at once, in order.
+ * The daemon runs the assignments that the host has pushed, in order, at most four at once.
  *
  *     pushed -> waiting (spool) -> started (spool) -> result (spool) -> acked.
  *
- * Every step is on the disk before the next action. So a guest that is killed at any instant
- * runs no assignment twice and loses none. Plain messages wait in the host's inbox: the guest
- * stores no plain messages.
+ * Each of these steps is stored on the disk before the next step begins. So a guest that is
+ * killed at any instant runs no assignment twice and loses no assignment. Messages that are no
+ * assignments wait in the host's inbox, and the guest does not store such messages.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 enum {
 	RETRY_MS = 1000, /* pause after a failed write of the spool */
 	RESULTS_MOST = 1000, /* results in one answer */
-	UNREAD_MOST = 1000, /* unread plain messages */
+	UNREAD_MOST = 1000, /* most unread plain messages */
 };
 
 /* --- an assignment's end -------------------------------------------------------- */
@@ -44,7 +44,7 @@ static bool read_streams(const struct proc *run, struct spool_result_row *r,
 	return r->out && r->err;
 }
 
-/* Appends the reason to the command's output on stderr. */
+/* Appends `reason` to the command's output on stderr. */
 static void give_reason(struct spool_result_row *r, const char *reason, struct arena *a)
 {
 	size_t n = strlen(r->err);
@@ -93,8 +93,9 @@ static void guest_daemon_describe(const struct guest_assignment *d,
 	r->success = r->exit_code == 0 && !d->cancelled;
 }
 
-/* Stores the result of an ended command. After a failure, tries again later until the result is
- * stored. Until that time the assignment keeps its place. */
+/* Stores the result of an ended command. If the write fails, tries again later until the result
+ * is stored. The assignment keeps its place among the running assignments until its result is
+ * stored. */
 static void guest_daemon_store(struct guest_assignment *d)
 {
 	struct guest *g = d->guest;
@@ -112,8 +113,8 @@ static void duty_done(struct proc *run)
 {
 	struct guest_assignment *d = run->owner;
 
-	/* If the command was ended by the guest's own end, the next guest reports the
-	 * assignment as interrupted. */
+	/* If the command was killed because this guest ends, the next guest reports that the
+	 * assignment was interrupted. */
 	if (d->guest->stopping)
 		return;
 	guest_daemon_store(d);
@@ -136,8 +137,8 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 	return op_decode(&record_task_payload, *json, p, DECODE_LENIENT, a, f);
 }
 
-/* Creates the command's process, which waits for proc_go(). Returns 0, -1 after a failure, or
- * -2 if the payload was not understood. */
+/* Creates the command's process, which waits for proc_go(). Returns 0 if the process was made,
+ * -1 after a failure, or -2 if the payload was not understood. */
 static int guest_daemon_prepare(struct guest *g, struct guest_assignment *d,
 				const struct spool_assignment_row *as, struct arena *a,
 				struct fault *f)
@@ -166,7 +167,7 @@ out:
 	return rc;
 }
 
-/* Stores a result for a command that could not be started. */
+/* Stores a result for an assignment if its command could not be started. */
 static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int code,
 			       const struct fault *why)
 {
@@ -188,10 +189,10 @@ static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int 
 	return rc;
 }
 
-/* Begins a command, or stores the reason why it cannot begin. Sets *told if a heartbeat has
- * reported this command to the hosts. The hosts get the report before the command runs. The
- * reason: the command may at once report that its task has ended, and the end of a task calls
- * off the commands that wait for it. */
+/* Begins the command of an assignment, or stores the reason why the command cannot begin. Sets
+ * *told if a heartbeat has reported this command to the hosts. The hosts get this report before
+ * the command runs, because the command may at once report that its task has ended. At the end
+ * of a task the host calls off the commands of the task that have not begun. */
 static int guest_daemon_begin(struct guest *g, struct guest_assignment *d,
 			      const struct spool_assignment_row *as, struct arena *a,
 			      bool *told)
@@ -267,8 +268,8 @@ void guest_assignment_work(struct guest *g)
 
 /* --- pushes --------------------------------------------------------------------------- */
 
-/* The id of a message. A message of the older dialect may have no id. Such a message gets a
- * random id here, and its result is reported under this id. */
+/* Returns the id of a message. A message of the older dialect may have no id. A message without
+ * an id gets a random id here, and the guest reports the message's result under this random id. */
 static const char *message_name(struct arena *a, const char *id)
 {
 	unsigned char r[16];
@@ -296,7 +297,7 @@ void guest_assignment_call_off(struct guest *g)
 	}
 }
 
-/* Calls off a command.  A command that has ended by itself keeps its result. */
+/* Calls off a command. If the command has already ended, its result does not change. */
 static int guest_daemon_call_off(struct guest *g, const char *id, struct fault *f)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
@@ -311,11 +312,12 @@ static int guest_daemon_call_off(struct guest *g, const char *id, struct fault *
 	return spool_drop(g->spool, id, clock_wall_ms(), f);
 }
 
-/* Contents of a push, in either dialect. */
+/* Contents of a push, in the newer or in the older dialect. */
 struct pushed {
 	const char *id, *type, *content;
 	bool cancelled;
-	int64_t unread; /* 0: the push does not say */
+	int64_t unread; /* unread plain messages; 0: the push does not contain the
+			   number */
 };
 
 static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
@@ -334,7 +336,8 @@ static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
 		rc = guest_daemon_call_off(g, id, f);
 	else if (work)
 		rc = spool_put(g->spool, id, m->content, clock_wall_ms(), f);
-	else if (m->unread >= UNREAD_MOST) /* the host leaves the delivery queued */
+	else if (m->unread >= UNREAD_MOST) /* after this fault the delivery stays queued
+					      at the host */
 		rc = fault_set(f, FAULT_EXHAUSTED, "", "%lld messages are unread already",
 			       (long long)m->unread);
 	if (rc) {
@@ -377,7 +380,8 @@ struct poll {
 	struct wire_daemon_results out;
 	struct arena *arena;
 	size_t room;
-	bool old, takes; /* takes: given results are removed */
+	bool old, takes; /* old: the older dialect. takes: the answer's results leave the
+			    spool */
 	const char **taken;
 	size_t n_taken;
 };
@@ -402,11 +406,11 @@ static size_t cost_of(const struct spool_result_row *r, const struct output_part
 	text_json_fit(r->task_id, strlen(r->task_id), &room);
 	text_json_fit(p->text[0], p->len[0], &room);
 	text_json_fit(p->text[1], p->len[1], &room);
-	return before - room + 300; /* room for numbers and names of fields */
+	return before - room + 300; /* 300 bytes: numbers, and names of fields */
 }
 
-/* Adds a result if there is room. The first result is always added, and is cut to the room.
- * Returns false if there is no room. */
+/* Adds a result to the answer if the answer has room. The first result is always added, and is
+ * cut to the room. Returns false if the answer has no room. */
 static bool add_result(struct poll *poll, const struct spool_result_row *r,
 		       struct output_parts *p)
 {

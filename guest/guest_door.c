@@ -8,13 +8,15 @@
 #include "guest/guest_ask.h"
 #include "guest/guest_serve.h"
 
-/* An answer that was passed on, and whose arrival the caller has not confirmed. */
+/* An answer that the guest passed on to a caller, if the caller has not yet confirmed that the
+ * answer arrived. */
 struct confirm {
 	struct receipt receipt;
-	int64_t number; /* number of the request to the host */
+	int64_t number; /* number of the guest's request to the host */
 };
 
-/* Ends a confirmation. Returns false if `k` is NULL. */
+/* Tells the host whether the answer of `k` arrived, and frees `k`. Returns false if `k` is
+ * NULL. */
 static bool confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 {
 	if (!k)
@@ -24,8 +26,9 @@ static bool confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 	return true;
 }
 
-/* Remembers that an answer was passed on, if the caller of the request confirms answers. If
- * there are too many such answers, the oldest ends as if its caller had left. */
+/* Stores that an answer was passed on and not confirmed yet, if the request's caller confirms
+ * answers. If too many answers wait for a confirmation, the oldest answer is treated as if its
+ * caller had left. */
 static void confirm_keep(struct guest_request *q)
 {
 	struct confirm *k;
@@ -44,7 +47,8 @@ static bool confirm_settle(struct peer *peer, const char *name, bool arrived)
 			   arrived ? ANSWER_ARRIVED : ANSWER_LOST);
 }
 
-/* Ends the request `name` as if its caller were gone, since nobody waits for its answer. */
+/* Ends the running request `name` as if its caller had left, since the caller has cancelled
+ * this request. */
 static void drop_live(struct peer *peer, const char *name)
 {
 	for (struct guest_request *q = peer->live; q; q = q->next)
@@ -54,8 +58,8 @@ static void drop_live(struct peer *peer, const char *name)
 		}
 }
 
-/* Serves a caller's Arrived or Cancel message about an earlier request of the same caller.
- * Frees the message. */
+/* Serves a message Arrived or Cancel, which is about an earlier request of the same caller.
+ * Frees `q`. */
 static void confirm_hear(struct guest_request *q)
 {
 	const char *name = json_find_text(q->packet.json, "request");
@@ -98,7 +102,7 @@ void door_host_went(struct peer *peer)
 
 /* --- requests -------------------------------------------------------------------- */
 
-/* Called when the caller is gone: ends the request, and gives up the host's answer. */
+/* Called when the caller has left. Ends the request, and drops the host's answer. */
 static void guest_door_gone(struct guest_request *q)
 {
 	struct guest *g = q->guest;
@@ -142,8 +146,8 @@ static int pass_on(struct guest_request *q, struct fault *f)
 	return f->code;
 }
 
-/* Answers a client's Hello. The door belongs to the workspace's agent: a Hello of another agent
- * or team is refused. */
+/* Answers a client's Hello. The door belongs to the workspace's agent, so a Hello of another
+ * agent or team is refused. */
 static int answer_client(struct guest_request *q, struct fault *f)
 {
 	const struct wire_hello *hello = q->body;

@@ -1,9 +1,10 @@
 /*
- * guest_door - the socket at which commands of the workspace reach its host.
+ * guest_door - the socket by which commands of a workspace reach the host.
  *
- * The door is a Unix socket, named by CADRE_SOCKET in the environment of the commands. It
- * accepts the same messages as a host's own socket: Hello, Call and the older messages. The
- * guest passes the requests on to the host: see guest_ask.h.
+ * The door is a Unix socket. The variable CADRE_SOCKET in the environment of commands contains
+ * the path of the door. The door accepts the same messages as a host's own socket: Hello, Call
+ * and the messages of the older dialect. The guest passes the requests on to the host by the
+ * functions of guest_ask.h.
  */
 #ifndef GUEST_GUEST_DOOR_H
 #define GUEST_GUEST_DOOR_H
@@ -12,14 +13,17 @@
 #include "guest/guest_peer.h"
 
 /*
- * confirm - answers at the door whose arrival is confirmed by their callers.
+ * confirm - tells the host whether answers have arrived at callers.
  *
- * The host holds the messages and claims of such an answer until the host gets Arrived or
- * Cancel, under the guest's own id of the request. A caller at the door sends Arrived or Cancel
- * under the caller's own id.
+ * If a caller at the door confirms answers, the host holds the messages and claims of an
+ * answer. The host holds the messages and claims until the guest sends Arrived or Cancel, or
+ * until the host takes the answer back. The guest sends Arrived or Cancel with the guest's own
+ * id of the request. A caller at the door sends Arrived or Cancel with the caller's own id of
+ * the request.
  */
 
-/* Tells the host that the caller left, and may or may not have read its answers. */
+/* Tells the host that the caller `peer` left, and that this caller may have read its
+ * unconfirmed answers. */
 void door_confirms_drop(struct peer *peer);
 
 struct wire_hello;
@@ -27,11 +31,13 @@ struct wire_hello;
 /* Opens the door's socket in `folder`, beside the guest's other sockets. Returns 0 or a fault. */
 int door_open(struct guest *g, const char *folder, struct fault *f);
 
-/* Serves a request of a command. Returns 0, or a negative fault code with `f` filled. */
+/* Serves a request that a command of the workspace sent. Returns 0, or fills `f` and returns
+ * the negative code of `f`. */
 int door_serve(struct guest_request *q, struct fault *f);
 
-/* Called when a peer has sent Hello (came), and when a connection is closed (went). Both act
- * only for the host's control line. */
+/* door_host_came() is called when a peer has sent Hello. door_host_went() is called when the
+ * connection of a peer is closed. Both do nothing unless the peer is the host's control
+ * connection. */
 void door_host_came(struct peer *peer, const struct wire_hello *hello);
 void door_host_went(struct peer *peer);
 

@@ -1,8 +1,9 @@
 /*
- * guest_exec - commands whose request is answered when the command is over.
+ * guest_exec - runs commands, and answers requests for the output of commands.
  *
- * If the output of a command is too large for a frame, the command becomes a finished job, so
- * that the host can poll the rest. A followed command is a job from its start.
+ * A request Exec is answered when its command has ended. If the output of a command is too
+ * large for a frame, the command becomes a finished job, so that the host can poll the rest of
+ * the output. If the host follows a command, the command is a job from its start.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,22 +25,23 @@
 /* --- jobs of the host -------------------------------------------------------- */
 
 /*
- * background - commands in the background.
+ * background - keeps jobs, which are commands that run in the background.
  *
- * A job keeps its run, with the output, until its place is needed for another job. A followed
- * job is kept for a while after its end, since its caller may not have received the last
- * answer.
+ * A job keeps its process and its output until another job needs the place. After a followed
+ * job has ended, the guest keeps the job for a while, since the caller may not have received
+ * the last answer.
  */
 
-/* Requests that wait for the output of a command: ExecPoll, also for turns.
+/* follow - lets requests wait for the output of a command. An ExecPoll waits for the output of
+ * a job, and a turn is a job, too.
  *
- * Each request waits until there is output after its offsets, until the command is over, or
- * until the waiting time named in the request has passed. Output of about the same time is sent
- * together, so that many short lines become few answers. So the output of a short command is
- * sent together with its end.
+ * Each request waits until the command has output after the request's offsets, until the
+ * command has ended, or until the request's waiting time has passed. Output of about the same
+ * time is sent in one answer, so that many short lines become few answers. For a short command,
+ * one answer contains both the output and the end.
  */
 
-/* Sends the request's answer or fault. The run may not be over yet. */
+/* Answers the request `q`, or sends a fault. The process `run` may still be running. */
 typedef void follow_tell(struct guest_request *q, struct proc *run);
 
 struct background_job {
@@ -48,7 +50,8 @@ struct background_job {
 	struct proc *run; /* run->owner is the job */
 	int64_t turn; /* the turn that the job runs; 0: no turn */
 	bool seen; /* a caller polled the job after its end */
-	int ended; /* rank in the order of ends of followed jobs; 0: runs */
+	int ended; /* place of this job in the order of ended followed jobs, from 1 on; 0:
+		      not ended or not followed */
 	struct background_job *next; /* an older job */
 };
 
@@ -59,12 +62,12 @@ struct command {
 	size_t n_env;
 	int64_t timeout_secs;
 	int input; /* descriptor of the command's input; 0: no input */
-	bool waits; /* as proc_spec.waits: unread output is not dropped */
+	bool waits; /* unread output is not dropped; see proc_spec.waits */
 };
 
 enum {
-	GATHER_MS = 10, /* time of gathering after the first output */
-	PLENTY = 64 << 10, /* bytes that are sent without gathering */
+	GATHER_MS = 10, /* time from the first output to the answer */
+	PLENTY = 64 << 10, /* an answer with so many bytes is sent at once */
 };
 
 struct follower {
@@ -107,7 +110,7 @@ static void guest_follow_time_is_up(uv_timer_t *timer)
 	guest_follow_tell(timer->data);
 }
 
-/* The number of kept bytes of output after the offsets. */
+/* Returns the number of kept bytes of output after the offsets of the request. */
 static size_t pending(const struct follower *w)
 {
 	size_t n = 0;
@@ -126,7 +129,8 @@ static void guest_follow_gather(struct follower *w)
 	uv_timer_start(&w->timer, guest_follow_time_is_up, GATHER_MS, 0);
 }
 
-/* Ends the wait of a request that gets no answer. Returns the run for which the request waited. */
+/* Ends the wait of a request that gets no answer. Returns the process for whose output the
+ * request waited. */
 static struct proc *follow_end(struct guest_request *q)
 {
 	struct follower *w = q->owner;
@@ -141,8 +145,9 @@ static void guest_follow_gone(struct guest_request *q)
 	guest_request_free(q);
 }
 
-/* Makes a request wait for output of a run that is not over. `how` is called once, never before
- * follow_begin() returns. During the wait, q->owner is in use and q->gone ends the wait. */
+/* Makes a request wait for output of a process that has not ended. `how` is called once, after
+ * follow_begin() has returned. During the wait, q->owner belongs to this wait, and q->gone ends
+ * the wait. */
 static void follow_begin(struct guest_request *q, struct proc *run,
 			 const size_t offset[2], int64_t ms, follow_tell *how)
 {
@@ -165,7 +170,8 @@ static void follow_begin(struct guest_request *q, struct proc *run,
 	guest_follow_gather(w);
 }
 
-/* Called when the run has printed something, and when it is over. */
+/* Called when the process `run` has printed something. Answers waiting requests that have much
+ * output, and lets other waiting requests gather output. */
 static void follow_printed(struct proc *run)
 {
 	struct follower *next;
@@ -177,7 +183,8 @@ static void follow_printed(struct proc *run)
 			continue;
 		}
 		guest_follow_tell(w);
-		next = run->followers; /* guest_follow_tell() may have freed others */
+		next = run->followers; /* guest_follow_tell() may have freed other
+					  followers */
 	}
 }
 
@@ -188,7 +195,7 @@ static void follow_over(struct proc *run)
 }
 
 enum {
-	FOLLOWED_KEPT = 64, /* ended followed jobs that are kept */
+	FOLLOWED_KEPT = 64, /* most ended followed jobs that the guest keeps */
 	WAIT_MOST = 300, /* longest wait of a poll, in seconds */
 };
 
@@ -228,13 +235,14 @@ static const char *const *command_shell(struct arena *a, const char *command)
 	return argv;
 }
 
-/* The fault of a command that could not be started, or whose output is lost. */
+/* Fills the fault of a command that could not be started. */
 static int command_not_started(const struct proc *run, const char *what, struct fault *f)
 {
 	return guest_path_fault(run->start_errno, "/command", what, f);
 }
 
-/* The bytes of an answer that the two streams may take: `room`, if the host names a number. */
+/* Returns how many bytes of an answer both streams together may use. The result is `room`, if
+ * the host's request contains a positive `room` that fits into a frame. */
 static size_t command_room(bool has_room, int64_t room)
 {
 	return has_room && room > 0 && room < FRAME_ROOM ? (size_t)room : FRAME_ROOM;
@@ -292,8 +300,8 @@ static int background_place(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* The `done` function of the run of a background job. The function below is the `done` function
- * of a followed job. */
+/* Called when the process of a background job has ended. For a followed job,
+ * background_followed_done() is called instead. */
 static void background_done(struct proc *run)
 {
 	follow_over(run);
@@ -308,7 +316,8 @@ static void background_followed_done(struct proc *run)
 	follow_over(run);
 }
 
-/* Makes a job of a run. The caller has made sure that there is a place. */
+/* Makes a job of the process `run`. The caller has called background_place() before, so a place
+ * is free. */
 static struct background_job *background_new(struct guest *g, struct proc *run)
 {
 	struct background_job *job = xcalloc(1, sizeof(*job));
@@ -428,8 +437,8 @@ static void poll_tell(struct guest_request *q, struct proc *run)
 		guest_request_fail(q, &f);
 }
 
-/* Whether a poll may wait. A poll with an offset after the end of the output is a fault, which
- * is answered without a wait. */
+/* Whether a poll may wait. If a poll's offset is after the end of the output, the guest answers
+ * with a fault, without a wait. */
 static bool may_wait(const struct wire_exec_poll *in, const struct proc *run)
 {
 	return in->has_wait_seconds && in->wait_seconds > 0 && !run->over &&
@@ -481,7 +490,8 @@ static int64_t timeout_of(const struct wire_exec *in)
 	return in->timeout_secs < INT32_MAX ? in->timeout_secs : INT32_MAX;
 }
 
-/* Names in the answer the job from which the caller can poll the rest of the output. */
+/* Writes the job's number and the size of the output into the answer. The caller can poll the
+ * rest of the output from this job. */
 static void name_job(struct wire_exec_result *out, const struct output_parts *p,
 		     const struct background_job *job)
 {
@@ -493,7 +503,7 @@ static void name_job(struct wire_exec_result *out, const struct output_parts *p,
 	out->has_job_id = job != NULL;
 }
 
-/* Reports losses of the output: bytes that were not kept, and bytes that are not text. */
+/* Reports which output is lost: bytes that were not kept, and bytes that are not text. */
 static void tell_loss(struct wire_exec_result *out, const struct output_parts *p)
 {
 	out->stdout_written = (int64_t)p->written[0];
@@ -503,9 +513,9 @@ static void tell_loss(struct wire_exec_result *out, const struct output_parts *p
 	out->has_replaced = out->replaced = p->replaced;
 }
 
-/* Answers with the result. On a fault, returns without an answer. *job is the job of the run,
- * or NULL. If *job is NULL and the answer has no room for all output, makes a job if there is a
- * place. */
+/* Answers with the result of a command. If the output cannot be read, returns a fault without
+ * an answer. *job is the job of the process `run`, or NULL. If *job is NULL and the answer has
+ * no room for all output, makes a job, if the guest has a place for the job. */
 static int tell_result(struct guest_request *q, struct proc *run,
 		       struct background_job **job, struct fault *f)
 {
@@ -514,7 +524,8 @@ static int tell_result(struct guest_request *q, struct proc *run,
 	struct output_parts p = { 0 };
 	size_t room = command_room(in->has_room, in->room);
 	bool old = !q->peer->hello;
-	struct fault full = { 0 }; /* no place: only the rest of the output is lost */
+	struct fault full = { 0 }; /* not reported: if no place is free, the rest of the
+				      output is lost */
 
 	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
 			       &q->arena))
@@ -532,7 +543,7 @@ static int tell_result(struct guest_request *q, struct proc *run,
 	return 0;
 }
 
-/* Answers the request of a command that is over. */
+/* Answers the request of a command that has ended. */
 static void guest_exec_tell_end(struct guest_request *q, struct proc *run,
 				struct background_job **job)
 {
@@ -561,7 +572,8 @@ static void exec_done(struct proc *run)
 
 /* --- a followed Exec ---------------------------------------------------------------- */
 
-/* Answers with the output so far. The caller reads further output from the job. */
+/* Answers with the output that the command has printed until now. The caller polls further
+ * output from the job. */
 static int tell_so_far(struct guest_request *q, struct proc *run,
 		       const struct background_job *job, struct fault *f)
 {
@@ -596,7 +608,7 @@ static void followed_tell(struct guest_request *q, struct proc *run)
 		guest_request_fail(q, &f);
 }
 
-/* Called when the caller leaves before it got the number of the job: ends the command. */
+/* Called when the caller leaves before the caller got the number of the job. Ends the command. */
 static void followed_gone(struct guest_request *q)
 {
 	struct proc *run = follow_end(q);
@@ -618,7 +630,7 @@ static void follow_exec(struct guest_request *q, struct proc *run)
 
 /* --- Exec that is answered at its end ------------------------------------------------- */
 
-/* Called when the caller leaves: ends the command. */
+/* Called when the caller leaves. Ends the command. */
 static void exec_gone(struct guest_request *q)
 {
 	proc_free(q->owner);
@@ -654,7 +666,8 @@ int answer_exec(struct guest_request *q, struct fault *f)
 		.timeout_secs = timeout_of(in),
 	};
 	struct proc *run;
-	struct fault full = { 0 }; /* no place: the answer is sent at the end */
+	struct fault full = { 0 }; /* not reported: if no place is free, the command is
+				      not followed */
 	int rc = check_timeout(in->timeout_secs, f);
 
 	if (!rc)
@@ -676,14 +689,15 @@ int answer_exec(struct guest_request *q, struct fault *f)
 /* --- turns ------------------------------------------------------------------- */
 
 /*
- * guest_turn - the commands of the agent's turns: jobs that read a prompt, one at a time.
+ * guest_turn - runs the commands of the agent's turns, one at a time. Such a command is a job
+ * that reads a prompt.
  */
 
-/* The time for which a turn, and with it the whole guest, waits for the end of the processes
- * that it killed. */
+/* Before a turn begins, the whole guest waits at most this time for the end of processes that
+ * were killed. */
 enum { DYING_MS = 200 };
 
-/* --- the file for its client ---------------------------------------------------- */
+/* --- the file for the client ---------------------------------------------------- */
 
 static const char *config_path(const struct guest *g, struct arena *a)
 {
@@ -700,7 +714,8 @@ static const char *guest_turn_find(char *const *env, const char *name)
 	return NULL;
 }
 
-/* The program that a client starts: the path of this program, or in a VM the command `cadre`. */
+/* Returns the program that a client starts for `cadre mcp`. In a VM the result is `cadre`, and
+ * outside a VM the path of this program. */
 static const char *program(const struct guest *g, struct arena *a)
 {
 	char path[4096];
@@ -710,9 +725,9 @@ static const char *program(const struct guest *g, struct arena *a)
 						  : "cadre";
 }
 
-/* Writes the file that tells the turn's client how to start `cadre mcp`. The file names the
- * variables, since clients pass only few variables of their own environment to a server.
- * Without `trust`, some clients ask before each call of a server. */
+/* Writes the file that tells the turn's client how to start `cadre mcp`. The file contains
+ * variables for the server, since a client passes only few variables of its environment to a
+ * server. Without the member `trust`, some clients ask their user before each call of a server. */
 static void write_config(const struct guest *g, char *const *env, struct text *t,
 			 struct arena *a)
 {
@@ -788,9 +803,9 @@ static void turn_done(struct proc *run)
 {
 	struct background_job *job = run->owner;
 
-	/* A turn that ends well may leave a server running. The processes of a turn that was
-	 * stopped or has failed are killed: otherwise they would go on working during the next
-	 * turn. */
+	/* A turn that ends well may leave a server running. If a turn was stopped or has
+	 * failed, its processes are killed, since such processes would go on working during the
+	 * next turn. */
 	if (run->status || run->signalled || run->timed_out)
 		guest_kill_orphans(job->guest, job->turn, run->group);
 	if (job->guest->turn_job == job->id) {
@@ -800,7 +815,8 @@ static void turn_done(struct proc *run)
 	background_followed_done(run);
 }
 
-/* Kills the running turn.  Clears turn_job at once, so the job's end changes nothing. */
+/* Kills the running turn. Sets turn_job to 0 at once, so that the end of the killed job does
+ * not change the next turn. */
 static void kill_turn(struct guest *g)
 {
 	struct background_job *job;
@@ -822,7 +838,8 @@ int answer_turn_stop(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* Sets the variables of the turn's command: the variables from the host, and three more. */
+/* Sets the variables of the turn's command, which are the variables from the host and three of
+ * the guest. */
 static void add_env(const struct guest *g, const struct wire_turn_start *in,
 		    struct command *c, struct arena *a)
 {

@@ -1,5 +1,5 @@
 /*
- * Messages about files in the workspace: reading, writing, listing.
+ * Serves the messages that read, write or list files in the workspace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +37,8 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 	return fault_set(f, code, where, "%.150s: %s", path, strerror(error));
 }
 
-/* Returns the part of an absolute path after `root`; NULL if the path is not below `root`. */
+/* Returns the part of the absolute path `path` that follows `root`; NULL if the path is not
+ * below `root`. */
 static const char *path_below(const char *path, const char *root)
 {
 	size_t n = strlen(root);
@@ -74,8 +75,8 @@ bool guest_state_inside(const struct guest *g)
 	return path_below(g->state, g->dir) != NULL;
 }
 
-/* Makes sure that the workspace's folder exists. If the folder was replaced, for example by a
- * repository cloned anew, opens the new folder. */
+/* Makes sure that the workspace's folder exists. If another folder has replaced this folder,
+ * for example a new clone of a repository, opens the other folder. */
 static int find_folder(struct guest *g, struct fault *f)
 {
 	struct stat st;
@@ -95,7 +96,8 @@ static int find_folder(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* As guest_path(). With `anywhere`, an absolute path may lead outside the workspace. */
+/* Makes a clean path, as guest_path() does. If `anywhere` is true, an absolute path may lead
+ * outside the workspace. */
 static int clean_path(const struct guest *g, const char *path, const char *where,
 		      bool anywhere, struct arena *a, const char **out, struct fault *f)
 {
@@ -143,7 +145,7 @@ static int clean_path(const struct guest *g, const char *path, const char *where
 int guest_path(struct guest *g, const char *path, const char *where, struct arena *a,
 	       const char **out, struct fault *f)
 {
-	/* In a VM, the team may use every path. */
+	/* In a VM, the team may use paths outside the workspace. */
 	return clean_path(g, path, where, g->options->vm, a, out, f) ? (int)f->code
 								     : find_folder(g, f);
 }
@@ -197,8 +199,8 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
 	close(look);
 	if (!is_file)
 		return no_file(where, path, f);
-	/* The file may have been replaced since the check. O_NONBLOCK: if it is a pipe now,
-	 * open() must not block the guest. */
+	/* A pipe may have replaced the file since the check. With O_NONBLOCK, open() of a pipe
+	 * does not block the guest. */
 	fd = guest_path_open(root, path, O_RDONLY | O_NONBLOCK, where, f);
 	if (fd < 0 || (fstat(fd, st) == 0 && S_ISREG(st->st_mode)))
 		return fd;
@@ -206,8 +208,8 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
 	return no_file(where, path, f);
 }
 
-/* The path that a workdir means. In a VM the workspace is /workspace. If the workspace is a
- * directory of this machine, /workspace means that directory. */
+/* Returns the path that a workdir means. In a VM, /workspace is a real folder. Outside a VM, a
+ * path below /workspace means a path below the workspace's directory. */
 static const char *meant(const struct guest *g, const char *path)
 {
 	const char *rest = g->options->vm ? NULL : path_below(path, "/workspace");
@@ -286,7 +288,7 @@ static void read_entries(DIR *dir, const char *after, struct arena *a,
 	}
 }
 
-/* Cuts a listing to as many whole entries as fit a frame. */
+/* Shortens a listing to the entries that fit into a frame. */
 static void list_fit(struct wire_dir_listing *out)
 {
 	size_t room = FRAME_ROOM, n = 0;
@@ -363,8 +365,8 @@ static struct upload *upload_find(struct guest *g, const char *id)
 	return u;
 }
 
-/* Copies the target's path into the upload. The target has borrowed the path from the first
- * part of the upload, which is freed earlier than the target. */
+/* Copies the target's path into the upload. The target has borrowed the path from the message
+ * with the upload's first part, and that message is freed earlier than the target. */
 static void upload_keep(struct upload *u)
 {
 	const char *slash;
@@ -435,7 +437,8 @@ static int upload_write_part(struct upload *u, const char *data, size_t len, off
 		at += n;
 		len -= (size_t)n;
 	}
-	/* Starts the writing to the disk now, so that fsync() at the end has little to do. */
+	/* The kernel begins to write these bytes to the disk now, so that fsync() at the end
+	 * has little to write. */
 	sync_file_range(u->target.fd, begun, (off_t)all, SYNC_FILE_RANGE_WRITE);
 	return 0;
 }
@@ -454,8 +457,8 @@ static int upload_end(struct upload *u, const struct upload_part *part, struct f
 	return rc;
 }
 
-/* Takes a part of a file and answers. Returns 0 or a fault. A fault ends the upload, and the
- * parts received so far are dropped. */
+/* Writes one part of an uploaded file, and answers its request. Returns 0 or a fault. A fault
+ * ends the upload and removes all parts received so far. */
 static int upload_take(struct guest_request *q, const struct upload_part *part,
 		       const char *data, size_t len, struct fault *f)
 {
@@ -562,7 +565,7 @@ static int read_piece(struct guest_request *q, const struct range *r, struct pie
 	return 0;
 }
 
-/* Answers FileRead, and FileDownload, which is its older name. */
+/* Answers FileRead. The older name of FileRead is FileDownload. */
 static int answer_range(struct guest_request *q, const struct range *r, struct fault *f)
 {
 	struct piece p = { 0 };

@@ -16,16 +16,16 @@
 
 enum {
 	CONNECTIONS = 100,
-	/* The most requests, and the most files, under way with one token. */
+	/* Most requests of one token at one time, and most files of one token at one time. */
 	REQUESTS_OF_ONE = 10,
 	FILES_OF_ONE = 4,
 	RETRY_MS = 1000,
 };
 
 struct route {
-	const char *method, *path; /* a path with '/' at its end is a prefix */
+	const char *method, *path; /* a `path` that ends with '/' is a prefix */
 	visit_step *serve;
-	bool open; /* no token is needed */
+	bool open; /* requests of this route need no token */
 };
 
 static void file_get(struct http_visit *v);
@@ -52,7 +52,7 @@ static void visit_gone(struct http *x)
 	file_gone(v);
 }
 
-/* Ends the visit with a fault; `status` 0: the fault's own status. */
+/* Answers the request with a fault. If `status` is 0, the answer gets the fault's own status. */
 static void visit_fail(struct http_visit *v, int status, const struct fault *why)
 {
 	guest_http_let_go(v);
@@ -68,7 +68,7 @@ static void visit_fail(struct http_visit *v, int status, const struct fault *why
 	http_fault(v->x, status, why);
 }
 
-/* Ends the visit with a JSON document. The function takes over `json`. */
+/* Answers the request with the JSON document `json`. visit_answer_json() frees `json`. */
 static void visit_answer_json(struct http_visit *v, int status, json_t *json)
 {
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
@@ -116,8 +116,9 @@ static void guest_http_on_told(void *arg, json_t *answer, const struct fault *wh
 		v->heard(v, result);
 }
 
-/* Lets the host run an operation as the member to whom the token belongs. The function takes
- * over `args`. With a NULL token the operation runs as the workspace's own agent. */
+/* Lets the host run the operation `op` with the rights of the member to whom the token belongs.
+ * visit_call() frees `args`. If `token` is NULL, the operation runs as the workspace's own
+ * agent. */
 static void visit_call(struct http_visit *v, const char *op, json_t *args,
 		       const char *token,
 		       void (*heard)(struct http_visit *v, json_t *result))
@@ -126,8 +127,8 @@ static void visit_call(struct http_visit *v, const char *op, json_t *args,
 	char session[TOKEN_MOST + 8];
 	json_t *call;
 
-	/* Each agent has its own session at this door, so that the host keeps the receives of
-	 * different agents apart. */
+	/* Each token's agent has a session of its own at this door, so that the host keeps the
+	 * receives of different agents apart. */
 	snprintf(session, sizeof(session), "http:%.*s",
 		 token ? (int)strcspn(token, ".") : 0, token ? token : "");
 	call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op, "args",
@@ -170,7 +171,8 @@ static void on_proven(struct http_visit *v, json_t *result)
 	v->then(v);
 }
 
-/* Calls `then` as soon as the host has accepted the token. Without a host no visit goes on. */
+/* Calls `then` as soon as the host has accepted the token. If no host is connected, the request
+ * fails. */
 static void visit_prove(struct http_visit *v, visit_step *then)
 {
 	v->then = then;
@@ -180,8 +182,8 @@ static void visit_prove(struct http_visit *v, visit_step *then)
 		visit_call(v, "agent.whois", json_object(), v->token, on_proven);
 }
 
-/* The request's token, or NULL if there is no token of the right form. Only the host can say to
- * whom the token belongs. */
+/* Returns the request's token; NULL: the request has no token of the right form. Only the host
+ * can find the member to whom a token belongs. */
 static const char *guest_http_read_token(struct http_visit *v)
 {
 	const char *said = http_header(v->x, "authorization");
@@ -223,7 +225,7 @@ static bool same_token_file(const struct http *one, const struct http *other)
 }
 
 /* Refuses a request of a token that has too many requests under way. The connection is closed
- * afterwards, so that no caller keeps its place by repeating the request. */
+ * after the answer, so that a caller who repeats the request does not occupy the connection. */
 static void guest_http_too_many(struct http_visit *v, int most, const char *what)
 {
 	struct fault f = { 0 };
@@ -258,12 +260,13 @@ static void post_file(struct http_visit *v)
 /* --- mail -------------------------------------------------------------------- */
 
 /*
- * guest_http_mail - the requests of teammates to the member who works here.
+ * guest_http_mail - serves requests of teammates to the member of this workspace.
  */
 
 enum {
-	BODY_MOST = 2 << 20, /* bytes of JSON: room for 256 KiB of escaped text */
-	COLLECTING_MOST = 16, /* such bodies in memory at one time */
+	BODY_MOST = 2 << 20, /* bytes of a JSON body, enough for 256 KiB of escaped
+				text */
+	COLLECTING_MOST = 16, /* most JSON bodies in memory at one time */
 	LIMIT_MOST = 1000,
 };
 
@@ -311,8 +314,8 @@ static void on_policy(void *arg, json_t *answer, const struct fault *why)
 		visit_fail(v, 0, &f);
 }
 
-/* Answers whether the door is open. Only the host decides this. While the host is away, the
- * last answer of the host is used. */
+/* Answers whether the door is open. While no host is connected, the guest repeats the host's
+ * last answer. */
 static void guest_http_get_health(struct http_visit *v)
 {
 	struct guest_http *front = v->front;
@@ -351,7 +354,7 @@ static void on_messages(struct http_visit *v, json_t *result)
 	visit_answer_json(v, 200, json_incref(result));
 }
 
-/* Splits a list of ids at its commas. The ids name answers that have arrived at the caller. */
+/* Splits a list of ids at its commas. Each id names an answer that has arrived at the caller. */
 static json_t *split_names(const char *said)
 {
 	json_t *names = json_array();
@@ -400,8 +403,8 @@ static void guest_http_mail_on_stored(struct http_visit *v, json_t *result)
 		v, 202, json_pack("{s:s, s:O}", "status", "accepted", "message_id", id));
 }
 
-/* The arguments in the request's body. NULL: the body was invalid, and the request has been
- * answered. */
+/* Returns the arguments in the request's body. NULL: the body is invalid, and the request was
+ * answered with a fault. */
 static json_t *guest_http_mail_read_body(struct http_visit *v)
 {
 	json_error_t error;
@@ -422,8 +425,8 @@ static json_t *guest_http_mail_read_body(struct http_visit *v)
 	return args;
 }
 
-/* Refuses arguments that the operation accepts at other doors but not at this door. Returns
- * true if the request was refused. */
+/* Refuses a request with arguments that are not allowed at this door, even if other doors allow
+ * such arguments. Returns true if the request was refused. */
 static bool has_strange_key(struct http_visit *v, json_t *args)
 {
 	static const char *const known[] = {
@@ -454,7 +457,8 @@ static void guest_http_mail_send_message(struct http_visit *v, json_t *args)
 {
 	if (has_strange_key(v, args))
 		return;
-	json_object_del(args, "to"); /* the host knows the owner of this door */
+	json_object_del(args, "to"); /* the recipient is the owner of this door, whom the
+					host knows */
 	visit_call(v, "message.send", args, v->token, guest_http_mail_on_stored);
 }
 
@@ -467,8 +471,8 @@ static void take_message(struct http *x)
 		guest_http_mail_send_message(v, args);
 }
 
-/* Sends a task. The body mixes fields of the message with fields of the payload. Takes the
- * fields of the message out of the payload. */
+/* Sends an assignment. The request's body contains both fields of the message and fields of the
+ * payload. Moves the fields of the message from the payload into `args`. */
 static void take_task(struct http *x)
 {
 	static const char *const beside[] = { "from", "priority", "thread",
@@ -554,8 +558,8 @@ static bool leads(const struct route *r, const char *path)
 				     : strcmp(r->path, path) == 0;
 }
 
-/* Whether a route accepts a method. HEAD is accepted like GET, except by /messages, which hands
- * out messages. */
+/* Whether a route accepts a method. A route with GET also accepts HEAD, except /messages, which
+ * hands out messages. */
 static bool takes(const struct route *r, const char *method)
 {
 	return strcmp(r->method, method) == 0 ||
@@ -707,13 +711,13 @@ const char *guest_http_address(const struct guest *g)
 }
 
 /*
- * Files of the workspace that teammates download and upload.
+ * Serves the downloads and uploads of the workspace's files by teammates.
  */
 
 enum { FLUSH_STEP = 8 << 20 };
 
-/* A file that is being received. If its caller leaves during fsync(), the struct lives until
- * fsync() has ended. */
+/* A file that a teammate uploads. If the teammate leaves during fsync(), this struct is freed
+ * after fsync() has ended. */
 struct arrival {
 	struct http_visit *visit; /* NULL: the sender has left */
 	struct guest *guest;
@@ -775,7 +779,7 @@ static size_t more(struct http *x, char *buf, size_t len)
 	return (size_t)n;
 }
 
-/* Sends the file named after /files/. */
+/* Sends the file whose path follows /files/ in the URL. */
 static void file_get(struct http_visit *v)
 {
 	const char *path;
@@ -843,7 +847,8 @@ static void take_piece(struct http *x, const char *data, size_t len)
 	}
 	if (a->size - a->flushed < FLUSH_STEP)
 		return;
-	/* Starts the writing to the disk now, so that fsync() at the end has little to do. */
+	/* The kernel begins to write these bytes to the disk now, so that fsync() at the end
+	 * has little to write. */
 	sync_file_range(a->target.fd, a->flushed, a->size - a->flushed,
 			SYNC_FILE_RANGE_WRITE);
 	a->flushed = a->size;
@@ -886,7 +891,7 @@ static void end_file(struct http *x)
 	struct http_visit *v = x->owner;
 	struct arrival *a = v->arrival;
 
-	x->unhurried = true; /* the disk may take its time */
+	x->unhurried = true; /* no time limit, since the disk may be slow */
 	a->sync.data = a;
 	if (uv_fs_fsync(&a->guest->loop, &a->sync, a->target.fd,
 			guest_http_file_on_synced))
@@ -931,7 +936,8 @@ static void file_post(struct http_visit *v)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-/* Called when the peer is gone: frees the file of the visit. */
+/* Called when the caller has left. Closes the file that is sent, and drops the file that is
+ * received. */
 static void file_gone(struct http_visit *v)
 {
 	struct arrival *a = v->arrival;
@@ -943,6 +949,7 @@ static void file_gone(struct http_visit *v)
 	if (!a)
 		return;
 	a->visit = NULL;
-	if (!a->sync.data) /* if set, on_synced() drops it */
+	if (!a->sync.data) /* else fsync() runs, and guest_http_file_on_synced() frees
+			      `a` */
 		guest_http_file_drop(a);
 }

@@ -13,7 +13,7 @@ enum { PASSES = 16, PASS_MS = 3000, TOKEN_MOST = 160 };
 /* A token that the host has accepted. */
 struct http_pass {
 	char token[TOKEN_MOST];
-	uint64_t until; /* loop time at which the pass ends */
+	uint64_t until; /* loop time until which the guest remembers the token */
 };
 
 struct guest_http {
@@ -22,28 +22,28 @@ struct guest_http {
 	char address[80];
 	struct http_pass passes[PASSES];
 	int next_pass;
-	int collecting; /* number of bodies held in memory */
-	bool shut; /* last answer of the host: the door is closed */
-	bool known; /* the host has answered at least once */
+	int collecting; /* number of JSON bodies in memory */
+	bool shut; /* whether the door was closed in the host's last answer */
+	bool known; /* whether the host has answered at least once */
 	uint64_t known_until; /* loop time until which `shut` is valid */
 };
 
 struct http_visit;
 typedef void visit_step(struct http_visit *v);
 
-/* A request that is being answered, allocated in the arena of its exchange. */
+/* A request that is being answered. This struct is in the arena of the HTTP exchange `x`. */
 struct http_visit {
 	struct guest_http *front;
 	struct http *x;
 	const struct route *route;
 	const char *token;
-	visit_step *then; /* called once the token is proven */
+	visit_step *then; /* called when the host has accepted the token */
 	struct asking *asking;
 	void (*heard)(struct http_visit *v, json_t *result);
 	bool collecting;
-	bool moves_file; /* a file is sent or received */
+	bool moves_file; /* the request sends or receives a file */
 	struct arrival *arrival; /* the file that file_post() receives */
-	int fd; /* the file that file_get() sends */
+	int fd; /* descriptor of the file that file_get() sends */
 	int64_t at;
 };
 

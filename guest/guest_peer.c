@@ -8,9 +8,12 @@
 
 enum {
 	STRANGER_MOST = 4096, /* most bytes of a stranger's Hello */
-	WAITING_MOST = 16, /* number of waiting requests at which reading stops */
-	UNREAD_MOST = 8 << 20, /* unread bytes of answers at which reading stops */
-	UNHEARD_MOST = 64 << 10, /* unread bytes at which only answers are sent */
+	WAITING_MOST = 16, /* the guest reads no more from a peer with this many waiting
+			      requests */
+	UNREAD_MOST = 8 << 20, /* the guest reads no more from a peer with so many unread
+				  bytes */
+	UNHEARD_MOST = 64 << 10, /* a peer with so many unread bytes is sent only
+				    answers */
 };
 
 struct outgoing {
@@ -57,7 +60,7 @@ static void send_text(struct peer *peer, struct text *text, bool last)
 	}
 }
 
-/* Sends the fault for which the connection is closed, and then closes the connection. */
+/* Sends the fault `why`, and then closes the connection. */
 static void send_fault(struct peer *peer, const struct fault *why, const json_t *id)
 {
 	struct text text = { 0 };
@@ -80,8 +83,8 @@ void peer_send(struct peer *peer, const char *type, const void *message)
 		text_release(&text);
 }
 
-/* Appends a message as a frame. The message was received in a frame, so it fits a frame again
- * unless the added id makes it too long. */
+/* Appends a message as a frame. The message was received in a frame, so the message fits into a
+ * frame again, unless the added id makes the message too long. */
 static void write_json(struct text *text, const json_t *json, struct fault *f)
 {
 	size_t start = frame_open(text);
@@ -305,7 +308,7 @@ void peer_close(struct peer *peer)
 		peer->waiting = q->next;
 		guest_request_free(q);
 	}
-	/* A running request without a function `gone` ends by itself very soon. */
+	/* A running request whose `gone` is NULL ends by itself very soon. */
 	for (struct guest_request *next = (q = peer->live) ? q->next : NULL; q;
 	     q = next, next = q ? q->next : NULL)
 		if (q->gone)
@@ -329,9 +332,9 @@ static void guest_peer_enlist(struct peer *peer)
 	peer->listener->n_peers++;
 }
 
-/* Tells a peer that all links are in use, and closes its link. The message is always in the
- * newer dialect: after an InvalidRequest of the older dialect, a host would connect again with
- * the older dialect. */
+/* Tells a peer that all connections of the socket are in use, and closes the peer's connection.
+ * The message is always in the newer dialect. After an InvalidRequest of the older dialect, a
+ * host would connect again and speak the older dialect. */
 static void guest_peer_turn_away(struct peer *peer)
 {
 	struct text text = { 0 };
@@ -342,14 +345,14 @@ static void guest_peer_turn_away(struct peer *peer)
 	send_text(peer, &text, true);
 }
 
-/* Called when all links are in use: closes the link of the stranger who has waited longest
- * without a Hello, so that idle strangers do not keep a host out. Returns false if no stranger
+/* Called when all connections of a socket are in use. Closes the connection of the stranger who
+ * connected first, so that idle strangers do not keep a host out. Returns false if no stranger
  * except `comer` is connected. */
 static bool guest_peer_make_room(struct listener *l, const struct peer *comer)
 {
 	struct peer *oldest = NULL;
 
-	for (struct peer *p = l->guest->peers; p; p = p->next) /* newest first */
+	for (struct peer *p = l->guest->peers; p; p = p->next) /* newest peer first */
 		if (p->listener == l && p->stranger && p != comer)
 			oldest = p;
 	if (!oldest)

@@ -20,19 +20,21 @@
 #include "guest/guest_inside.h"
 #include "guest/machine.h"
 
-/* --- commands of a guest that died ------------------------------------------- */
+/* --- commands of a dead guest ------------------------------------------------ */
 
 /*
- * Commands may outlive a guest that was killed. The host counts such commands as interrupted,
- * so these commands must not go on. A new guest kills them before it takes work, and a guest
- * that ends in order kills its commands first. Processes that a command has left behind are
- * halted together with running commands. A process belongs to a command if its environment
- * names the spool's workspace and this guest's folder, even if the process has its own session.
- * A process of a turn names the turn, too.
+ * Commands may go on running after their guest was killed. The host counts such commands as
+ * interrupted, so these commands must not go on. A new guest kills the commands of an earlier
+ * guest before it begins any work. A guest that ends in order kills its own commands before its
+ * end. When a host halts running commands, the guest also halts processes that earlier commands
+ * have left behind. A process belongs to a command if its environment names the spool's
+ * workspace and this guest's folder, even if the process has made a session of its own. The
+ * environment of a turn's process names the turn, too.
  *
- * SIGKILL does not end a process at once. The process holds locks and ports until the kernel
- * has closed the files of the process. The guest waits for the end by a process descriptor
- * (pidfd), because the process number may soon belong to another process.
+ * SIGKILL does not end a process at once. A killed process holds its locks and ports until the
+ * kernel has closed the files of the process. The guest waits for the end of a killed process
+ * by a process descriptor (pidfd), because the kernel may soon give the process number to
+ * another process.
  */
 
 struct groups {
@@ -77,8 +79,8 @@ static const char *orphan_find(const char *environment, size_t len, const char *
 	return NULL;
 }
 
-/* Whether a process with this environment belongs to a command of this workspace. If `turn` is
- * not 0, the process must belong to that turn. */
+/* Whether a process with the given environment belongs to a command of this workspace. If
+ * `turn` is not 0, the process must belong to the turn `turn`. */
 static bool orphan_is_ours(const struct guest *g, const char *environment, size_t len,
 			   int64_t turn)
 {
@@ -91,7 +93,7 @@ static bool orphan_is_ours(const struct guest *g, const char *environment, size_
 	       (!turn || (number && strtoll(number, NULL, 10) == turn));
 }
 
-/* Whether a command of this process group is still running. */
+/* Whether a command of the process group `group` is still running. */
 static bool runs(const struct guest *g, pid_t group)
 {
 	for (const struct proc *run = g->runs; run; run = run->next)
@@ -116,9 +118,9 @@ static void orphan_add_group(struct groups *to, pid_t group)
 	to->all[to->n++] = group;
 }
 
-/* Sends a signal to the group of a process, if the process belongs to a command of this
- * workspace. The guest's own group gets no signal. The group of a command that still runs gets
- * only SIGKILL. */
+/* If a process belongs to a command of this workspace, sends `signal` to the process's group.
+ * The guest's own process group gets no signal. The process group of a command that still runs
+ * gets no signal except SIGKILL. */
 static void orphan_look_at(const struct guest *g, const char *pid, int signal,
 			   int64_t turn, struct groups *told)
 {
@@ -136,7 +138,8 @@ static void orphan_look_at(const struct guest *g, const char *pid, int signal,
 	free(environment);
 }
 
-/* Sends a signal to the orphans. Returns false if some processes could not be checked. */
+/* Sends a signal to all processes that belong to commands of this workspace. Returns false if
+ * the processes of this machine could not be listed. */
 static bool tell_orphans(const struct guest *g, int signal, int64_t turn,
 			 struct groups *told)
 {
@@ -159,8 +162,8 @@ static void keep_process(struct guest *g, pid_t process)
 	g->dying[g->n_dying++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
-/* Keeps the processes of these groups in g->dying. The processes are found by their group,
- * because a dying process has no environment any more. */
+/* Adds the processes of the groups `of` to g->dying. The function finds a process by its
+ * process group, because a dying process has no environment any more. */
 static void keep_dying(struct guest *g, const struct groups *of)
 {
 	DIR *proc = opendir("/proc");
@@ -188,7 +191,8 @@ void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group)
 	free(killed.all);
 }
 
-/* Forgets the killed processes that have ended, which poll() has reported. */
+/* Removes the processes that have ended from g->dying. After poll(), the `revents` of an ended
+ * process is not 0. */
 static void forget_ended(struct guest *g)
 {
 	size_t n = 0;
@@ -215,8 +219,9 @@ bool guest_orphans_ended(struct guest *g, int64_t ms)
 	return !g->n_dying;
 }
 
-/* Stops (`on`) or continues processes that commands have left behind or have put into other
- * groups. If no command can have left a process, /proc is not read. */
+/* Stops or continues the processes that commands have left behind or have put into other
+ * process groups. If `on` is true, the processes are stopped. If no command can have left a
+ * process behind, /proc is not read. */
 static void guest_halt_orphans(struct guest *g, bool on)
 {
 	struct groups told = { 0 };
@@ -229,7 +234,8 @@ static void guest_halt_orphans(struct guest *g, bool on)
 
 enum { ID_MAX = 128 };
 
-/* Whether the tokens are equal. Compares the hashes of the tokens in constant time. */
+/* Whether the token `given` is the guest's token. Compares the hashes of both tokens in
+ * constant time. */
 static bool proves(const char *given, const char *token)
 {
 	uint8_t a[TOKEN_HASH], b[TOKEN_HASH];
@@ -241,9 +247,10 @@ static bool proves(const char *given, const char *token)
 	return token_equal(a, b, sizeof(a));
 }
 
-/* Whether the host's Hello names another spool, or a later time of this spool than this copy
- * has. The time is compared only when the guest begins: at that time the host knows of all
- * assignments that began. */
+/* Whether this guest's spool is not the spool that the host knows. The host's Hello may name
+ * another spool. The host's Hello may also contain a later time of the same spool, if this
+ * guest's spool is an old copy. Times are compared only before the guest's first assignment,
+ * when the host knows all assignments that have begun. */
 static bool is_other_spool(const struct guest *g, const struct wire_hello *hello)
 {
 	if (!hello->spool)
@@ -255,9 +262,9 @@ static bool is_other_spool(const struct guest *g, const struct wire_hello *hello
 }
 
 /* Checks that this guest's spool is the spool that the host knows. Another spool, or an old
- * copy of the right spool, may hold assignments that were run, or ended by the host, in the
- * meantime. So a spool of this kind is emptied, and running commands are called off. After the
- * start of the guest, this is done before any other work. */
+ * copy of the right spool, may contain assignments that have already run, or that the host has
+ * ended. So a spool that the host does not know is emptied, and running commands are called
+ * off. A guest that has just started does this check before any other work. */
 static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 			struct fault *f)
 {
@@ -266,7 +273,8 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 	if (strcmp(hello->role, "host") != 0)
 		return 0;
 	if (g->spool_settled && peer->port != WIRE_CONTROL)
-		return 0; /* only one line may renew the spool */
+		return 0; /* after the start, only the control socket may renew the
+			     spool */
 	if (is_other_spool(g, hello)) {
 		if (spool_renew(g->spool, f))
 			return f->code;
@@ -294,7 +302,7 @@ static int answer_halt(struct guest_request *q, struct fault *f)
 
 	(void)f;
 	halt(g, in->on);
-	guest_request_answer(q, "Ok", NULL); /* frees `q`, and `in` with it */
+	guest_request_answer(q, "Ok", NULL); /* frees `q` and `in` */
 	guest_assignment_work(g);
 	return 0;
 }
@@ -342,7 +350,7 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 	own.spool = spool_identity(g->spool);
 	own.spool_seq = spool_seq(g->spool);
 	door_host_came(q->peer, hello);
-	guest_request_answer(q, "Hello", &own); /* must be the first message */
+	guest_request_answer(q, "Hello", &own); /* Hello must be the first message */
 	guest_assignment_work(g);
 	return 0;
 }
@@ -362,7 +370,7 @@ static int answer_ping(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* Checks the name of a variable for all commands: a shell must accept the name. */
+/* Checks the name of a variable that all commands get. A shell must accept the name. */
 static int guest_serve_check_name(const char *name, struct fault *f)
 {
 	bool good = isalpha((unsigned char)*name) || *name == '_';
@@ -415,8 +423,8 @@ static int answer_name(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* A host that sends no `dns` gets the usual name servers. An empty `dns` means that there are
- * no name servers. */
+/* Sets the VM's address. If the host sends no `dns`, the VM gets the usual name servers. If
+ * `dns` is empty, the VM gets no name servers. */
 static int guest_serve_set_address(struct guest_request *q, const char *address,
 				   const char *gateway, const char **dns, size_t n_dns,
 				   struct fault *f)
@@ -439,8 +447,8 @@ static int answer_network(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* Sets the address and the name. The name is checked first, so that an invalid name does not
- * leave a changed address. */
+/* Sets the address and the name of the VM. The name is checked first, so that a request with an
+ * invalid name does not change the address. */
 static int answer_workspace(struct guest_request *q, struct fault *f)
 {
 	const struct wire_configure_workspace *in = q->body;
@@ -502,8 +510,8 @@ static const struct service *find_service(const char *type)
 	return NULL;
 }
 
-/* Checks the id of a request. An id that is too long for the answer is refused, and the answer
- * is sent without an id. */
+/* Checks the id of a request. A request whose id is too long is refused by an answer without an
+ * id. */
 static int guest_serve_check_id(struct packet *p, struct fault *f)
 {
 	const json_t *id = p->id;
@@ -516,9 +524,10 @@ static int guest_serve_check_id(struct packet *p, struct fault *f)
 			 "an id is a number or a text of at most %d bytes", ID_MAX);
 }
 
-/* A host of the older dialect sends no Hello and has no spools, so waiting assignments may
- * begin after its first request. A Ping does not count: a host of the newer dialect may send a
- * Ping before its Hello, to learn whether this guest supports Hello. */
+/* Lets waiting assignments begin if the request `q` is the first request of a host of the older
+ * dialect. Such a host sends no Hello and knows no spools. A Ping does not count as the first
+ * request, since a host of the newer dialect may send a Ping before its Hello, to learn whether
+ * this guest supports Hello. */
 static void note_old_host(struct guest_request *q,
 			  int (*asked)(struct guest_request *, struct fault *))
 {
@@ -546,8 +555,9 @@ static int guest_serve_loop(struct guest_request *q, struct fault *f)
 	if (!s)
 		return fault_set(f, FAULT_INVALID, "/type",
 				 "this guest does not serve %s", q->packet.type);
-	/* For example, a TeamMessage from the host is a push and belongs to one port, although
-	 * the type is allowed on both ports. */
+	/* The host must send each message on the port of its service. For example, the type
+	 * TeamMessage is allowed on both ports, but a TeamMessage from the host is a push and
+	 * belongs to one port. */
 	if (!(s->ports & q->peer->port))
 		return fault_set(f, FAULT_INVALID, "/type",
 				 "from the host %s belongs on port %s", q->packet.type,

@@ -27,8 +27,9 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 	return (ssize_t)got;
 }
 
-/* Makes a folder and syncs its entry. An existing folder is synced, too, because the process
- * that made the folder may have been killed before the sync. */
+/* Makes the folder `name` in the folder `above`, and syncs `above`. If the folder exists,
+ * `above` is synced, too, because the process that made the folder may have been killed before
+ * its sync. */
 static int guest_target_make_folder(int above, const char *name)
 {
 	if (mkdirat(above, name, 0777) == 0)
@@ -38,7 +39,7 @@ static int guest_target_make_folder(int above, const char *name)
 	return dir_sync(above) && errno != EACCES ? -1 : 0;
 }
 
-/* Opens the folder of a path, and makes the missing folders on the way. */
+/* Opens the folder of the file t->path, and makes all missing folders above the file. */
 static int guest_target_open_folder(struct file_target *t, struct arena *a,
 				    struct fault *f)
 {
@@ -144,8 +145,8 @@ static bool make_name(struct file_target *t)
 }
 
 /* Makes the temporary file, without a name if possible. A file without a name gets its name
- * later through /proc, so this kind of file is made only if /proc exists. A sandbox may have no
- * /proc. */
+ * later through /proc, so a file without a name is made only if /proc exists. A sandbox may
+ * have no /proc. */
 static bool make_temporary(struct file_target *t)
 {
 	t->temporary[0] = '\0';
@@ -169,7 +170,7 @@ static bool link_as(const struct file_target *t, const char *name)
 
 /* Puts the new file in its place. If there is no old file, the new file gets its final name at
  * once. A new file that replaces an old file first gets a temporary name in the same folder,
- * and is then renamed. */
+ * and is renamed after that. */
 static bool guest_target_put_in_place(struct file_target *t)
 {
 	if (!*t->temporary) {

@@ -23,7 +23,7 @@ enum { IN_MEMORY = 64 << 10 };
 static const char marker[] = "\n[cadre: what came after 2 MiB was dropped]\n";
 static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* Makes an empty buffer; `folder` is borrowed until its release. */
+/* Makes an empty buffer; `folder` is borrowed until the buffer is released. */
 static void outbuf_init(struct outbuf *o, const char *folder)
 {
 	*o = (struct outbuf){ .folder = folder };
@@ -39,7 +39,8 @@ static void outbuf_release(struct outbuf *o)
 
 /* --- keeping ------------------------------------------------------------------ */
 
-/* Moves the output to a file. If no file can be made, the output stays in memory. */
+/* Moves the kept output from memory to a file. If no file can be made, the output stays in
+ * memory. */
 static void move_to_file(struct outbuf *o)
 {
 	int fd = open(o->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -79,8 +80,8 @@ static void outbuf_keep(struct outbuf *o, const char *data, size_t len)
 		move_to_file(o);
 	if (o->fd) {
 		if (fd_write_all(o->fd, data, len)) {
-			/* Part of the data may be in the file. The next write replaces this
-			 * uncounted part. */
+			/* A part of `data` may be in the file. The next write replaces these
+			 * bytes, which `len` does not count. */
 			lseek(o->fd, (off_t)o->len, SEEK_SET);
 			o->cut = true;
 			return;
@@ -107,8 +108,8 @@ static void outbuf_cut(struct outbuf *o)
 	outbuf_keep(o, marker, sizeof(marker) - 1);
 }
 
-/* Keeps a whole character. The output may be cut before or after this character, but not inside
- * the character. */
+/* Keeps one character of `len` bytes. The output may be cut before or after a character, but
+ * not inside a character. */
 static void keep_character(struct outbuf *o, const char *data, size_t len)
 {
 	o->all += len;
@@ -134,8 +135,8 @@ static void keep_plain(struct outbuf *o, const char *data, size_t len)
 
 /* --- characters ------------------------------------------------------------------ */
 
-/* Returns the length of the UTF-8 sequence that begins with `first`, and sets the bounds of its
- * second byte. Returns 0 if no sequence begins with `first`. */
+/* Returns the length of the UTF-8 sequence that begins with `first`, and sets the lowest and
+ * highest value of the sequence's second byte. Returns 0 if no sequence begins with `first`. */
 static size_t sequence(unsigned char first, unsigned char *lo, unsigned char *hi)
 {
 	*lo = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -155,7 +156,8 @@ static bool outbuf_continues(const struct outbuf *o, unsigned char c)
 	return o->n_part == 1 ? c >= lo && c <= hi : (c & 0xc0) == 0x80;
 }
 
-/* Called at the end of the output or of a sequence. Turns an incomplete character into U+FFFD. */
+/* Called at the end of the output, and when a byte does not continue a character. Turns an
+ * incomplete character into U+FFFD. */
 static void outbuf_end(struct outbuf *o)
 {
 	if (o->n_part) {
@@ -207,7 +209,8 @@ static void outbuf_add(struct outbuf *o, const char *data, size_t len)
 	}
 }
 
-/* Called when the bytes before `offset` will not be read again: frees their space in the file. */
+/* Frees the file's space for the bytes before `offset`, because these bytes will not be read
+ * again. */
 static void outbuf_seen(struct outbuf *o, size_t offset)
 {
 	if (o->fd && offset <= o->len)
@@ -306,7 +309,7 @@ void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct 
 	size_t half = left / 2, first = half, out, err;
 
 	text_json_fit(p->text[0], p->len[0], &first);
-	left -= half - first; /* part of stdout's half that stdout uses */
+	left -= half - first; /* subtracts the bytes of stdout's half that stdout uses */
 	err = text_json_fit(p->text[1], p->len[1], &left);
 	left += half - first;
 	out = text_json_fit(p->text[0], p->len[0], &left);
@@ -317,10 +320,12 @@ void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct 
 
 enum {
 	GRACE_MS = 2000,
-	LOOK_MS = 20, /* time between checks of a group that is ending */
+	LOOK_MS = 20, /* time between two checks of a process group that is ending */
 	CHUNK = 16 << 10,
-	LAST_READS = 32, /* reads after the exit: more than a pipe holds */
-	WINDOW = 1 << 20, /* unread bytes at which a run with `waits` must wait */
+	LAST_READS = 32, /* reads after the command's exit, for more bytes than a pipe can
+			    hold */
+	WINDOW = 1 << 20, /* output is not read if the reader of a command with `waits`
+			     has so many unread bytes */
 };
 
 /* --- the child's side ----------------------------------------------------------- */
@@ -335,9 +340,9 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Closes all of the guest's descriptors in a child that waits at its gate. Otherwise the
- * listening sockets would seem alive after the guest's death. Also, the child must not hold the
- * guest's end of any gate. */
+/* Closes all descriptors of the guest in a child that waits at its gate. Without this call, the
+ * child would keep the guest's listening sockets open after the guest's death. The child would
+ * also keep the guest's ends of the gates open. */
 static void keep_only(int *gate, int *dir)
 {
 	int high[2] = { fcntl(*gate, F_DUPFD, 10), fcntl(*dir, F_DUPFD, 10) };
@@ -374,8 +379,8 @@ static pid_t make_child(const struct proc_spec *spec, int fd[3][2])
 	sigset_t all, old;
 	pid_t pid;
 
-	/* Blocks all signals, because a signal in the child before reset_signals() would run
-	 * the handlers of the guest's loop. */
+	/* Blocks all signals. A signal in the child before reset_signals() would run the signal
+	 * handlers of the guest's event loop. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = fork();
@@ -396,7 +401,7 @@ static void proc_let_go(struct proc *run)
 	free(run);
 }
 
-/* Only proc_free() closes the timer, so a run is never freed before proc_free(). */
+/* Only proc_free() closes the timer, so a struct proc is never freed before proc_free(). */
 static void proc_timer_closed(uv_handle_t *handle)
 {
 	proc_let_go(handle->data);
@@ -465,7 +470,8 @@ int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 		free(run);
 		return f->code;
 	}
-	setpgid(pid, pid); /* the child does the same; the first call wins */
+	setpgid(pid, pid); /* the child makes the same call, and the first call has the
+			      effect */
 	for (int i = 0; i < 3; i++)
 		close(fd[i][1]);
 	run->loop = loop;
@@ -489,15 +495,15 @@ static void stop_stream(struct proc_stream *s)
 {
 	if (s->fd < 0)
 		return;
-	/* The order matters: libuv must forget the descriptor's number before the number is
-	 * used again. */
+	/* uv_close() precedes close(), since libuv must forget the descriptor's number before
+	 * the number is used again. */
 	uv_close((uv_handle_t *)&s->poll, stream_closed);
 	close(s->fd);
 	s->fd = -1;
 	outbuf_end(&s->kept);
 }
 
-/* Reads once from the stream. Returns false if nothing more can be read now. */
+/* Makes one read from the stream. Returns false if no more bytes can be read now. */
 static bool read_some(struct proc_stream *s)
 {
 	char buf[CHUNK];
@@ -546,9 +552,9 @@ void proc_seen(struct proc *run, int stream, size_t offset)
 		uv_poll_start(&s->poll, UV_READABLE, readable);
 }
 
-/* Reads the output that a command printed before its end. All of this output is in the pipe
- * already. A process that the command left behind may keep the pipe open, but the function does
- * not wait for this process. */
+/* Reads the output that a command printed before its end. All output of the ended command is in
+ * the pipe already. A process that the command left behind may keep the pipe open.
+ * read_the_rest() does not wait for the output of such a process. */
 static void read_the_rest(struct proc *run)
 {
 	for (int i = 0; i < 2; i++) {
@@ -576,8 +582,8 @@ static bool group_lives(const struct proc *run)
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
 
-/* Every LOOK_MS, checks a command that is ending. Kills the command's process group after
- * GRACE_MS. */
+/* Called every LOOK_MS for a command that is ending. After GRACE_MS, kills the command's
+ * process group. */
 static void proc_look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
@@ -598,7 +604,7 @@ void proc_end(struct proc *run)
 		return;
 	run->killed_at = (int64_t)uv_now(run->loop);
 	kill(-run->group, SIGTERM);
-	kill(-run->group, SIGCONT); /* a stopped process could not end */
+	kill(-run->group, SIGCONT); /* a stopped process cannot handle SIGTERM */
 	uv_timer_start(&run->timer, proc_look, LOOK_MS, LOOK_MS);
 }
 
@@ -638,8 +644,8 @@ bool proc_reap(struct proc **list)
 	int status;
 	pid_t pid;
 
-	/* Waits for any child, also for children that the guest did not start: in a VM the
-	 * guest may be their parent. */
+	/* Reaps every ended child, also a child that the guest did not start. In a VM, the
+	 * guest may become the parent of such a process. */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct proc *run = *list;
 
@@ -662,13 +668,14 @@ void proc_go(struct proc *run)
 	run->started = uv_now(run->loop);
 	if (ms)
 		uv_timer_start(&run->timer, proc_time_is_up, ms, 0);
-	/* If the process was killed before the gate opened, send() fails, and its exit will be
-	 * noticed later. */
+	/* If the process was killed before the gate opened, send() fails. In this case
+	 * proc_reap() notices the exit of the process later. */
 	if (send(run->gate, "g", 1, MSG_NOSIGNAL) < 0)
 		errno = 0;
 }
 
-/* Does nothing if the command is ending already. */
+/* Stops or continues a command. A command that has exited or is ending already is not stopped
+ * or continued. */
 void proc_halt(struct proc *run, bool on)
 {
 	if (run->halted == on || run->exited || run->killed_at)

@@ -12,7 +12,7 @@
 /* --- without sessions -------------------------------------------------------- */
 
 /*
- * modern - revision 2026-07-28: each request has a _meta, which replaces a session.
+ * modern - revision 2026-07-28, in which the _meta of each request replaces a session.
  */
 
 #define VERSION "2026-07-28"
@@ -65,7 +65,8 @@ static void answer_no_version(struct request *r, const char *asked)
 	text_release(&data);
 }
 
-/* Whether a modern request has the required _meta; if not, the request gets an error. */
+/* Whether a modern request has the required _meta. A request without this _meta is answered
+ * with an error. */
 static bool modern_check(struct request *r, json_t *params)
 {
 	const struct mcp_headers *headers = r->mcp->headers;
@@ -99,8 +100,8 @@ static bool modern_check(struct request *r, json_t *params)
 
 /* --- headers of HTTP ------------------------------------------------------------------ */
 
-/* Methods whose object is also named in the header Mcp-Name, and the parameter that names this
- * object. */
+/* Methods for which the HTTP header Mcp-Name repeats a parameter of the message, and the names
+ * of these parameters. */
 static const struct {
 	const char *method, *param;
 } named[] = {
@@ -109,7 +110,7 @@ static const struct {
 	{ "resources/read", "uri" },
 };
 
-/* Whether a header has this value, plain or encoded as =?base64?...?=. */
+/* Whether the value of a header is `value`, plain or encoded as =?base64?...?=. */
 static bool header_is(const char *header, const char *value)
 {
 	static const char begin[] = "=?base64?", end[] = "?=";
@@ -129,8 +130,8 @@ static bool header_is(const char *header, const char *value)
 	return same;
 }
 
-/* Whether the headers name the same method and object as the message. If not, the request is
- * answered with an error. */
+/* Whether the HTTP headers contain the same method and name as the message. A request whose
+ * headers differ is answered with an error. */
 static bool modern_match(struct request *r, const char *method, json_t *params)
 {
 	const struct mcp_headers *headers = r->mcp->headers;
@@ -154,7 +155,8 @@ static bool modern_match(struct request *r, const char *method, json_t *params)
 
 static void modern_discover(struct request *r, json_t *params)
 {
-	struct text *out = answer_begin(r, CACHE_MINE); /* the answer names the caller */
+	struct text *out = answer_begin(r, CACHE_MINE); /* the answer contains the
+							   caller's name */
 
 	(void)params;
 	text_adds(out, "\"supportedVersions\":[\"" VERSION "\"],");
@@ -173,8 +175,8 @@ static void modern_listen(struct request *r, json_t *params)
 			     "notifications is missing or malformed");
 		return;
 	}
-	/* Tools and prompts never change, so a request to watch them is ignored. A URI that
-	 * names no resource is ignored, too. */
+	/* Tools and prompts never change, so a request to watch them is ignored. A URI of no
+	 * existing resource is ignored, too. */
 	r->listening = true;
 	if (json_is_true(json_object_get(filter, "resourcesListChanged")))
 		subscription_add_list(r);
@@ -187,7 +189,7 @@ static void modern_listen(struct request *r, json_t *params)
 /* --- sessions ---------------------------------------------------------------- */
 
 /*
- * legacy - revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
+ * legacy - revisions 2024-11-05 to 2025-11-25, in which a handshake begins a session.
  */
 
 /* Protocol versions, newest first. The first version is offered to a client that asks for an
@@ -206,7 +208,7 @@ const struct era era_legacy = {
 	.begin = legacy_begin,
 };
 
-/* The legacy version with this name, or NULL. */
+/* Returns the legacy version with the name `name`; NULL: there is no such version. */
 static const char *legacy_version(const char *name)
 {
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
@@ -272,7 +274,7 @@ static void legacy_subscribe(struct request *r, json_t *params)
 	if (!uri) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
 	} else if (extra_resource(uri)) {
-		legacy_ping(r, params); /* a resource of extras never changes */
+		legacy_ping(r, params); /* resources of extras never change */
 	} else if (!subscription_add(r, uri)) {
 		answer_no_resource(r, uri, "no such resource");
 	} else {
@@ -341,9 +343,9 @@ bool mcp_begins(const json_t *message)
 }
 
 enum {
-	FULL_AT = 64, /* calls under way before reading stops */
-	REQUESTS_MAX = 1000, /* with waits and subscriptions */
-	GRACE_MS = 1000, /* extra time at the end for calls that write */
+	FULL_AT = 64, /* number of running calls at which the transport stops reading */
+	REQUESTS_MAX = 1000, /* most requests, counting waits and subscriptions */
+	GRACE_MS = 1000, /* time for calls that write, after the end of the input */
 };
 
 bool cursor_none(struct request *r, json_t *params)
@@ -368,7 +370,7 @@ static const char *standing(const struct identity *who)
 	return who->nobody ? "are nobody yet" : "act as the operator";
 }
 
-/* Tells a session that another session in the same folder is already the folder's agent. */
+/* Writes a hint if another session in the same folder is already the folder's agent. */
 static void write_beside(const struct mcp *m, struct text *t)
 {
 	if (!m->options.identity && m->options.home->beside)
@@ -454,9 +456,9 @@ static const struct method *method_find(const char *name, unsigned era)
 	return NULL;
 }
 
-/* The era of a request. If the first request of a peer is one that only legacy peers send, the
- * peer is legacy. Any other first request without a version in _meta counts as a faulty modern
- * request. */
+/* Returns the era of a request. A peer whose first request is `initialize` or `ping` is a
+ * legacy peer. Any other first request counts as modern, even if the request's _meta contains
+ * no version. */
 static const struct era *era_of(const struct mcp *m, const struct rpc *rpc)
 {
 	if (m->options.eras)
@@ -502,8 +504,8 @@ static void take_cancel(struct mcp *m, json_t *params)
 	struct text want = { 0 };
 	struct request *r;
 
-	/* Over modern HTTP, another client may use the same id, so the message is ignored: a
-	 * modern client closes its stream to cancel a request. */
+	/* Over modern HTTP, a cancel message is ignored, since another client may use the same
+	 * id. A modern client closes its stream to cancel a request. */
 	if (!rpc_is_id(id) || m->options.eras == ERA_MODERN)
 		return;
 	rpc_add_id(&want, id);
@@ -516,7 +518,7 @@ static void take_cancel(struct mcp *m, json_t *params)
 	text_release(&want);
 }
 
-/* Takes a message. Returns whether the message gets an answer. */
+/* Handles one message of the client. Returns whether the message gets an answer. */
 static bool mcp_take_message(struct mcp *m, json_t *message, void *stream,
 			     struct answers *with)
 {
@@ -540,7 +542,7 @@ static bool mcp_take_message(struct mcp *m, json_t *message, void *stream,
 	return rpc.kind == RPC_REQUEST || rpc.kind == RPC_BROKEN;
 }
 
-/* Handles a batch.  Only the revision 2025-03-26 has batches. */
+/* Handles a batch. Only the revision 2025-03-26 of the protocol has batches. */
 static bool take_batch(struct mcp *m, json_t *messages, void *stream)
 {
 	struct answers *with;
@@ -565,8 +567,8 @@ static bool take_batch(struct mcp *m, json_t *messages, void *stream)
 	return any;
 }
 
-/* Refuses a line that is not JSON. If the id of a request can be found in the line, the answer
- * has this id, so that the client does not wait for ever. */
+/* Refuses a line that is not JSON. If the line contains the id of a request, the answer has
+ * this id, so that the client does not wait for ever. */
 static void refuse_line(struct mcp *m, const char *line, size_t len, void *stream,
 			const char *why)
 {
@@ -593,8 +595,8 @@ bool mcp_take(struct mcp *m, json_t *message, const struct mcp_headers *headers,
 void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 {
 	json_error_t error;
-	/* U+0000 is accepted here. The checks of the arguments refuse it later, and name the
-	 * argument. */
+	/* The parser accepts U+0000. The checks of a call's arguments refuse U+0000 later, and
+	 * name the argument. */
 	json_t *message = json_take(
 		text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
 		&error);
@@ -655,8 +657,8 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 	m->level = LEVEL_WARNING;
 	m->renews = true;
 	m->identity = o->identity ? *o->identity : o->home->identity;
-	/* In a workspace the caller is known by the workspace's door, so the session is not
-	 * nobody. */
+	/* In a workspace, where home->dir is empty, the workspace's door decides who the caller
+	 * is. So `nobody` stays false in a workspace. */
 	m->identity.nobody = !o->identity && !o->acts_as_operator && !m->identity.agent &&
 			     (o->home->dir[0] || o->home->refused.code);
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
@@ -688,9 +690,9 @@ void mcp_close(struct mcp *m)
 	free(m);
 }
 
-/* Whether a waiting request may be dropped when the input has ended. A wait that only reads, or
- * takes messages or a claim, is dropped, since the client could not use the answer. A wait that
- * may still write gets some time for the write. */
+/* Whether a waiting request may be dropped when the input has ended. A waiting request that
+ * only reads, or that takes messages or a claim, is dropped, since the client could not use the
+ * answer. A waiting request that may still write gets GRACE_MS for the write. */
 static bool may_drop(const struct request *r)
 {
 	return r->wait_s && (!(r->op->flags & OP_WRITE) || r->op->flags & OP_REQUEST ||
@@ -710,7 +712,7 @@ void mcp_cut(struct mcp *m, void *stream)
 
 static void end_listening(struct request *r)
 {
-	answer_begin(r, CACHE_NONE); /* the _meta is all the answer needs */
+	answer_begin(r, CACHE_NONE); /* the answer contains only a _meta */
 	answer_end(r);
 }
 
@@ -749,7 +751,7 @@ bool mcp_watches(const struct mcp *m)
 	return m->n_watches > 0;
 }
 
-static int64_t sooner(int64_t a, int64_t b) /* an argument of 0 means never */
+static int64_t sooner(int64_t a, int64_t b) /* the time 0 means never */
 {
 	return !a || (b && b < a) ? b : a;
 }

@@ -1,5 +1,5 @@
 /*
- * mcp_answer - requests, from the received message to the sent answer.
+ * mcp_answer - handles requests, from the received message to the sent answer.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,21 +13,22 @@
 /* --- answers that arrive ----------------------------------------------------- */
 
 /*
- * arrive - answers that gave messages or a claim, until they are known to have arrived.
+ * arrive - keeps answers with messages or a claim until it is known that the client has read
+ * the answers.
  *
- * An answer counts as arrived when it is written and the client has sent a request after it. A
- * request that was sent before the answer proves nothing. A receive names the earlier answers
- * from the same inbox that have arrived and were not cancelled. Only the messages of these
- * answers are acknowledged. Messages of a receive with `lease_seconds` 0 are taken for good.
- * Such messages are taken as soon as the client sends a request after the answer. A ping does
- * not count as such a request.
+ * An answer counts as arrived when the answer is written and the client has sent a request
+ * after the answer. A request that the client sent before the answer does not prove that the
+ * answer arrived. The next receive from the same inbox names the earlier answers that have
+ * arrived and were not cancelled. Only the messages of named answers are acknowledged. Messages
+ * of a receive with `lease_seconds` 0 are acknowledged as soon as the client sends a request
+ * after the answer. A ping does not count as a request after the answer.
  *
  * An answer that could not be written is treated as lost. A client that cancels a request may
- * not have read the answer, even if the answer is written. Then the answer's messages are
- * handed out again, and its claim is given back unless the work began or a later request named
- * the task. If, however, the client was seen to have read the answer before it sent the cancel,
- * the cancel has no effect. The reason: clients that use a common library cancel every request
- * of a turn at the end of the turn, long after they have shown the answers to a model.
+ * not have read the answer, even if the answer is written. After such a cancel, the answer's
+ * messages are handed out again. The answer's claim is given back unless the work began or a
+ * later request named the task. But a cancel has no effect if the client was seen to have read
+ * the answer before the cancel. Many clients use a library that cancels every request of a turn
+ * at the end of the turn, long after the answers were shown to a model.
  */
 
 enum { ARRIVALS_MAX = 64 };
@@ -36,15 +37,18 @@ struct arrival {
 	struct arrival *next;
 	char *id; /* id of the request, as JSON text */
 	int64_t number; /* number of the call */
-	char *name; /* name of the hand-out; NULL: the answer gave a claim */
-	json_t *lost; /* arguments to take the answer back; NULL: nothing was claimed */
-	const struct answers *with; /* the batch that the answer belongs to, or NULL */
+	char *name; /* name of the hand-out; NULL: the answer contains a claim */
+	json_t *lost; /* arguments to take the answer back; NULL: the answer has no
+			 claim */
+	const struct answers *with; /* the batch of the answer, until the batch is sent;
+				       NULL: no batch */
 	const struct request *named_by; /* a running receive that names this answer */
 	bool written;
-	uint64_t sent; /* bytes sent by the client before the write */
-	bool seen_read; /* the client had read the answer when it had sent `read_by` bytes */
+	uint64_t sent; /* bytes that the client had sent before the answer was written */
+	bool seen_read; /* the client had read the answer when the client had sent
+			   `read_by` bytes */
 	uint64_t read_by;
-	bool takes; /* the receive has `lease_seconds` 0 */
+	bool takes; /* the call was a receive with `lease_seconds` 0 */
 };
 
 static void arrival_free(struct arrival *a)
@@ -72,7 +76,8 @@ static struct arrival *arrive_take(struct arrival **at)
 
 /* --- before the call ------------------------------------------------------------ */
 
-/* The value of an operation's field in `args`, given under the field's name or an alias. */
+/* Returns the value of an operation's field from `args`. A caller may write the field's name or
+ * an alias of the field. */
 static json_t *argument(const struct op *op, json_t *args, const char *name)
 {
 	const struct field *field = field_find(op->in, name);
@@ -80,16 +85,16 @@ static json_t *argument(const struct op *op, json_t *args, const char *name)
 	return field ? json_object_get(args, field_spelling(field, args)) : NULL;
 }
 
-/* The first arguments of the call of message.seen that takes an answer back: the agent and the
- * team of the answer. */
+/* Returns the arguments `agent` and `team` for a call of message.seen that takes an answer
+ * back. */
 static json_t *lost_of(const struct op *op, json_t *args)
 {
 	return json_pack("{s:O*, s:O*}", "agent", argument(op, args, "agent"), "team",
 			 argument(op, args, "team"));
 }
 
-/* Whether both ids name the same task. Ids of tasks are numbers, which may be written with `#`
- * and with zeros before them. */
+/* Whether both ids name the same task. A caller may write `#` and zeros before the number of a
+ * task. */
 static bool names_task(json_t *one, json_t *other)
 {
 	const char *a = json_string_value(one), *b = json_string_value(other);
@@ -97,9 +102,9 @@ static bool names_task(json_t *one, json_t *other)
 	return a && b && strcmp(a + strspn(a, "#0"), b + strspn(b, "#0")) == 0;
 }
 
-/* Keeps the claim of a task that the call names, because a client that names the task has read
- * the answer with the claim. If the claim or the call names no team, the two teams count as
- * equal. */
+/* If a call names a task, forgets the written answer with the claim of this task, so that the
+ * claim is not given back. A client that names the task has read the answer with the task's
+ * claim. If the claim or the call names no team, both teams count as equal. */
 static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
 {
 	json_t *task = argument(op, args, "task"), *team = argument(op, args, "team");
@@ -151,8 +156,8 @@ static bool is_zero(const json_t *value)
 	return json_is_integer(value) && !json_integer_value(value);
 }
 
-/* Gives the call a key that names its hand-out, and adds the names of earlier answers that have
- * arrived. */
+/* Adds a key, which names the call's hand-out, to the arguments of a call. If the call is a
+ * receive, also adds the names of earlier answers that have arrived. */
 static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 {
 	const char *key = op_key(op);
@@ -178,8 +183,8 @@ static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 
 /* --- after the call --------------------------------------------------------------- */
 
-/* Returns the task, epoch, agent and team of the claim in a result, or NULL if nothing was
- * claimed. */
+/* Returns the task, epoch, agent and team of the claim in a result, or NULL if the result
+ * contains no claim. */
 static json_t *read_claim(json_t *whose, const char *result)
 {
 	json_t *answer = json_loads(result, 0, NULL), *claim = NULL;
@@ -206,9 +211,9 @@ static void drop_named(struct request *r)
 			at = &(*at)->next;
 }
 
-/* If there are too many answers, forgets the oldest claim, or, if there is no claim, the oldest
- * hand-out. Claims are forgotten first, because a hand-out that was read and then forgotten
- * would be handed out again. */
+/* If too many answers are kept, forgets the oldest written answer with a claim. If no written
+ * answer has a claim, forgets the oldest written hand-out. Answers with claims are forgotten
+ * first, because a hand-out that was read and then forgotten would be handed out again. */
 static void arrive_drop_oldest(struct mcp *m)
 {
 	struct arrival **oldest = NULL, **claim = NULL;
@@ -225,7 +230,8 @@ static void arrive_drop_oldest(struct mcp *m)
 		arrival_free(arrive_take(claim ? claim : oldest));
 }
 
-/* Stores that the call ended. `result` is NULL if the call failed. */
+/* Called when the call of `r` has ended. If the result gives messages or a claim, keeps the
+ * answer until it has arrived. `result` is NULL if the call failed. */
 static void arrive_answered(struct request *r, const char *result)
 {
 	struct mcp *m = r->mcp;
@@ -250,7 +256,7 @@ static void arrive_answered(struct request *r, const char *result)
 	arrive_drop_oldest(m);
 }
 
-/* Called when a request is freed. */
+/* Called when the request `r` is freed. */
 static void arrive_forget(struct request *r)
 {
 	for (struct arrival *a = r->mcp->arrivals; a; a = a->next)
@@ -342,7 +348,7 @@ void mcp_was_read(struct mcp *m, uint64_t sent)
 
 static void back_done(void *arg, const char *result, const struct fault *f)
 {
-	(void)arg, (void)result, (void)f; /* the call's result is not used */
+	(void)arg, (void)result, (void)f; /* the result of this call is not used */
 }
 
 void mcp_arrive_cancel(struct mcp *m, const char *id)
@@ -574,7 +580,7 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 	}
 	client_form(c, r->form);
 	client_act_as(c, r->as);
-	/* If client_start() returns 0, the call has ended and `r` is freed. */
+	/* If client_start() returns 0, the call has already ended and `r` is already freed. */
 	number = client_start(c, op, args, call_done, r);
 	client_form(c, (struct form){ 0 });
 	client_act_as(c, NULL);
@@ -630,7 +636,7 @@ struct text *answer_begin(struct request *r, enum cache cache)
 	return out;
 }
 
-/* Closes the object of members. The last member may have a comma after it. */
+/* Closes a JSON object in m->out. If a comma follows the last member, removes this comma. */
 static void end_members(struct mcp *m)
 {
 	if (m->out.data[m->out.len - 1] == ',')
@@ -734,14 +740,15 @@ void request_log(struct request *r, enum level level, const char *fmt, ...)
 }
 
 /*
- * mcp_wait - how long a tool call may wait.
+ * mcp_wait - limits how long a tool call may wait.
  *
- * Clients give a call about a minute. So a wait ends by itself earlier (mcp.max_wait_seconds),
- * and its answer says how to go on waiting. A client that asks for progress sees that the call
- * goes on, so such a client may wait as long as it asks for.
+ * Most clients give up a call after about a minute. So the peer ends a wait earlier, after
+ * mcp.max_wait_seconds, and the answer explains how to go on waiting. A client that asks for
+ * reports of progress sees that the call is still running. So the wait of such a client may
+ * last as long as the client asks for.
  */
 
-/* A wait that ends less than this time before the wait's limit counts as ended by the limit. */
+/* If a wait ends less than this time before its limit, the limit counts as the cause. */
 enum { NEAR_MS = 250 };
 
 void wait_cut(struct request *r, const struct op *op, json_t *args)
@@ -757,9 +764,9 @@ void wait_cut(struct request *r, const struct op *op, json_t *args)
 	name = field_spelling(op->wait, args);
 	value = json_object_get(args, name);
 	if (value && !json_is_integer(value))
-		return; /* the checks of arguments refuse it */
+		return; /* the checks of arguments refuse this value */
 	r->wait_s = value ? json_integer_value(value) : op->wait->def_int;
-	/* A value out of range is refused by the checks of arguments, too. */
+	/* The checks of arguments also refuse a value that is out of range. */
 	if (r->wait_s > most && r->wait_s <= op->wait->type->max) {
 		r->wait_s = most;
 		request_log(r, LEVEL_INFO, "%s is cut to %lld", name, (long long)most);
@@ -772,8 +779,8 @@ void wait_hint(const struct request *r, const char *json, struct text *hint)
 {
 	bool ended = r->wait_s > 0 && clock_steady_ms() >= r->wait_ends - NEAR_MS;
 
-	/* For a call that sends a message, the hint must not advise to call again: the message
-	 * would be sent twice. */
+	/* For a call that sends a message, the hint must not advise to repeat the call, since
+	 * the message would be sent twice. */
 	if (ended && r->op->flags & OP_WRITE && !(r->op->flags & OP_REQUEST) &&
 	    r->op->gives == GIVES_MESSAGES)
 		text_addf(hint, "No answer came in %lld s. It will be in your inbox.",

@@ -11,12 +11,12 @@
 
 enum {
 	DEPTH_MAX = 256,
-	LOOK_MOST = 1000000, /* most entries if each file is reported */
+	LOOK_MOST = 1000000, /* most entries of a walk that reports files */
 };
 
 struct walk {
-	int64_t since; /* a file that was written later counts as work; ms since 1970 */
-	int64_t whole; /* any later change counts as work; ms since 1970 */
+	int64_t since; /* files written after this time count as work; ms since 1970 */
+	int64_t whole; /* all changes after this time count as work; ms since 1970 */
 	long left; /* entries that may still be visited */
 	int64_t bytes;
 	bool changed;
@@ -33,16 +33,16 @@ static int64_t in_ms(const struct timespec *at)
 	return (int64_t)at->tv_sec * 1000 + at->tv_nsec / 1000000;
 }
 
-/* A program can set a file's write time back, but then the file gets a new change time, which
- * the program cannot set. The change time of a folder shows that files were removed from the
- * folder. */
+/* A program can set a file's modification time back, but this act gives the file a new change
+ * time (ctime), which no program can set. The change time of a folder shows that files were
+ * removed from the folder. */
 static bool is_changed(const struct walk *w, const struct stat *st)
 {
 	return in_ms(&st->st_ctim) > w->whole ||
 	       (!S_ISDIR(st->st_mode) && in_ms(&st->st_mtim) > w->since);
 }
 
-/* Visits the entry w->path. */
+/* Counts the entry w->path, and visits the entries below if w->path is a folder. */
 static void work_look_at(struct walk *w, int dir, const char *name, int depth)
 {
 	struct stat st;
@@ -74,7 +74,7 @@ static void look_at_entry(struct walk *w, int dir, const char *name, int depth)
 	size_t len = w->len, room = sizeof(w->path) - len;
 	int n = snprintf(w->path + len, room, "%s%s", len ? "/" : "", name);
 
-	/* A path that is too long is cut, but the entries below it still count. */
+	/* A path that is too long is cut, but entries below a cut path still count. */
 	w->len += (size_t)n < room ? (size_t)n : room - 1;
 	work_look_at(w, dir, name, depth);
 	w->len = len;
@@ -104,7 +104,8 @@ static void work_walk_folder(struct walk *w, int dir, int depth)
 	closedir(list);
 }
 
-/* The time at which the folder was complete, according to its stamp. */
+/* Returns the time at which the folder was complete, which is the later of `since` and the
+ * write time of the file `stamp`. */
 static int64_t whole_at(const char *stamp, int64_t since)
 {
 	struct stat st;
@@ -132,7 +133,7 @@ int64_t work_look(const char *path, const char *stamp, int64_t since,
 	if (dir >= 0) {
 		w.changed = since && !fstat(dir, &st) && is_changed(&w, &st);
 		work_walk_folder(&w, dir, 0);
-	} else { /* a folder that cannot be opened may hold any files */
+	} else { /* this folder cannot be opened, and may hold any files */
 		w.changed = errno != ENOENT && errno != ENOTDIR;
 		w.bytes = w.changed; /* not 0: the folder may not be empty */
 	}

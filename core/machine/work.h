@@ -7,22 +7,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the bytes on the disk of everything in a folder. *changed (or NULL) tells whether
- * somebody worked in the folder:
+/* Returns the number of bytes that everything in a folder uses on the disk. If `changed` is not
+ * NULL, *changed is set to whether somebody worked in the folder. Somebody worked in the folder
+ * if one of these facts is true:
  *
  * - a file was written after `since` (ms since 1970; 0: every file counts), or
  * - anything was changed or removed after the folder was complete. The folder was complete at
- *   `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the stamp
- *   is missing, the time at which the folder was complete is unknown, and only files that were
- *   written after `since` count.
+ *   `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the file
+ *   `stamp` is missing, the time at which the folder was complete is unknown. In this case only
+ *   files that were written after `since` count.
  *
- * Calls `each` (or NULL) with the path, relative to the folder, of each entry that is no folder
- * and that counts as work. The guest's own `.cadre` does not count. Links are not followed and
- * no program is run, since the folder's content is not trusted. With `each`, a folder of more
- * than a million entries counts as changed.
+ * If `each` is not NULL, the function calls `each` for every entry that counts as work and is
+ * no folder. `each` gets the path of the entry, relative to the folder. The guest's own folder
+ * `.cadre` does not count. Links are not followed and no program is run, since the folder's
+ * content is not trusted. If `each` is not NULL, a folder of more than a million entries counts
+ * as changed.
  *
- * A missing folder counts as empty. A folder that cannot be opened may hold any files, so it
- * counts as changed, with 1 byte. The function blocks, so an event loop must not call it. */
+ * A missing folder counts as empty. A folder that cannot be opened may hold any files, so such
+ * a folder counts as changed and as 1 byte large. work_look() blocks, so an event loop must not
+ * call work_look(). */
 int64_t work_look(const char *path, const char *stamp, int64_t since,
 		  void (*each)(void *with, const char *path), void *with, bool *changed);
 

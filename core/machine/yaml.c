@@ -62,7 +62,8 @@ static json_t *yaml_number(const char *s)
 	char *end;
 	double d;
 
-	/* `007` stays a text, since people use such names. */
+	/* A number that begins with more than one digit, the first of which is 0, stays a text,
+	 * since people use names such as `007`. */
 	if (digits > 1 && *(rest - digits) == '0')
 		return NULL;
 	errno = 0;
@@ -110,7 +111,7 @@ struct reader {
 	struct node nodes[DEPTH];
 	int depth; /* number of open nodes */
 	int n; /* number of nodes read so far */
-	json_t *root; /* owned by the reader */
+	json_t *root; /* the whole document, owned by the reader */
 	struct note_keys *keys; /* NULL: the caller needs no lines of keys */
 	struct arena *arena;
 	struct fault *fault;
@@ -131,7 +132,8 @@ static int bad_yaml(struct reader *r)
 			 r->parser.problem ? r->parser.problem : "is no YAML");
 }
 
-/* Puts a value into the innermost open node, and takes over the reference. */
+/* Puts `value` into the innermost open node. yaml_put() takes over the caller's reference to
+ * `value`. */
 static int yaml_put(struct reader *r, json_t *value)
 {
 	struct node *in = r->depth ? &r->nodes[r->depth - 1] : NULL;

@@ -11,8 +11,8 @@
 
 enum { HANDFUL = 100 }; /* messages in one answer */
 
-/* Hashes a text to 63 bits; The hash is 0 only for NULL. Rows keep the hash in place of
- * sessions and request ids. */
+/* Hashes a text to 63 bits. The hash is 0 only for NULL. Rows contain hashes instead of the
+ * names of sessions and requests. */
 static int64_t text_hash(const char *s)
 {
 	uint64_t h;
@@ -24,7 +24,7 @@ static int64_t text_hash(const char *s)
 	return h ? (int64_t)h : 1;
 }
 
-/* Hashes the name that a caller gives to a hand-out or to a reading. The same text gives
+/* Hashes the name that a caller gives to a hand-out or to a session. The same text gives
  * different hashes for different callers. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 {
@@ -37,7 +37,7 @@ int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 	return (int64_t)(h >> 1 | 1);
 }
 
-/* --- what the clock does -------------------------------------------------------- */
+/* --- ended leases and messages -------------------------------------------------- */
 
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state)
 {
@@ -136,8 +136,8 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		.ack_required = e->ack_required,
 		.metadata = e->metadata,
 	};
-	if (e->reply_to && e->reply_at) /* else cleaning has deleted the message that is
-					   answered */
+	if (e->reply_to && e->reply_at) /* reply_at is 0 if cleaning has deleted the
+					   message `reply_to` */
 		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
 }
 
@@ -185,22 +185,23 @@ static void envelope_of(struct call *call, const struct inbox_row *r, const char
 	out->attempt = r->attempt;
 }
 
-/* --- handing out
- * ----------------------------------------------------------------------- */
+/* --- handing out ------------------------------------------------------------------- */
 
 struct handing {
 	struct call *call;
 	const struct agent_row *agent;
-	int64_t lease_until; /* 0: handed out for good */
+	int64_t lease_until; /* end of the lease; 0: the messages are acknowledged at
+				once */
 	int64_t session, request;
-	bool takes; /* taken for good once the answer has arrived */
+	bool takes; /* the messages are acknowledged once the answer has arrived */
 	struct envelope *out;
 	size_t n;
-	size_t n_again; /* messages of `n` that an undelivered earlier answer held */
+	size_t n_again; /* messages in `out` that were in an earlier answer that did not
+			   arrive */
 	int64_t held; /* messages under a lease of any session */
 	int64_t chain; /* the longest chain in `out`; see core/turn/chain.h */
 	bool more;
-	struct showing *shows; /* set if the messages are shown to a model, else NULL */
+	struct showing *shows; /* space for messages that a model sees; may be NULL */
 };
 
 static int inbox_fetch(struct handing *h, int64_t message)
@@ -214,15 +215,15 @@ static int inbox_fetch(struct handing *h, int64_t message)
 			.now = call->now);
 }
 
-/* Whether the end of a lease is known. In a stopped team the end is not known, because the time
- * of leases does not run. */
+/* Whether the end of a lease is known. While a team is stopped, the ends of its leases are not
+ * known, because the time of its leases does not run. */
 static bool inbox_is_known(const struct call *call, int64_t until)
 {
 	return until != 0 && until < ESTOP_FAR && !call->caller.team_stopped;
 }
 
-/* Takes space for a message among the messages that are shown to a model. If the first message
- * is too large, its content is cut to the space. */
+/* Takes space for a message from `shows`, the space for messages that are shown to a model. If
+ * the first message is larger than the space, cuts the content of the message. */
 static bool take_shown(struct handing *h, struct envelope *e)
 {
 	size_t head = HEAD_SHOWN + strlen(e->from) + strlen(e->message_type) +
@@ -243,8 +244,8 @@ static bool take_shown(struct handing *h, struct envelope *e)
 	return true;
 }
 
-/* Adds a message to the answer. Returns false if the message does not fit; the message is left
- * for the next answer. */
+/* Adds a message to the answer. Returns false if the message does not fit. Such a message is
+ * left for the next answer. */
 static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
 {
 	struct envelope e;
@@ -259,8 +260,7 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	return true;
 }
 
-/* Adds the messages that a repeated request still holds. These messages are added before other
- * messages. */
+/* If the request is repeated, adds the messages that the request still holds to the answer. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -278,12 +278,15 @@ static int held_by_request(struct handing *h)
 	return query_over(&q, rc);
 }
 
-/* Adds messages that this session holds and whose answers did not arrive. Without `often`, adds
- * messages with few attempts, before new messages are added. With `often`, adds messages with
- * many attempts, after new messages were added. So a caller that never confirms an arrival
- * still sees every message in turn. A receive that has waited got its unseen messages when it
- * began. Unseen messages that are found later may be on their way to another receive of the
- * same session. */
+/* Adds messages that this session holds and whose answers did not arrive (unseen messages).
+ * inbox_hand_out() first calls this function without `often`, to add the unseen messages with
+ * few attempts. After that, inbox_hand_out() adds new messages, and calls this function with
+ * `often`, to add the unseen messages with many attempts. So a client that never confirms an
+ * arrival still gets every message at some time.
+ *
+ * A receive that has waited adds no unseen messages, since the receive added all unseen
+ * messages before its wait. Messages that became unseen during the wait may be on their way to
+ * another receive of the same session. */
 static int unseen_messages(struct handing *h, bool often, int64_t limit)
 {
 	struct call *call = h->call;
@@ -329,7 +332,8 @@ static int next_messages(struct handing *h, int64_t limit)
 	return rc < 0 ? rc : 0;
 }
 
-/* Updates the counters. Messages that were handed out before are already counted as held. */
+/* Updates the counters of the inbox for the messages of the answer. Messages that were handed
+ * out before are already counted as leased. */
 static int count_out(struct handing *h)
 {
 	int64_t again = (int64_t)h->n_again, fresh = (int64_t)h->n - again;
@@ -388,7 +392,8 @@ static int inbox_note_seen(struct call *call, int64_t agent, const char *const *
 }
 
 /* Acknowledges the messages that the caller has seen, unless the caller asks to keep them.
- * Usually a caller names one answer, and one statement notes and acknowledges its messages. */
+ * Usually a caller names one answer as seen. In that case one SQL statement both notes and
+ * acknowledges the answer's messages. */
 static int acknowledge(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
@@ -428,9 +433,10 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
-/* Sets how long the messages are held, and under which names. If the door will report whether
- * the answer arrived, messages that are taken for good are first held for the usual time. While
- * the messages are held, no other receive gets the messages, not even a receive of the same
+/* Sets the end of the lease, and the names of the session and the request that hold the
+ * messages. A caller may ask to acknowledge messages at once. If the door of such a caller will
+ * report whether the answer arrived, the messages are first held for the usual time. While a
+ * request holds messages, no other receive gets the messages, not even a receive of the same
  * session. */
 static void set_terms(struct handing *h, const struct message_receive_in *in)
 {
@@ -447,9 +453,9 @@ static void set_terms(struct handing *h, const struct message_receive_in *in)
 		h->lease_until = call->now + in->lease_seconds * 1000;
 }
 
-/* Collects results. A request that collected results before gets the same results again. Any
- * other request first gets the results of an earlier answer that did not arrive, then new
- * results. */
+/* Collects results of assignments. A request that collected results before gets the same
+ * results again. Any other request gets the results of earlier answers that did not arrive,
+ * followed by new results. */
 static int bring_results(const struct handing *h, int64_t collected_at,
 			 const struct message_receive_in *in,
 			 struct message_receive_out *out)
@@ -518,8 +524,8 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	return 0;
 }
 
-/* The time in which a hook has to show its messages. A hook that has not shown its messages
- * after this time never shows them. */
+/* Milliseconds in which a hook must show its messages. A hook that has not shown its messages
+ * within SHOWING_MS will never show its messages. */
 enum { SHOWING_MS = 30000 };
 
 int inbox_show(struct call *call, const struct agent_row *agent, struct showing *s)
@@ -663,8 +669,8 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 	return 0;
 }
 
-/* Adds messages of a query to a page.  `*passed` counts the messages passed so far;
- * `*more` is set when the page is full. */
+/* Adds messages of a query to a page. `*passed` counts the messages that the query has returned
+ * so far. If the page is full, `*more` is set to true. */
 static int show_page(struct handing *h, struct query *q, const struct message_peek_in *in,
 		     int64_t *passed, bool *more)
 {

@@ -9,8 +9,8 @@
 #include "core/team/budget.h"
 #include "core/turn/chain.h"
 
-/* The message that this call, or the call that it repeats, has made. Cleaning may have deleted
- * the message. */
+/* Finds the message that this call has made. If this call repeats an earlier call, finds the
+ * message of the earlier call. Cleaning may have deleted the message. */
 static int find_made(struct call *call, struct message_head_row *m)
 {
 	int rc = sql_row(call, message_head, m, .id = call->made);
@@ -20,8 +20,8 @@ static int find_made(struct call *call, struct message_head_row *m)
 			      "what it sent is cleaned away");
 }
 
-/* Finds a message that `from` may answer: `from` must have sent or received the message, or the
- * caller must lead the team. */
+/* Finds a message that the agent `from` may answer. The agent `from` must have sent or received
+ * the message, unless the caller leads the team. */
 static int find_answerable(struct call *call, const char *id, const char *where,
 			   const struct agent_row *from, struct message_head_row *m)
 {
@@ -62,7 +62,7 @@ struct recipients {
 	size_t n;
 	bool all, subtree;
 	bool abroad; /* some recipients are in another team */
-	bool full; /* the only recipient's inbox was full, or the copy is delayed */
+	bool full; /* the only recipient's inbox was full, or its copy is delayed */
 };
 
 static bool message_has(const struct recipients *r, int64_t agent)
@@ -73,8 +73,9 @@ static bool message_has(const struct recipients *r, int64_t agent)
 	return false;
 }
 
-/* Refuses a message to an observer. An observer looks at the board and reads no inbox, so the
- * message would wait for ever. But the daemon of an observer runs assignments. */
+/* Refuses a message to an observer. An observer reads no inbox, so a message to an observer
+ * would wait for ever. Assignments to an observer are not refused, since the observer's daemon
+ * runs assignments. */
 static int check_readers(struct call *call, const struct recipients *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -102,8 +103,8 @@ static void add_recipient(struct call *call, struct recipients *r,
 	r->abroad |= a->team != call->caller.team;
 }
 
-/* Finds an agent of another team to whom the agent `from` may write. Returns 1, or 0 if no
- * agent fits the address, or a negative number. */
+/* Finds an agent of another team to whom the agent `from` may write. Returns 1 if the agent was
+ * found, 0 if the address names no such agent, or a negative fault. */
 static int find_across(struct call *call, const char *to, const struct agent_row *from,
 		       struct agent_row *a)
 {
@@ -136,8 +137,8 @@ static int add_address(struct call *call, const char *to, const struct agent_row
 	return rc;
 }
 
-/* Whether the role at `i` is also in the list of recipients before `i`. A role may stand for
- * many agents, so each role is looked up only once. */
+/* Whether the address in->to[i] is a role that in->to already contains before `i`. A role may
+ * mean many agents, so each role is looked up only once. */
 static bool message_is_said(const struct message_send_in *in, size_t i)
 {
 	for (size_t k = 0; k < i && strchr(in->to[i], ':'); k++)
@@ -146,8 +147,8 @@ static bool message_is_said(const struct message_send_in *in, size_t i)
 	return false;
 }
 
-/* Checks that the caller may write to all teams below the team. Only the lead may write to
- * these teams. */
+/* Checks that the caller may write to all teams below the caller's team. Only the lead may
+ * write to these teams below. */
 static int check_subtree(struct call *call, struct recipients *r)
 {
 	if (!r->all)
@@ -160,8 +161,8 @@ static int check_subtree(struct call *call, struct recipients *r)
 	return 0;
 }
 
-/* Finds the agents to whom a message goes. A role that stands for several agents does not
- * include `except`. */
+/* Finds the agents who receive a message. If an address is a role of several agents, the agent
+ * `except` does not receive the message by this role. */
 static int find_recipients(struct call *call, const struct message_send_in *in,
 			   const struct agent_row *from, int64_t except,
 			   struct recipients *r)
@@ -221,8 +222,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 	return 0;
 }
 
-/* If the lead or the operator sends for another member, the caller's name for the event.
- * Otherwise NULL. */
+/* Returns the caller's name for the event if the lead or the operator sends for another member.
+ * Returns NULL if the caller is the sender. */
 static const char *sent_by(const struct call *call, const struct draft *d)
 {
 	return d->sender == call->caller.agent ? NULL : call->caller.name;
@@ -244,8 +245,8 @@ static int send_one(struct call *call, const struct draft *d, struct recipients 
 			.detail = sent_by(call, d));
 }
 
-/* Writes an event that wakes a recipient: the agent `to`, which may be in another team. If `to`
- * is 0, the event wakes all agents of the call's team. */
+/* Writes an event that wakes the recipient `to`, who may be in another team. If `to` is 0, the
+ * event wakes all agents of the caller's team. */
 static int tell_abroad(struct call *call, int64_t message, const struct draft *d,
 		       int64_t to)
 {
@@ -253,8 +254,8 @@ static int tell_abroad(struct call *call, int64_t message, const struct draft *d
 			.actor = d->sender, .subject = message, .target = to);
 }
 
-/* Gives every member of the team a copy. If the message is for all teams below too, gives every
- * member of these teams a copy. */
+/* Gives a copy to every member of the team. If the message is also for all teams below the
+ * team, every member of these teams gets a copy, too. */
 static int deliver_all(struct call *call, int64_t message, struct draft *d,
 		       const struct recipients *r, int64_t except)
 {
@@ -315,7 +316,7 @@ static int send_assignment(struct call *call, const struct draft *d,
 	return *message < 0 ? fault_move(&call->fault, "/task", "/text/task_id") : 0;
 }
 
-/* Takes the message out of the team's budget. Messages from the operator, and messages to the
+/* Counts a message against the team's budget. Messages from the operator, and messages to the
  * operator alone, do not count. */
 static int message_spend(struct call *call, const struct recipients *r)
 {
@@ -344,7 +345,8 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	    (!d.skips && (rc = message_spend(call, r)) < 0))
 		return rc;
 	d.drops = drops;
-	if (r->n == 1 && !d.skips) /* send_one()'s event would name a skipped receiver */
+	if (r->n == 1 && !d.skips) /* the event of send_one() would name a receiver who
+				      was skipped */
 		return send_one(call, &d, r, &call->made);
 	if ((rc = send_many(call, &d, r, except, &call->made)) < 0 || !skips->n_reached)
 		return rc;
@@ -354,9 +356,9 @@ static int send_new(struct call *call, const struct message_send_in *in,
 /* --- reporting ----------------------------------------------------------------------- */
 
 enum { SHOWN = 100 }; /* deliveries that an answer lists */
-enum { REPLIES_MOST = 100 }; /* delayed messages to deliver before the reply */
+enum { REPLIES_MOST = 100 }; /* delayed messages delivered before a reply is sought */
 
-/* Takes the reply for which a sender waits. The reply is fetched in this transaction. */
+/* Hands out the reply for which a sender waits, in the transaction of this call. */
 static int take_reply(struct call *call, const struct message_send_in *in,
 		      const struct agent_row *from, struct message_send_out *out)
 {
@@ -387,8 +389,9 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 	return inbox_take(call, from, r.id, in->idempotency_key, &out->reply);
 }
 
-/* Reports a single copy that pushed no other copy out of the inbox. The answer repeats what was
- * just written, so most sends need not read their own rows again. */
+/* Fills the answer for a message to one recipient whose inbox dropped no older message. The
+ * answer contains values that this call has just written, so most sends need not read their own
+ * rows again. */
 static bool tell_only(struct call *call, const struct recipients *r,
 		      struct message_send_out *out)
 {
@@ -406,8 +409,8 @@ static bool tell_only(struct call *call, const struct recipients *r,
 	return out->message_id != NULL;
 }
 
-/* Reports the message from its rows, and the copies that were dropped to make room for the
- * message. */
+/* Fills the answer from the rows of the message. Adds the copies that were dropped to make room
+ * for the message. */
 static int tell_all(struct call *call, const struct drops *drops,
 		    struct message_send_out *out)
 {
@@ -441,7 +444,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 	return 0;
 }
 
-/* Refuses a message without any content. Metadata alone is enough. */
+/* Refuses a message without any content. A message that has only metadata is allowed. */
 static int message_check_text(struct call *call, const char *text, const char *metadata)
 {
 	if (text[strspn(text, " \t\r\n")] || metadata)
@@ -449,8 +452,8 @@ static int message_check_text(struct call *call, const char *text, const char *m
 	return fault_set(&call->fault, FAULT_INVALID, "/text", "must say something");
 }
 
-/* Names the recipients that got the message and those that were skipped. Names are short, so
- * the answer lists all of them. */
+/* Names the recipients that got the message and the recipients that were skipped. Names are
+ * short, so the answer lists the names of all recipients. */
 static void tell_skips(const struct message_send_in *in, const struct skips *skips,
 		       struct message_send_out *out)
 {
@@ -486,8 +489,8 @@ int message_send(struct call *call, const struct message_send_in *in,
 	return take_reply(call, in, &from, out);
 }
 
-/* Answers the message `parent`. If `parent` is held, it is acknowledged together with the
- * answer. */
+/* Answers the message `parent`. If the sender holds `parent`, the same call acknowledges
+ * `parent`. */
 static int reply_new(struct call *call, const struct message_reply_in *in,
 		     const struct agent_row *from, const struct message_head_row *parent,
 		     struct drops *drops)

@@ -1,5 +1,5 @@
 /*
- * message_deliver - puts copies of messages into inboxes, which hold a bounded number.
+ * message_deliver - puts copies of messages into inboxes of limited capacity.
  */
 #include <string.h>
 
@@ -40,9 +40,9 @@ static int message_deliver_drop_oldest(struct call *call, int64_t agent,
 	return event_emit(call, EVENT_MESSAGE_DROPPED, old.message, agent, NULL);
 }
 
-/* Drops messages beyond the inbox's capacity. First stores the ends of leases and of messages
- * whose time has run out. A message whose lease ended counts toward the capacity again. An
- * expired message does not count. */
+/* Drops queued messages until an inbox is within its capacity. Before any drop, stores the ends
+ * of leases and of messages whose time has run out. A message whose lease ended counts toward
+ * the capacity again. An expired message does not count toward the capacity. */
 static int keep_capacity(struct call *call, int64_t agent, int64_t capacity,
 			 struct drops *drops)
 {
@@ -73,16 +73,17 @@ static int64_t lane_of(const struct draft *d)
 					      : DELIVERY_LANE_NORMAL;
 }
 
-/* Parameters of a copy. If an acknowledgement is `required`, the parameters are the time at
- * which the acknowledgement is overdue, counted from the copy's arrival, and the waiting sender
- * with its team. Otherwise the parameters are zeros. */
+/* SQL parameters about the acknowledgement of a copy that arrives at the time `from`. If an
+ * acknowledgement is `required`, the parameters are the time at which the acknowledgement is
+ * overdue, the sender's team and the sender. If no acknowledgement is `required`, the
+ * parameters are zeros. */
 #define OWED(call, required, from, team, sender)                                        \
 	.ack_due_at =                                                                   \
 		(required) ? (from) + (call)->settings->config.inbox_ack_seconds * 1000 \
 			   : 0,                                                         \
 	.owed_team = (required) ? (team) : 0, .owed_to = (required) ? (sender) : 0
 
-/* Stores a copy as delayed until its time comes. */
+/* Stores a copy that is delayed until the time `due`. */
 static int delay(struct call *call, int64_t message, const struct draft *d,
 		 const struct agent_row *to, int64_t due)
 {
@@ -102,7 +103,7 @@ static int delay(struct call *call, int64_t message, const struct draft *d,
 	return rc < 0 ? rc : 1;
 }
 
-/* Puts a delayed copy into its inbox, as if it were sent now. */
+/* Puts a delayed copy into its recipient's inbox. */
 static int deliver_copy(struct call *call, const struct delayed_due_row *r)
 {
 	const struct caller was = call->caller;
@@ -154,8 +155,8 @@ static void note_name(struct call *call, const char ***names, size_t *n,
 	*name = arena_strdup(&call->arena, to->name);
 }
 
-/* Skips a recipient to whom the sender may not write again yet. Returns 1, like
- * message_deliver() for a copy that is not simply queued. */
+/* Skips a recipient if the sender's last message to this recipient is too recent. Returns 1 if
+ * the recipient was skipped, or a negative fault. */
 static int message_deliver_skip(struct call *call, const struct draft *d,
 				const struct agent_row *to)
 {
@@ -166,8 +167,9 @@ static int message_deliver_skip(struct call *call, const struct draft *d,
 	return 1;
 }
 
-/* Whether the pace of pairs of agents (core/access/pair.h) applies to a copy for `to` (NULL:
- * for any agent). The pace applies to an agent's mail to itself if the mail starts a turn. */
+/* Whether the pace of pairs of agents (core/access/pair.h) applies to a copy for the agent
+ * `to`. If `to` is NULL, the copy is for any agent. The pace applies to an agent's message to
+ * itself only if the message starts a turn. */
 static bool pair_applies(const struct call *call, const struct draft *d,
 			 const struct agent_row *to)
 {
@@ -179,7 +181,8 @@ static bool pair_applies(const struct call *call, const struct draft *d,
 
 /* Whether the copies for a whole team have to be delivered one by one. The copies are delivered
  * one by one if the pace of pairs of agents applies to some copies, or if some copies start no
- * turn. Returns 1, 0 or a negative number. */
+ * turn. Returns 1 if the copies are delivered one by one, 0 if one statement delivers them, or
+ * a negative fault. */
 static int goes_singly(struct call *call, const struct draft *d, int64_t except)
 {
 	bool ends = chain_of(call, d) >= chain_most(call);
@@ -226,8 +229,8 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	return rc < 0 ? rc : keep_capacity(call, to->id, capacity, d->drops);
 }
 
-/* Stores the ends of leases and expired messages in full inboxes, before any message is
- * dropped. */
+/* Finds ended leases and expired messages in full inboxes, and stores their ends. This step
+ * runs before any message is dropped. */
 static int settle_full(struct call *call, int64_t except)
 {
 	struct inbox_full_due_row *all = NULL;
@@ -242,8 +245,8 @@ static int settle_full(struct call *call, int64_t except)
 	return rc;
 }
 
-/* Drops a copy from each full inbox, to make room for the new copy. The counters of these
- * inboxes do not change. */
+/* Drops a copy from each full inbox, to make room for the new copy. The counters of a full
+ * inbox do not change, since one copy leaves and one copy enters. */
 static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 {
 	struct inbox_drop_all_row *all = NULL;
@@ -267,7 +270,7 @@ static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 				 .kind = EVENT_MESSAGE_DROPPED);
 }
 
-/* Drops copies from inboxes that are above their capacity because leases have ended. */
+/* Drops copies from inboxes that exceed their capacity because leases have ended. */
 static int drop_surplus(struct call *call, struct drops *drops)
 {
 	struct inbox_over_row full;
@@ -283,8 +286,8 @@ static int drop_surplus(struct call *call, struct drops *drops)
 	return rc;
 }
 
-/* Delivers a message to each member by itself. A broadcast to which the pace of pairs of agents
- * applies counts for the sender's pair with each member. */
+/* Delivers a message to the members of a team one by one. If the pace of pairs of agents
+ * applies to a broadcast, the broadcast counts once for the sender and each member. */
 static int deliver_each(struct call *call, int64_t message, const struct draft *d,
 			int64_t except)
 {

@@ -1,17 +1,19 @@
 /*
- * accel - finds how VMs can run on this machine.
+ * accel - finds whether the VMs of this machine can run with KVM.
  */
 #ifndef CORE_MACHINE_VM_ACCEL_H
 #define CORE_MACHINE_VM_ACCEL_H
 
-/* Returns "kvm" if a VM with this kernel and initrd really starts with KVM, else "tcg". Tries
- * KVM once per process, for a few seconds at most. May be called from any thread except that of
- * an event loop. $CADRE_ACCEL sets the result without a trial. */
+/* Returns "kvm" if a VM with this kernel and initrd really starts with KVM, else "tcg". The
+ * first call in a process tries KVM, for a few seconds at most. Any thread may call
+ * accel_choose(), except a thread that runs an event loop. If $CADRE_ACCEL is set, this
+ * variable decides the result, and KVM is not tried. */
 const char *accel_choose(const char *kernel, const char *initrd);
 
-/* The rate of this processor's time stamps in kHz; 0 if the processor has no time stamps. The
- * number is given to a kernel that runs under TCG. That kernel has no other clock to measure
- * the rate, and on a busy machine its measurement might never end. */
+/* The rate of this processor's time stamps in kHz; 0 if the processor has no time stamps. A
+ * kernel that starts under TCG reads this rate from its command line. Under TCG the kernel has
+ * no other clock to measure the rate, and on a busy machine the kernel's measurement might never
+ * end. */
 long accel_tsc_khz(void);
 
 #endif

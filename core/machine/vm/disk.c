@@ -31,7 +31,7 @@ struct head {
 
 enum { MAGIC = 0x514649fb };
 
-/* The number in the name NUMBER.qcow2, or -1. */
+/* Returns the number from a file name of the form NUMBER.qcow2; -1: the name has another form. */
 static int layer_number(const char *name)
 {
 	char *end;
@@ -40,7 +40,7 @@ static int layer_number(const char *name)
 	return n >= 0 && n < INT_MAX && !strcmp(end, ".qcow2") ? (int)n : -1;
 }
 
-/* The highest number of a folder's layers; -1: the folder has no layers. */
+/* Returns the highest number of the layers in the folder `dir`; -1: the folder has no layers. */
 static int layer_highest(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -104,8 +104,8 @@ const char *layer_below(struct arena *a, const char *path)
 	return arena_strdup(a, full);
 }
 
-/* Whether nothing was ever written to the layer. A layer is empty if no entry of its first
- * table names a second table. */
+/* Whether nothing was ever written to the layer. A layer is empty if all entries of the L1
+ * table in its qcow2 file are 0. */
 static bool layer_is_empty(const char *path)
 {
 	struct head h;
@@ -160,7 +160,7 @@ static int disk_make_folder(const struct disk *d, struct fault *f)
 	return 0;
 }
 
-/* Makes a link in the disk's folder, and replaces an existing link of that name. */
+/* Makes the symbolic link `name` in the disk's folder. An older link `name` is replaced. */
 static int disk_make_link(const struct disk *d, const char *name, const char *to,
 			  struct fault *f)
 {
@@ -186,8 +186,9 @@ static int sync_file(const char *path)
 	return rc;
 }
 
-/* Makes a layer over the layer `over`. The new layer names `over` by a relative path, so that
- * the state can be moved. If `over` is the layer of an image, the path is absolute. */
+/* Makes a layer that is based on the layer `over`. The new layer stores the path of `over` as a
+ * relative path, so that the state's folder can be moved. The path is absolute if `over` is the
+ * layer of an image. */
 static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 		      struct fault *f)
 {
@@ -204,7 +205,7 @@ static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 		"-q",
 		"-f",
 		"qcow2",
-		"-u", /* do not open the layer below: a guest may write to it */
+		"-u", /* do not open the layer below, to which a guest may write */
 		"-F",
 		"qcow2",
 		"-b",
@@ -219,7 +220,7 @@ static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 	unlink(half);
 	if (child_run(words, NULL, f))
 		return f->code;
-	private_tree(half); /* qemu-img uses the umask */
+	private_tree(half); /* qemu-img sets rights by the umask */
 	if (sync_file(half) || rename(half, path) || dir_sync_above(path))
 		return fault_set(f, FAULT_IO, "", "cannot make %.160s: %s", path,
 				 strerror(errno));
@@ -267,7 +268,7 @@ int disk_freeze(const struct disk *d, const char **layer, struct fault *f)
 	if (!top)
 		return fault_set(f, FAULT_NOT_FOUND, "", "the workspace has no disk");
 	*layer = top;
-	/* QEMU may have been killed before it synced its data. */
+	/* QEMU may have been killed before QEMU synced its data. */
 	if (sync_file(top))
 		return fault_set(f, FAULT_IO, "", "cannot sync %.160s: %s", top,
 				 strerror(errno));
@@ -311,9 +312,9 @@ void disk_abandon(const struct disk *d)
 	dir_sync_above(path);
 }
 
-/* A layer, or a snapshot's link to a layer. */
+/* A layer, or a link to a layer that a snapshot or the trash keeps. */
 struct found {
-	const char *path, *below; /* paths without links; `below` may be NULL */
+	const char *path, *below; /* paths without symlinks; `below` may be NULL */
 	bool stays, removed;
 };
 
@@ -345,8 +346,8 @@ static void disk_sweep_look_at(struct sweep *s, const char *dir, const char *nam
 		disk_sweep_add(s, path, arena_strdup(&s->arena, to), true);
 }
 
-/* Adds the layers and snapshots of a workspace. Layers of a destroyed workspace are kept only
- * while other layers are based on them. */
+/* Adds the layers and snapshots of a workspace to the list of the sweep. Layers of a destroyed
+ * workspace are kept only while other layers are based on them. */
 static void disk_sweep_look_into(struct sweep *s, const char *dir)
 {
 	bool gone = !access(arena_printf(&s->arena, "%s/gone", dir), F_OK);
@@ -361,7 +362,8 @@ static void disk_sweep_look_into(struct sweep *s, const char *dir)
 		closedir(d);
 }
 
-/* Adds the layers that the trash keeps. A disk in the trash is needed like a snapshot. */
+/* Adds the disks that the trash keeps to the list of the sweep. A sweep removes no layer of a
+ * disk that the trash keeps. */
 static void look_into_trash(struct sweep *s, const char *home)
 {
 	struct trash_entry *entries;
@@ -386,8 +388,9 @@ static bool is_needed(const struct sweep *s, const struct found *f)
 	return false;
 }
 
-/* Removes layers that nothing needs; true if a layer was removed, since another layer may now
- * be unneeded. */
+/* Removes all listed layers that are not needed. Returns true if a layer was removed. The
+ * removal of a layer may leave the layer below unneeded, so the caller calls remove_some()
+ * until no layer is removed. */
 static bool remove_some(struct sweep *s)
 {
 	bool any = false;
@@ -437,8 +440,8 @@ void disk_sweep(const char *home)
 	arena_release(&s.arena);
 }
 
-/* Whether the trash already keeps the layer. An earlier host may have died before it had
- * removed the rest of the workspace. */
+/* Whether the trash already keeps the layer `top`. An earlier host may have put the disk into
+ * the trash, and died before the workspace was removed. */
 static bool disk_trash_is_kept(const struct disk *d, const char *top, const char *home)
 {
 	struct trash_entry *entries;
@@ -468,7 +471,8 @@ static int write_facts(const char *path, const struct workspace_spec *s)
 	return rc;
 }
 
-/* Makes the trash entry under a temporary name, which lists of the trash leave out. */
+/* Makes the folder of a trash entry under the temporary name `half`. A list of the trash leaves
+ * out temporary names. */
 static int make_entry(const char *half, const struct disk *d, const char *top,
 		      const struct workspace_spec *spec, struct fault *f)
 {

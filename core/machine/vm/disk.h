@@ -9,12 +9,12 @@
  *	                               other disks are based on them, or the trash
  *	                               keeps the disk
  *
- * A layer is made under another name and renamed when it is complete. So after any crash the
- * layer with the highest number is a whole disk with all data that was written. Results are in
- * the arena.
+ * A layer is made under another name and renamed when the layer is complete. So after any crash
+ * the layer with the highest number is a whole disk with all data that was written. Paths that
+ * these functions return are in the disk's arena.
  *
- * This code does not know which VMs run. Callers make sure that a disk is not frozen while
- * another program writes to it, and that disk_sweep() runs alone.
+ * The functions of disk.h do not know which VMs run. Callers make sure that a disk is not
+ * frozen while another program writes to it, and that disk_sweep() runs alone.
  */
 #ifndef CORE_MACHINE_VM_DISK_H
 #define CORE_MACHINE_VM_DISK_H
@@ -37,9 +37,9 @@ const char *disk_top(const struct disk *d);
 /* The folder of the disk's image. */
 const char *disk_image(const struct disk *d);
 
-/* These functions make a new disk: disk_begin() over an image, disk_branch() over a layer of
- * another disk. If the disk exists, they do nothing. The disk is `gb` large, or as large as the
- * layer below if that is larger. */
+/* disk_begin() makes a new disk over an image. disk_branch() makes a new disk over a layer of
+ * another disk. If the disk exists already, both functions do nothing. The new disk has `gb`
+ * GB, or the size of the layer below if that layer is larger. */
 int disk_begin(const struct disk *d, const char *image_dir, int64_t gb, struct fault *f);
 int disk_branch(const struct disk *d, const struct disk *from, const char *layer,
 		int64_t gb, struct fault *f);
@@ -48,7 +48,7 @@ int disk_branch(const struct disk *d, const struct disk *from, const char *layer
 int disk_cover(const struct disk *d, const char *layer, const char **top,
 	       struct fault *f);
 /* Finds or makes a layer that holds the whole disk and no longer changes. No program may write
- * to the disk meanwhile. */
+ * to the disk while disk_freeze() runs. */
 int disk_freeze(const struct disk *d, const char **layer, struct fault *f);
 
 /* disk_keep() keeps a layer under a name. disk_kept() returns the layer that is kept under a
@@ -67,32 +67,34 @@ void disk_sweep(const char *home);
  * disk_layer - reads facts about a layer from the first bytes of its qcow2 file.
  */
 
-/* The size in bytes of a layer's whole disk; -1: the file is no qcow2. */
+/* The size in bytes of a layer's whole disk; -1: the file is no qcow2 file. */
 int64_t layer_size(const char *path);
 /* Returns the absolute path, without links, of the layer on which the layer `path` is based;
  * NULL: there is no layer below. */
 const char *layer_below(struct arena *a, const char *path);
 
 /*
- * disk_trash - disks of removed VMs, which the state's trash keeps.
+ * disk_trash - keeps disks of removed VMs in the state's trash.
  *
- * A disk is not moved, since other disks may be based on its layers and contain their paths.
- * The disk's entry in the trash (core/machine/trash.h) is a folder with
+ * The layers of a disk in the trash stay in the disk's own folder. Other disks may be based on
+ * these layers and contain the paths of these layers. The disk's entry in the trash
+ * (core/machine/trash.h) is a folder with
  *
  *	disk	link to the layer to which the VM wrote last
  *	vm.json	settings of a VM made from the disk: image, vcpus, memory_mb, disk_gb
  *
- * disk_sweep() keeps the layer of such a link, since the trash needs it.
+ * disk_sweep() keeps the layer to which the link `disk` points.
  */
 
-/* Moves a disk into the trash before its workspace or snapshot is removed, like trash_take().
- * `top` is the layer to keep: the disk's top or a snapshot's layer; NULL: there is no layer. */
+/* Makes a trash entry for a disk before the disk's workspace or snapshot is removed. Bounds and
+ * results are those of trash_take(). `top` is the layer to keep: the disk's top or a snapshot's
+ * layer; NULL: there is no layer. */
 int disk_trash_take(const struct disk *d, const char *top,
 		    const struct workspace_spec *spec, int64_t now_ms,
 		    const struct trash_bounds *bounds, struct fault *f);
 
-/* Finds the disk and the layer that an entry of the trash keeps; false if they are gone. The
- * caller sets the arena and the folder of `from`. */
+/* Finds the disk and the layer that an entry of the trash keeps; false if the disk or the layer
+ * is missing. The caller sets the arena and the folder of `from`. */
 bool disk_trash_find(const char *entry, struct disk *from, const char **layer);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * qemu - workspaces that are microVMs.
+ * qemu - the backend for workspaces that are microVMs.
  *
- * A VM's disk is a chain of layers (disk.h). To fork a running VM, the host tells QEMU to write
- * to a new layer from now on. The previous layer then no longer changes, and the fork's disk is
- * a layer over the previous layer. A VM is detached from the host. The host finds a VM by its
- * process, or by its command line, which names the workspace and its disk.
+ * A VM's disk is a chain of layers (disk.h). To fork a running VM, the host first tells QEMU to
+ * continue on a new layer, so that the old layer no longer changes. The disk of the fork is
+ * another new layer over the old layer. A VM keeps running when its host ends. A host finds a
+ * running VM by the id of its process, or by QEMU's command line, which names the workspace and
+ * the disk.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -40,13 +41,15 @@
 #include "storage/durable.h"
 
 /*
- * qmp - a command to a running QEMU, over its monitor's socket.
+ * qmp - sends a command to a running QEMU, over the socket of QEMU's monitor.
  *
- * Each call connects, sends the command and closes, since the socket accepts one caller at a
- * time. A call blocks for up to 10 s, so an event loop must not make such a call.
+ * qmp_ask() opens a connection for each command and closes the connection, since the monitor
+ * accepts one connection at a time. qmp_ask() blocks for up to 10 s, so an event loop must not
+ * call qmp_ask().
  */
 
-/* QEMU is not trusted: a guest may have taken control of it. */
+/* Limits for answers of QEMU. QEMU is not trusted, since a guest may have taken control of
+ * QEMU. */
 enum { PATIENCE_S = 10, LINE_MOST = 1 << 20, LINES_MOST = 1000 };
 
 static FILE *qmp_dial(const char *path)
@@ -67,8 +70,8 @@ static FILE *qmp_dial(const char *path)
 	return file;
 }
 
-/* Reads a line of at most LINE_MOST bytes; false if the line is longer or does not arrive in
- * time. */
+/* Reads a line of at most LINE_MOST bytes. Returns false if the line is longer, or does not
+ * arrive in time. */
 static bool qmp_read_line(FILE *file, char *line, int64_t until)
 {
 	size_t n = 0;
@@ -83,7 +86,7 @@ static bool qmp_read_line(FILE *file, char *line, int64_t until)
 	return c == '\n';
 }
 
-/* Reads the next line that is no event. */
+/* Reads the next message of QEMU that is no event. */
 static json_t *qmp_hear(FILE *file)
 {
 	char *line = malloc(LINE_MOST);
@@ -131,8 +134,9 @@ static int qmp_judge(const char *command, const json_t *said, struct fault *f)
 	return 0;
 }
 
-/* Sends a command. Releases `args` (may be NULL). `answer`, if not NULL, gets the answer, which
- * the caller releases. FAULT_UNAVAILABLE: no QEMU answers at the socket. */
+/* Sends a command to QEMU's monitor. Releases `args`, which may be NULL. If `answer` is not
+ * NULL, `*answer` gets the answer, which the caller releases. FAULT_UNAVAILABLE: no QEMU
+ * answers at the socket. */
 static int qmp_ask(const char *socket, const char *command, json_t *args, json_t **answer,
 		   struct fault *f)
 {
@@ -163,7 +167,7 @@ extern char **environ;
 
 enum {
 	CID_TRIES = 5,
-	CID_FIRST = 1 << 16, /* above the small numbers that people choose */
+	CID_FIRST = 1 << 16, /* people choose smaller cids */
 	KILL_MS = 5000,
 	START_MS = 20000, /* time for QEMU itself to start */
 	LOOK_MS = 10,
@@ -178,7 +182,8 @@ static const char *vm_monitor(struct arena *a, const char *sockets)
 
 /* --- finding ------------------------------------------------------------------------ */
 
-/* The value after an option; NULL if the option is missing. */
+/* Returns the word of a command line that follows the option `word`; NULL: the option is
+ * missing. */
 static const char *word_behind(const char *words, size_t len, const char *word)
 {
 	const char *end = words + len;
@@ -228,8 +233,8 @@ static const char *in_option(struct arena *a, const char *path)
 	return out;
 }
 
-/* Whether a command line belongs to the VM of workspace `id`. The uuid in such a line is the
- * workspace's id, and the disk is in the state's folder `home`. */
+/* Whether a command line belongs to the VM of workspace `id`. In the command line of this VM,
+ * the uuid is the workspace's id, and the disk's path begins with the state's folder `home`. */
 static bool is_vm(const char *words, size_t len, const char *home, const char *id)
 {
 	struct arena a = { 0 };
@@ -243,8 +248,8 @@ static bool is_vm(const char *words, size_t len, const char *home, const char *i
 	return is;
 }
 
-/* Finds the process of the VM of workspace `id` of the state `home` by its command line, as
- * is_vm() judges it. False if there is no such process. */
+/* Finds the process of the VM of workspace `id` of the state `home` by the command lines of all
+ * processes. Returns false if this VM has no process. */
 static bool vm_find(const char *home, const char *id, struct process *process)
 {
 	DIR *proc = opendir("/proc");
@@ -302,8 +307,9 @@ static void add_two(struct words *w, const char *option, const char *value)
 	qemu_vm_add(w, value);
 }
 
-/* Builds the kernel's command line, which guest/guest_boot.h reads too. Names contain only a-z
- * A-Z 0-9 -, so nothing is escaped. */
+/* Builds the command line of the VM's kernel. guest/guest_boot.h explains the words that begin
+ * with `cadre.`. The names in this command line contain only a-z A-Z 0-9 -, so no character is
+ * escaped. */
 static const char *kernel_words(struct arena *a, const struct workspace_spec *s,
 				const char *accel, int64_t cid)
 {
@@ -400,7 +406,7 @@ static void add_devices(struct words *w, const struct workspace_spec *s, const c
 
 /* --- starting ------------------------------------------------------------------------ */
 
-/* Makes a random cid, which probably no other VM of this machine has. */
+/* Makes a random cid (address for vsock) that probably no other VM of this machine has. */
 static int64_t new_cid(void)
 {
 	uint32_t n = 0;
@@ -492,7 +498,7 @@ static int make_folders(const struct workspace_spec *s, struct fault *f)
 	return f->code;
 }
 
-/* Starts a VM on a disk; `dir` is its image's folder. */
+/* Starts a VM with the disk `disk`. `dir` is the folder of the VM's image. */
 static int vm_start(const struct workspace_spec *s, const char *dir, const char *disk,
 		    struct process *process, struct fault *f)
 {
@@ -512,7 +518,7 @@ static int vm_start(const struct workspace_spec *s, const char *dir, const char 
 			return f->code;
 		}
 	}
-	private_tree(s->path); /* QEMU made these files with the umask */
+	private_tree(s->path); /* QEMU sets rights by the umask */
 	private_tree(s->sockets);
 	pid_find(pid, process);
 	process->cid = cid;
@@ -521,8 +527,8 @@ static int vm_start(const struct workspace_spec *s, const char *dir, const char 
 
 enum { LOG_MOST = 1 << 20 };
 
-/* Only one thread at a time makes or sweeps layers, since a layer that was just frozen may look
- * unused. */
+/* The thread that makes or sweeps layers holds this lock. Without this lock, a sweep might
+ * remove a layer that another thread has just frozen and that no disk uses yet. */
 static pthread_mutex_t layers = PTHREAD_MUTEX_INITIALIZER;
 
 static struct disk disk_of(struct arena *a, const struct workspace_spec *s,
@@ -533,7 +539,7 @@ static struct disk disk_of(struct arena *a, const struct workspace_spec *s,
 
 /* --- making ------------------------------------------------------------------------- */
 
-/* Whether the disk of a VM that once ran is missing; if so, fills the fault. */
+/* Whether the disk of a VM that once ran is missing. If the disk is missing, fills `f`. */
 static bool is_lost(const struct workspace_spec *spec, const struct disk *d,
 		    struct fault *f)
 {
@@ -557,7 +563,8 @@ static int qemu_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Finds the path in QEMU's name of a file: the name is a path, or "json:" and options. */
+/* Finds the path of a file in the name that QEMU reports for the file. The name is either a
+ * plain path, or "json:" with options in JSON. */
 static const char *path_in(struct arena *a, const char *name)
 {
 	const char *path = name;
@@ -573,7 +580,7 @@ static const char *path_in(struct arena *a, const char *name)
 	return path;
 }
 
-/* Asks QEMU for the layer to which it writes now. */
+/* Asks QEMU for the layer to which QEMU writes now. */
 static int ask_layer(struct arena *a, const char *monitor, const char **layer,
 		     struct fault *f)
 {
@@ -605,7 +612,7 @@ static int freeze_running(const struct disk *d, const char *monitor, const char 
 	return qmp_ask(monitor, "blockdev-snapshot-sync", args, NULL, f);
 }
 
-/* Finds or makes a layer that holds the whole disk of the workspace and no longer changes. */
+/* Finds or makes a layer that no longer changes and that holds the whole disk of the workspace. */
 static int freeze(const struct workspace_spec *spec, const struct disk *d,
 		  const char *sockets, const char **layer, struct fault *f)
 {
@@ -616,8 +623,8 @@ static int freeze(const struct workspace_spec *spec, const struct disk *d,
 		       : disk_freeze(d, layer, f);
 }
 
-/* Finds the layer on which a copy is based: the layer of a trash entry, of a snapshot, or of
- * the parent's present disk. */
+/* Finds the layer on which a copied disk is based. This layer is the layer of a trash entry,
+ * the layer of a snapshot, or a frozen layer of the parent's disk. */
 static int find_origin(const struct workspace_spec *spec, struct disk *from,
 		       const char **layer, struct fault *f)
 {
@@ -666,7 +673,7 @@ static int qemu_destroy(const struct workspace_spec *spec, struct fault *f)
 	struct process process;
 
 	if (vm_find(spec->home, spec->id, &process))
-		vm_kill(&process, f); /* a VM whose pid was never stored */
+		vm_kill(&process, f); /* the pid of this VM was never stored */
 	if (!f->code && process_remove_folders(spec, f) == 0) {
 		pthread_mutex_lock(&layers);
 		disk_abandon(&d);
@@ -677,8 +684,8 @@ static int qemu_destroy(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Moves a layer into the trash: the layer of a snapshot that is removed, or the layer that a
- * restore replaces. */
+/* Makes a trash entry for a layer. The layer belongs to a snapshot that is removed, or is the
+ * top of a disk that a restore replaces. */
 static int keep_layer(const struct workspace_spec *spec, const struct disk *d,
 		      const char *layer, struct fault *f)
 {
@@ -740,9 +747,8 @@ static int qemu_restore(const struct workspace_spec *spec, const char *id,
 
 /* --- running -------------------------------------------------------------------------- */
 
-/* Whether a VM cannot be reached. QEMU does not make lost sockets anew. So a VM that is
- * connected only through a serial port cannot be reached without its sockets, until it is
- * started again. */
+/* Whether a VM without vsock has lost the socket of its serial port. QEMU does not make a lost
+ * socket again, so a VM without this socket cannot be reached until the VM is started again. */
 static bool qemu_deaf(const struct workspace_spec *spec, const struct process *p)
 {
 	char door[4200];
@@ -751,7 +757,8 @@ static bool qemu_deaf(const struct workspace_spec *spec, const struct process *p
 	return !p->cid && access(door, F_OK) != 0;
 }
 
-/* Whether a running VM can still be reached. The VM's sockets may be lost with their folder. */
+/* Whether a running VM can still be reached. Somebody may have removed the folder of the VM's
+ * sockets. */
 static bool is_reachable(struct arena *a, const struct workspace_spec *spec,
 			 const struct process *p)
 {
@@ -821,8 +828,9 @@ static void last_line(const char *path, const char *mark, char out[200])
 		fclose(log);
 }
 
-/* Lines of the guest's init begin with "cadre: " (guest/guest_boot.c). If there is no such
- * line, QEMU's log may give the reason, for example that QEMU got a signal. */
+/* Finds the reason why a VM ended. In the console's log, lines of the guest's init begin with
+ * "cadre: " (guest/guest_boot.c). If the console's log has no line of the init, QEMU's log may
+ * give the reason, for example a signal that ended QEMU. */
 static void qemu_last_words(const struct workspace_spec *spec, char out[200])
 {
 	struct arena a = { 0 };
@@ -835,7 +843,8 @@ static void qemu_last_words(const struct workspace_spec *spec, char out[200])
 }
 
 /* Empties the console's log when the log is long, since the guest can write to the console
- * without end. QEMU appends to the log. */
+ * without end. QEMU opened the console's log for appending, so QEMU goes on at the new end of
+ * the file. */
 static void qemu_tend(const struct workspace_spec *spec)
 {
 	char log[4200];

@@ -52,7 +52,7 @@ static bool vm_image_is_whole(const char *dir)
 	return whole;
 }
 
-/* Adds the complete versions of the image `name`. */
+/* Adds the complete versions of the image `name` to the list `*out`. */
 static void list_versions(struct arena *a, const char *folder, const char *name,
 			  struct image **out, size_t *n)
 {

@@ -1,11 +1,11 @@
 /*
  * vm_image - the files that VMs boot: a kernel, an initrd with the guest, a root disk.
  *
- * Images belong to the user, and all states of the user share them. Their folder is
+ * Images belong to the user, and all states of the user share them. The folder of all images is
  * $CADRE_IMAGES, else $XDG_DATA_HOME/cadre/images, else ~/.local/share/cadre/images. Each
- * version is a folder NAME/VERSION/ with `vmlinuz`, `initrd` and `root.qcow2`. The folder gets
- * this name when it is complete, and then never changes. The names of versions sort by time,
- * the newest last.
+ * version is a folder NAME/VERSION/ with `vmlinuz`, `initrd` and `root.qcow2`. A version's
+ * folder gets its name when the folder is complete. After that the folder never changes. In the
+ * order of names, the newest version of an image is the last.
  */
 #ifndef CORE_MACHINE_VM_VM_IMAGE_H
 #define CORE_MACHINE_VM_VM_IMAGE_H
@@ -23,8 +23,8 @@ struct image {
 /* The folder of all images; the folder may be missing. */
 const char *image_folder(struct arena *a);
 
-/* Checks the name of an image or a version: 1 to 64 characters of a-z A-Z 0-9 . _ -, not
- * beginning with a dot. */
+/* Checks the name of an image or a version: 1 to 64 characters of a-z A-Z 0-9 . _ -, of which
+ * the first is no dot. */
 int image_check_name(const char *name, const char *where, struct fault *f);
 
 /* Finds an image. `wanted` is `NAME` (the newest version), `NAME@VERSION`, or NULL for
