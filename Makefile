@@ -1,13 +1,13 @@
 # make            build/cadre
-# make demo       a team works on a real repository, and a host is killed; BACKEND=qemu: in VMs
+# make demo       a team works on a real repository, and a host is killed; BACKEND=qemu uses VMs
 # make check      every kind of test; the last line is `N passed, N failed`
 #                 (ONLY='word …': only tests with one of these words in their names; write
 #                 op/deps for the test `op deps`.  check-vsock: tests of AF_VSOCK, also with a VM
-#                 inside a VM, which takes minutes without KVM)
+#                 inside a VM; the tests in that VM take minutes without KVM)
 # make check-long all tests at full size: see tests/README.md (ONLY= works here, too)
 # make lint       format, cppcheck, includes, rooms, doors, sizes, calls, guards, documents, SQL,
 #                 migrations, planted faults, commits
-# make bench      the speed table, as ratios; PEERS=1: compared with Redis and PostgreSQL, too
+# make bench      the speed table, as ratios; PEERS=1 compares cadre with Redis and PostgreSQL, too
 #                 (NAME='word …': only these lines; `build/bench --help` lists all lines)
 # make bench-guard  do calls still cost the same number of instructions?  RENEW=1 stores the numbers
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
@@ -48,8 +48,9 @@ OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
 OPT_ = -O2 -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fstack-protector-strong -D_FORTIFY_SOURCE=2
 OPT_quick = -O0 -g0 -DCADRE_TESTING
 OPT_cov = -O0 --coverage -DCADRE_TESTING $(patsubst %,-Wl$(,)--wrap=%,_exit raise execvpe)
-# Six checks of UBSan take a third of the compiler's time, and AddressSanitizer finds most of
-# the faults that these checks find; the programs of `make fuzz` have all checks.
+# This variant leaves out six checks of UBSan that take a third of the compiler's time.
+# AddressSanitizer finds most of the faults that the six checks find. The programs of `make
+# fuzz` have all checks of UBSan.
 OPT_asan = -Og -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize=null,object-size,alignment,pointer-overflow,nonnull-attribute,returns-nonnull-attribute \
 	-fno-sanitize-recover=undefined -DCADRE_TESTING
@@ -60,8 +61,8 @@ ifeq ($(B),fuzz)
 CC = $(CLANG)
 endif
 
-# pkg-config is called at the first use of these variables, not when make reads this file: before
-# the first use, tools/setup may have installed the packages.
+# pkg-config is called at the first use of these variables, not when make reads this file. So
+# tools/setup can install the packages before pkg-config is called.
 PKGS = sqlite3 jansson libuv libmd
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $$(PKGS) 2>/dev/null || echo missing))$(or \
 	$(filter-out missing,$(PKG_CFLAGS)),$(if $(PKG_CFLAGS),$(error $(NO_PACKAGES))))
@@ -74,7 +75,8 @@ CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g$(if $(filter asan tsan,$(B)),1) $(OPT) $(WARN)
 , := ,
 # Without a variant, the programs are linked with static libraries if these are installed. Each
-# command is a process, and shared libraries cost three tenths of the time of an empty process.
+# command is a process, and loading shared libraries takes three tenths of the time of a process
+# that does nothing.
 archive = $(or $(wildcard $(shell $(CC) -print-file-name=lib$(1).a)),$(2))
 ARCHIVES = $(eval ARCHIVES := $(call archive,sqlite3,-lsqlite3) $(call archive,jansson,-ljansson) \
 	$(call archive,uv_a,-luv) $(call archive,md,-lmd))$(ARCHIVES)
@@ -90,8 +92,8 @@ SRC = $(filter-out $(MAIN), \
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c tools/cadre/*/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
-# The source files that read schema/. Both generators, opgen and sqlgen, are linked with these
-# files.
+# The source files of the code that reads schema/. Both generators, opgen and sqlgen, are linked
+# with these files.
 OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c,$(OPGEN)) \
 	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
@@ -99,7 +101,7 @@ OPS = $(wildcard schema/*.op)
 MIGRATIONS = $(wildcard migrations/*.sql)
 STATEMENTS = $(wildcard storage/*.sql)
 # The arguments of sqlgen for each of three databases: the state, the guest's spool and the
-# search index. They name the schema and the statements.
+# search index. The arguments name the schema and the statements.
 DB_sql = $(OPS) storage/enums storage/exports $(MIGRATIONS) -- $(STATEMENTS)
 DB_spool_sql = -p spool_ $(wildcard storage/spool/migrations/*.sql) -- storage/spool/spool.sql
 DB_search_sql = -p search_ $(wildcard storage/search/schema*.sql) -- $(wildcard storage/search/index*.sql)
@@ -107,7 +109,8 @@ DBS = $(if $(SQLGEN),sql spool_sql search_sql)
 GEN = $(if $(OPGEN),build/ops.gen) $(DBS:%=build/%.gen)
 GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
-# With coverage, a process writes its line counts however the process ends.
+# In the variant B=cov, a process writes its line counts even if the process ends by _exit(),
+# raise() or execvpe().
 DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 # ThreadSanitizer watches the folders whose code runs in several threads. The objects of all
@@ -118,28 +121,28 @@ OBJ := $(patsubst %.c,$(O)/obj/%.o,$(filter $(MEET),$(SRC))) \
 	$(patsubst %.c,build/obj/%.o,$(filter-out $(MEET),$(SRC))) $(GEN:build/%=build/obj/%.o)
 endif
 
-# tests/NAME.c and tests/fuzz/NAME.c are programs of their own; a program also gets
-# tests/NAME/*.c, and the files of the folder in with_tests/NAME. Every program is linked with
-# the parts of tests/lib/ and tools/build/ that it uses. One program holds all units,
-# tests/unit/test_NAME.c. In this program, main() of each unit is called unit_NAME, and links
-# give the program a name per unit. Units that define names of the library or libc are programs
-# of their own.
+# Each tests/NAME.c and each tests/fuzz/NAME.c is a program. The program is linked with
+# tests/NAME/*.c and with the files of the folder that the variable with_tests/NAME names. Every
+# program is linked with the parts of tests/lib/ and tools/build/ that it uses. One program
+# holds all unit tests (tests/unit/test_NAME.c). In the program of all units, main() of each
+# unit is called unit_NAME, and the program has a symbolic link for each unit. A unit that
+# defines a name of the library or of libc is a program of its own.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
 BENCH_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/bench/*.c))
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
-# Units also test the part of the bench that judges its figures.
+# Unit tests also test the part of the bench that judges the bench's figures.
 UNITS_WITH = $(patsubst %,$(O)/obj/tools/bench/%.o,judge others)
 PROGRAMS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 UNIT_TESTS = $(wildcard tests/unit/test_*.c)
 UNIT_ALONE = $(shell grep -lE 'opgen/fixture.h|^const struct statement |^int getaddrinfo' $(UNIT_TESTS))
-# ThreadSanitizer runs the units that start threads.
+# With ThreadSanitizer, only the unit tests that start threads are built.
 ifeq ($(B),tsan)
 UNIT_TESTS := $(shell grep -lE '(pthread|uv_thread)_create' $(UNIT_TESTS))
 endif
 UNIT_SHARED = $(filter-out $(UNIT_ALONE),$(UNIT_TESTS))
-# These programs test only the release build of the command. The other programs are also built
-# with a sanitizer.
+# The programs of RELEASED test only the release build of the command. The other programs are
+# also built with a sanitizer.
 RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard steps)
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
@@ -150,8 +153,8 @@ asan: ; +@$(MAKE) $(JOBS) B=$@ tests
 
 # --- generated: shared by all variants --------------------------------------
 
-# A generated file that would not change is not written. So after new prose or another WHERE
-# clause one file is compiled, not every file that includes the header.
+# A generated file that would not change is not written. So if only prose or a WHERE clause
+# changes, one file is compiled again, not every file that includes the header.
 generate = $(1) > $(2).$$$$ && { cmp -s $(2).$$$$ $(2) && rm $(2).$$$$ || \
 	mv $(2).$$$$ $(2); } || { rm -f $(2).$$$$; exit 1; }
 
@@ -169,7 +172,7 @@ build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call generate,build/opgen -h $(filter %.op,$^),build/fixture.gen.h); \
 	$(call generate,build/opgen $(filter %.op,$^),build/fixture.gen.c); touch $@
 $(patsubst %,$(O)/obj/tests/unit/test_%.o,op op_doors face): build/fixture.stamp
-# The doors are tested with a noun that none of them knows.
+# A test gives the doors a noun (boat) that no door knows by name.
 build/boats.stamp: build/opgen $(OPS) tests/boats/boat.op
 	$(call SAY,GEN,build/boats.gen.[ch]) \
 	$(call generate,build/opgen -h $(filter %.op,$^),build/boats.gen.h); \
@@ -210,14 +213,14 @@ $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsa
 $(O)/conformance: $(MAIN:%.c=$(O)/obj/%.o) $(O)/obj/tests/mcp/fixture.o $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
-# The bench is no part of the product. It is linked with every library of the command, since the
-# bench compares a process of the command with a process of its own.
+# The bench is no part of the product. The bench is linked with every library of the command,
+# since the bench compares a process of the command with a process of its own.
 $(O)/bench: $(BENCH_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
 
 $(O)/tests/run_op: LDFLAGS += -Wl,-Map=$@.map
-# The command with a disk (fault_vfs) that a test controls.
+# A build of the command for tests: the test controls the command's disk (fault_vfs).
 $(O)/tests/cadre: $(patsubst %,$(O)/obj/%.o,$(MAIN:.c=) tests/lib/fault_vfs) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
@@ -258,8 +261,8 @@ include tools/build/rules.mk tools/build/deb.mk tools/guest/rules.mk
 
 # --- run ------------------------------------------------------------------------
 
-# Each target begins with tools/setup, so that it works as the first command; the recursive make
-# reads this file again after the packages were installed.
+# Each target begins with tools/setup, so that the target works as the first command. The
+# recursive make reads this file again after tools/setup has installed the packages.
 demo:
 	@tools/setup $(if $(filter qemu,$(BACKEND)),,--build)
 	+@$(MAKE) --no-print-directory $(JOBS) all
@@ -280,7 +283,7 @@ bench-guard:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) build/tests/guard
 	@tests/guard/run $(if $(RENEW),--renew)
-# In these tests, agents may call without a limit of rate.
+# In the tests crash, power and soak, no rate limits bind agents.
 crash power soak: export CADRE_LIMITS_ENABLED = false
 faults: B = asan
 crash power sim faults:
@@ -294,8 +297,8 @@ soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
-# WAIT=1: also runs a call that waits longer than the client, which takes a minute for each
-# client.
+# WAIT=1 also runs a call that waits longer than the client waits for an answer. The call takes
+# a minute for each client.
 clients: export CLIENTS_CACHE ?= $(or $(HOME),$(CURDIR)/build)/.cache/cadre-clients
 clients: all
 	@tests/clients/install "$$CLIENTS_CACHE"
@@ -336,7 +339,7 @@ clean: ; rm -rf build
 
 # --- install -------------------------------------------------------------------
 
-# STRIP= keeps the symbols.
+# With an empty STRIP, the installed programs keep their symbols.
 D = $(DESTDIR)$(PREFIX)
 STRIP = -s
 UNITS = cadre.service cadre@.service

@@ -1,10 +1,10 @@
 /*
- * access_door - the callers who may come to a member's HTTP door.
+ * access_door - which callers may use a member's HTTP door.
  *
- * A token for a door is NAME.HEX.  NAME is the caller's name.  HEX is derived from the
- * rows and generations of the caller and of the door's member; only the host can derive
- * it.  Nobody keeps the token.  A teammate who was shown the token can pose as the caller
- * only at the teammate's own door.
+ * A token for a door is NAME.HEX. NAME is the caller's name. HEX is derived from the rows and
+ * generations of the caller and of the door's member; only the host can derive HEX. No row and
+ * no file stores the token. A teammate who was shown the token can pose as the caller only at
+ * the teammate's own door.
  */
 #ifndef CORE_ACCESS_ACCESS_DOOR_H
 #define CORE_ACCESS_ACCESS_DOOR_H
@@ -21,8 +21,8 @@ bool door_split(struct arena *a, const char *token, const char **name, const cha
  * the call. */
 int door_find(struct call *call, const char *team, struct caller_row *who);
 
-/* Finds whether the agent's workspace, its team and the teams above let other agents call the
- * agent's door. Sets `*yes`; returns 0 or negative. */
+/* Finds whether the agent's workspace, the agent's team and the teams above that team let other
+ * agents call the agent's door. Sets `*yes`; returns 0 or negative. */
 int door_is_open(struct call *call, int64_t team, int64_t agent, bool *yes);
 
 #endif

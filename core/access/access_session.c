@@ -1,5 +1,6 @@
 /*
- * access_session - MCP sessions over HTTP, stored as rows so that the next host finds them.
+ * access_session - MCP sessions over HTTP, stored as rows so that the next host finds the
+ * sessions.
  */
 #include "core/call/call.h"
 
@@ -7,7 +8,7 @@
 
 enum {
 	SESSIONS_MOST = 10000,
-	SESSIONS_OF_ONE = 500, /* sessions made with one token */
+	SESSIONS_OF_ONE = 500, /* maximum number of sessions that one token makes */
 	UNUSED_S = 30 * 86400,
 };
 

@@ -335,8 +335,8 @@ int token_who(struct call *call, const struct token_who_in *in, struct token_who
 }
 
 /*
- * A browser gets its token in exchange for a code that works once. So no token stands in an
- * address, which browsers keep.
+ * A browser gets its token in exchange for a code that works once. So no address contains a
+ * token. Browsers keep the addresses of pages.
  */
 
 enum { CODE_S = 120, BROWSER_S = 12 * 3600, ENDED_S = 30 * 86400 };
@@ -348,8 +348,8 @@ static const char *code_name_of(struct call *call, const char *name, int tried)
 		     : arena_printf(&call->arena, "%s-%" PRId64, name, call->made);
 }
 
-/* Makes a token, or with `once` a code. call->made becomes the new row. The new name is `name`,
- * with a number behind it if another token has this name already. */
+/* Makes a token or, if `once` is set, a code. call->made becomes the number of the new row. The
+ * new name is `name`; a number is appended if another token has this name already. */
 static int code_add(struct call *call, const char *name, int64_t kind, int64_t seconds,
 		    bool once)
 {

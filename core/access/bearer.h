@@ -1,9 +1,9 @@
 /*
  * bearer - tokens that the operator makes for clients over HTTP.
  *
- * A token reads cadre_ROW_SECRET: the row's number, then 64 hex digits that are derived from
- * the state's secret. So the answer to a repeated call can give the same token again. The row
- * keeps the token's SHA-256.
+ * A token has the form cadre_ROW_SECRET: the row's number, then 64 hex digits that are derived
+ * from the state's secret. So the answer to a repeated call can give the same token again. The
+ * row keeps the token's SHA-256.
  */
 #ifndef CORE_ACCESS_BEARER_H
 #define CORE_ACCESS_BEARER_H
@@ -18,8 +18,8 @@
  * at /token. The refusal is the same for every wrong token. */
 int bearer_find(struct call *call, struct caller_row *r);
 
-/* Whether any client has a valid token in the state at `dir`. Also false if the state cannot be
- * read. */
+/* Whether any client has a valid token in the state at `dir`. Returns false if the state cannot
+ * be read. */
 bool bearer_any(const char *dir);
 
 /* Finds the row of the token or code whose text is `text`. Returns 0, or `denied` if the token

@@ -33,8 +33,8 @@ struct rate_size limit_size(const struct config *c, enum rate rate)
 	return sizes[rate];
 }
 
-/* The time in microseconds at which the caller's bucket is full again. The host's memory may
- * know a later time than `row`, the time in the bucket's row. */
+/* The time in microseconds at which the caller's bucket is full again. `row` is the time in the
+ * bucket's row; the host's memory may hold a later time. */
 static int64_t limit_full_at(const struct call *call, int64_t agent, enum rate rate,
 			     int64_t row)
 {
@@ -99,8 +99,8 @@ int limit_spend(struct call *call)
 	wait = rates ? rates->take(rates, &size, call->now * 1000, b)
 		     : rate_take(&size, call->now * 1000, &b->full_at);
 	if (wait) {
-		/* If the clock was put back, the row's time may be later than the time of an
-		 * empty bucket. Such a row is corrected. */
+		/* The row's time is corrected if it is later than the time at which an empty
+		 * bucket would be full. The row's time is too late if the clock was put back. */
 		if (rates || b->full_at == row.full_at)
 			b->agent = 0;
 		return limit_refuse(call, &size, wait);
@@ -134,7 +134,7 @@ void limit_settle(struct call *call)
 	arena_release(&keep.arena);
 }
 
-/* Lists how many calls agents may make now. */
+/* The operation limit.list: how many calls each agent may make now. */
 
 static int64_t limit_show_left_of(const struct call *call, int64_t agent, enum rate rate,
 				  int64_t row)

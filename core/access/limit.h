@@ -1,8 +1,8 @@
 /*
  * limit - whether a caller may make a call now: each caller has a bucket of calls.
  *
- * Limits bind agents. They do not bind the host, nor the operator, even if the operator acts as
- * an agent.
+ * Limits bind agents. Limits bind neither the host nor the operator, even if the operator acts
+ * as an agent.
  */
 #ifndef CORE_ACCESS_LIMIT_H
 #define CORE_ACCESS_LIMIT_H
@@ -17,7 +17,7 @@ static inline bool limit_binds(const struct config *config, const struct identit
 	       who->level != WHO_HOST && config->limits_enabled;
 }
 
-/* The rate that counts the call. */
+/* The rate under which the call is counted. */
 static inline enum rate limit_rate(const struct call *call)
 {
 	return call->rate.stands ? call->rate.stands_for : call->op->rate;
@@ -29,12 +29,12 @@ int64_t limit_category(enum rate rate);
 /* The size of the buckets for this rate. */
 struct rate_size limit_size(const struct config *config, enum rate rate);
 
-/* Takes a call out of its caller's bucket. A call that runs several times is taken once.
+/* Takes a call out of its caller's bucket. A call that runs several times is counted once.
  * Returns 0 or `rate_limited`. The bucket does not get the call back if the operation fails
  * later. */
 int limit_spend(struct call *call);
-/* Writes the bucket of a call whose own transaction was undone. Only for a process without a
- * host. */
+/* Writes the bucket of a call whose own transaction was undone. Only a process without a host
+ * calls this function. */
 void limit_settle(struct call *call);
 
 #endif

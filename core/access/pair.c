@@ -5,12 +5,12 @@
 enum {
 	FIRST_MS = 2000, /* the first wait; each later wait is twice as long */
 	MOST_MS = 30000, /* the longest wait */
-	SOON_MS = 5000, /* a message within this time after the last message is too
+	SOON_MS = 5000, /* a message within this time after the pair's last message is too
 			   soon */
-	LATE_MS = 1000, /* a message up to this time after its wait makes the next wait
-			   longer */
+	LATE_MS = 1000, /* a message within this time after the end of a wait makes the
+			   next wait longer */
 	QUIET_MS = 30000, /* a pair that was quiet for so long begins without a wait */
-	A_MINUTE = 10, /* the most messages of a pair in a minute */
+	A_MINUTE = 10, /* maximum number of a pair's messages in a minute */
 };
 
 static int64_t pair_wait_of(int64_t level)
@@ -24,7 +24,7 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* The time at which the next message of a pair may be sent. `p` is the pair's last message.
- * `*level` says how often the pair's wait will have been doubled at that time. */
+ * `*level` gets the next message's level: how often the pair's wait was doubled. */
 static int64_t pair_next_of(const struct pair_last_row *p, int64_t now, int64_t *level)
 {
 	int64_t free = p->due_at + pair_wait_of(p->level);
@@ -53,7 +53,8 @@ static int pair_refuse(struct call *call, const struct agent_row *to, int64_t wa
 	return call->fault.code;
 }
 
-/* The time at which a new message of the pair may be delivered, and the level of that message. */
+/* Finds the time `*due` at which a new message of the pair may be delivered, and the message's
+ * `*level` (how often the pair's wait was doubled). */
 static int pair_find_next(struct call *call, int64_t sender, int64_t recipient,
 			  int64_t *due, int64_t *level)
 {

@@ -30,8 +30,8 @@ static void token_put_hex(SHA2_CTX *c, char out[TOKEN_SIZE])
 	out[64] = '\0';
 }
 
-/* The hashed text begins with the kind and its NUL. Otherwise a length extension of SHA-256
- * could make a door's token from an agent's token. */
+/* The hashed text begins with the name of the token's kind and a NUL. Otherwise a length
+ * extension of SHA-256 could make a door's token from an agent's token. */
 static void token_of_kind(const char *kind, const uint8_t secret[32],
 			  const int64_t *numbers, size_t n, char out[TOKEN_SIZE])
 {

@@ -52,8 +52,8 @@ static int who_level_of(struct call *call, const struct caller_row *r)
 	return 0;
 }
 
-/* Whether the token is of an earlier generation. The owner of such a token is told why the
- * token is refused. */
+/* Whether the token is of an earlier generation. The refusal of an earlier generation's token
+ * says why the token is refused. */
 static bool is_old(struct call *call, const struct caller_row *r, const char *token)
 {
 	char old[TOKEN_SIZE];
@@ -95,10 +95,10 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 }
 
 /* Finds the caller's row. An agent uses its old name, or its team's old name, until the agent
- * is told the new name. So the token finds the agent in the team that has or had the team's
- * name, even if another team has this name now. Another agent of this team may have the agent's
- * old name now. In that case the token finds its owner only if cadre keeps the identity, since
- * a token beside a name that a person set may be a mistake. */
+ * is told the new name. So the token finds the agent in the team that has or had the name
+ * `team`, even if another team has this name now. If another agent of this team has the old
+ * name now, the token finds its owner only if cadre keeps the identity. A token beside a name
+ * that a person set may be a mistake. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -156,7 +156,8 @@ static int who_only_team(struct call *call, const char **name)
 }
 
 /* Finds the team of the caller. An operator who acts as an agent may leave out the agent's team
- * if there is a default team or only one team. *team stays NULL when the team is not clear. */
+ * if there is a default team or only one team. *team is NULL if no team is named and the
+ * function finds no team. */
 static int team_of_caller(struct call *call, const char **team)
 {
 	*team = call->identity.team;
@@ -171,9 +172,9 @@ const char *who_home(const struct call *call)
 	return id->door || id->inside ? NULL : call->settings->home;
 }
 
-/* The last words of a fault about a missing team or agent, which name the path of the state. A
- * caller in the wrong folder asks another state than the caller means. The path is left out for
- * a client that shows a token: the client may be on another machine, and has chosen no folder. */
+/* The last words of a fault about a missing team or agent: the path of the state. A caller in
+ * the wrong folder asks another state than the caller means. The path is left out for a client
+ * that shows a token: the client may be on another machine, and has chosen no folder. */
 static const char *in_state(struct call *call)
 {
 	const char *home = call->identity.bearer ? NULL : who_home(call);
@@ -287,7 +288,8 @@ static int no_team(struct call *call, const char *team)
 	return fault_hint(&call->fault, "Teams: %s.", names);
 }
 
-/* Finds the operator's place in the team with this name or id: 1, 0, or negative. */
+/* Finds the operator's place in the team with this name or id. Returns 1 if the place was
+ * found, 0 if it was not found, or negative. */
 static int who_find_place(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct id_among all = { .noun = ID_TEAM, .where = "/team" };
@@ -303,7 +305,7 @@ static int who_find_place(struct call *call, const char *team, struct caller_row
 		      : rc;
 }
 
-/* Makes the operator's place in a team the caller of the call. */
+/* Sets the call's caller to the operator's place in a team. */
 static int who_enter_place(struct call *call, const char *team)
 {
 	struct caller_row r;
@@ -325,8 +327,8 @@ static bool names_own(struct call *call, const char *team)
 	       (id_parse(call, ID_TEAM, team, &row, &at) > 0 && row == call->caller.team);
 }
 
-/* Whether `team` is a former name of the caller's team, and no team has that name now: 1, 0,
- * negative. */
+/* Whether `team` is a former name of the caller's team, and no team has that name now. Returns
+ * 1 for yes, 0 for no, or negative. */
 static int was_own(struct call *call, const char *team)
 {
 	struct team_was_called_row r;
@@ -359,8 +361,8 @@ int who_take_seat_above(struct call *call, const char *team)
 }
 
 /* Puts a call that only reads into a team below the caller's own team. The caller must lead its
- * own team, or must have made the lower team. Returns 1 if the call was put there, 0 if the
- * caller may not read the team, or negative. */
+ * own team, or must have made the lower team. Returns 1 if the call was put into the lower
+ * team, 0 if the caller may not read the team, or negative. */
 static int look_below(struct call *call, const char *team)
 {
 	struct caller_row r;
@@ -377,8 +379,9 @@ static int look_below(struct call *call, const char *team)
 	return rc;
 }
 
-/* Refuses any team but the caller's own. An agent may name its own team by its name, a former
- * name, its id or the beginning of its id. A lead may also read the teams below its own. */
+/* Refuses any team but the caller's own team. An agent may name its own team by the team's
+ * name, a former name, the team's id or the beginning of the id. A lead may also read the teams
+ * below the lead's own team. */
 static int only_own(struct call *call, const char *team)
 {
 	const struct id_among own = {
@@ -433,8 +436,9 @@ int who_means(struct call *call, const char *team)
 	return 0;
 }
 
-/* The row of the last team with that name, if the team has ended, or of the team with that id:
- * 1, 0, negative. */
+/* Finds the row of the last team with the name `team` if that team has ended. Otherwise finds
+ * the row of the team with the id `team`. Returns 1 if the row was found, 0 if it was not
+ * found, or negative. */
 static int find_ended(struct call *call, const char *team, int64_t *row)
 {
 	struct team_ended_row last;

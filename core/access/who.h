@@ -1,5 +1,6 @@
 /*
- * who - finds the team and the agents of a call, and checks that the caller may reach them.
+ * who - finds the team and the agents of a call, and checks that the caller may reach the team
+ * and the agents.
  */
 #ifndef CORE_ACCESS_WHO_H
 #define CORE_ACCESS_WHO_H
@@ -11,7 +12,7 @@
 int who_calls(struct call *call);
 
 /* Finds an agent by the hash of its token, in the team with that name or in the team that had
- * the name before: 1, 0, negative. */
+ * the name before. Returns 1 if the agent was found, 0 if it was not found, or negative. */
 int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 		  struct caller_row *r);
 
@@ -19,44 +20,45 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
  * team, or the only team of the state. An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
-/* Puts the call into a team, by the row of any member of the team; the caller stays the
- * same. */
+/* Puts the call into the team of the member `r`. The call's caller stays the same. */
 void who_enter(struct call *call, const struct caller_row *r);
 
-/* Makes the caller the lead of a team in which the caller holds the lead's place. An agent
- * holds the lead's place in each team that the agent made without a lead, by itself or through
- * another lead's place. Returns 1 if the caller is the lead now, 0 if the caller holds no place
- * in the team, or negative. */
+/* Makes the caller the lead of a team in which the caller holds the lead's place. If an agent
+ * makes a team without a lead, the agent holds the lead's place in that team. The agent may
+ * have made the team itself or through another lead's place. Returns 1 if the caller is the
+ * lead now, 0 if the caller holds no place in the team, or negative. */
 int who_take_seat(struct call *call, const char *team);
-/* Like who_take_seat(), but in the team above `team`. The lead of the team above changes and
- * ends the teams below. */
+/* Does the same as who_take_seat() for the team above `team`. The lead of a team may change and
+ * end the teams below. */
 int who_take_seat_above(struct call *call, const char *team);
 
 /* The path of the state's folder, if the caller may know the path. NULL for callers inside
- * workspaces, who cannot choose a state. */
+ * workspaces or at an agent's HTTP door, who cannot choose a state. */
 const char *who_home(const struct call *call);
 
-/* Like who_team(), for reads of the log. If no team has the name (or id), the operator and an
- * observer of all teams reach the last team that had the name and has ended. */
+/* Does the same as who_team(), for reads of the log. If no team has the name (or id), the
+ * operator and an observer of all teams reach the last team that had the name and has ended. */
 int who_team_then(struct call *call, const char *team);
 
-/* Calls who_team(). Returns 1, or 0 without a fault if no such team exists. */
+/* Calls who_team(). Returns 1 if the team exists, 0 without a fault if the team does not exist,
+ * or a fault. */
 int who_means(struct call *call, const char *team);
 
 /* Calls who_team() for a call in which an address may name the team. For an operator who names
  * no team in the call, the part of the address before the slash is the team, even if the
- * environment names another team. A fault of that part is at `where`. */
+ * environment names another team. A fault of the team in the address is at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
-/* Whether the caller is a session without an identity. Such a session may only look and join. */
+/* Whether the caller is a session without an identity. A session without an identity may only
+ * read and join a team. */
 bool who_is_nobody(const struct call *call);
 
 /* Whether the caller is the operator, who may act in all teams. */
 bool who_roams(const struct call *call);
 
-/* Finds the living member `name` of the call's team: 0 or a fault at `where`. The name `lead`
- * means the team's lead, `operator` the operator's place. */
+/* Finds the living member `name` of the call's team. Returns 0 or a fault at `where`. The name
+ * `lead` means the team's lead, and `operator` means the operator's place. */
 int who_agent(struct call *call, const char *name, const char *where,
 	      struct agent_row *a);
 
@@ -78,8 +80,8 @@ int who_one(struct call *call, const char *name, const char *where, struct agent
  * Only the lead and the operator may act for another agent. Returns 0 or a fault at `where`. */
 int who_acts(struct call *call, const char *name, const char *where, struct agent_row *a);
 
-/* Like who_acts(), but fills only id, team, name and generation. The caller's own row has been
- * read already and needs no further query. */
+/* Does the same as who_acts(), but fills only id, team, name and generation. The caller's own
+ * row has been read already and needs no further query. */
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* Whether an agent is an observer: an observer reads no inbox, and nothing is sent to an
@@ -87,7 +89,7 @@ int who_is(struct call *call, const char *name, const char *where, struct agent_
 bool who_observes(const struct agent_row *a);
 
 /* Returns 0, or `invalid` for an observer. An observer may not be a task's assignee: the
- * observer cannot claim the task, and no other agent could claim it. */
+ * observer cannot claim the task, and no other agent could claim the task. */
 int who_may_own(struct call *call, const struct agent_row *a, const char *where);
 
 /* Adds a hint for an operation that needs at least the level `least`. The hint says whom the

@@ -18,7 +18,8 @@
 #include "core/turn/turn.h"
 
 /*
- * Names for agents that bring no name: two words that people do not confuse and can remember.
+ * Names for agents that join without a name. A name is two words that people can remember and
+ * do not confuse with other words.
  */
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -43,12 +44,13 @@ static const char *const nouns[] = {
 
 enum { TRIED_PLAIN = 4 };
 
-/* Picks a name for a new agent, by the call's randomness. `tried` is the number of picked names
- * that were already in use; each value gives another name. The name is in the call's arena. */
+/* Picks a name for a new agent from the call's random seed. `tried` is the number of picked
+ * names that were already in use. Each value of `tried` gives another name. The name is in the
+ * call's arena. */
 static const char *agent_name_pick(struct call *call, size_t tried)
 {
-	/* The number of word pairs is even. So an odd step never leads back to the same pair at
-	 * once. */
+	/* The number of word pairs is even. So an odd step is never a multiple of this number,
+	 * and the next pair always differs from the last pair. */
 	uint64_t pairs = COUNT(adjectives) * COUNT(nouns), step = call->seed >> 32 | 1;
 	uint64_t at = (call->seed % pairs + tried * (step % pairs)) % pairs;
 	const char *adjective = adjectives[at % COUNT(adjectives)];
@@ -109,7 +111,7 @@ static int agent_set_skills(struct call *call, int64_t agent, const char **skill
 	return rc;
 }
 
-/* Replaces the list of the protocols that an agent speaks. Returns 0 or negative. */
+/* Replaces the stored list of protocols that an agent speaks. Returns 0 or negative. */
 static int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
 			       size_t n)
 {
@@ -122,8 +124,8 @@ static int agent_set_protocols(struct call *call, int64_t agent, const char **pr
 }
 
 /* The name or role `lead` makes an agent the lead of its team. So only a caller who leads the
- * team may give this name or role. Returns 0, or denied at `where` or at /role. `name` and
- * `role` may be NULL. */
+ * team may give the name or role `lead`. Returns 0, or denied at `where` or at /role. `name`
+ * and `role` may be NULL. */
 static int agent_may_lead(struct call *call, const char *name, const char *role,
 			  const char *where)
 {
@@ -138,14 +140,15 @@ static int agent_check_name(struct call *call, const struct newcomer *n,
 	if (!n->is_operator && agent_reserved(n->name))
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is a reserved name", n->name);
-	if (strlen(n->name) > NAME_BYTES) /* made from a role and a number */
+	if (strlen(n->name) > NAME_BYTES) /* too long: made from a role and a number */
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is longer than %d bytes", n->name, NAME_BYTES);
 	return 0;
 }
 
-/* Writes the row, under a name that no agent has. Returns 1 if the row was written, 0 if the
- * given name is taken, or negative. If no name is given, names are picked until one is free. */
+/* Writes the new agent's row, under a name that no other agent has. Returns 1 if the row was
+ * written, 0 if the given name is taken, or negative. If no name is given, names are picked
+ * until a name is free. */
 static int agent_insert_row(struct call *call, struct newcomer *n,
 			    struct agent_add_row *row)
 {
@@ -212,7 +215,8 @@ static int resumes(struct call *call, const struct agent_register_in *in,
 	       token_equal(hash, a->token.data, TOKEN_HASH);
 }
 
-/* Discards the mail that the new generation does not want, and tells the senders of the mail. */
+/* Discards the mail that waits for an agent whose new generation does not want the old mail.
+ * The senders of the mail are told. */
 static int discard(struct call *call, int64_t agent)
 {
 	struct agent_discard_row *all = NULL;
@@ -234,8 +238,8 @@ static int begin_next(struct call *call, int64_t agent)
 	struct agent_next_generation_row next;
 	int rc;
 
-	/* Messages and claims whose time has run out stay ended, even if no row records their
-	 * end yet. */
+	/* Messages that have expired and claims whose lease has run out stay ended, even if no
+	 * row records the end yet. */
 	if ((rc = inbox_settle(call, agent)) < 0 ||
 	    (rc = task_give_back(call, agent, "a new generation")) < 0 ||
 	    (rc = sql_row(call, agent_next_generation, &next, .agent = agent,
@@ -330,8 +334,8 @@ static int join_new(struct call *call, const struct agent_register_in *in)
 	return 0;
 }
 
-/* Registers a caller that gives no name. An agent keeps its name; a stranger gets a picked
- * name. */
+/* Registers a caller that gives no name. An agent keeps its name; a caller without an identity
+ * gets a picked name. */
 static int join_nameless(struct call *call, const struct agent_register_in *in,
 			 bool *resumed)
 {
@@ -377,7 +381,7 @@ static int agent_check_first(struct call *call, const struct agent_row *a)
 	return rc < 0 || (rc > 0 && r.is_first) ? rc : agent_taken(call, a);
 }
 
-/* Sets the status of an agent that was offline to ready. For an agent with a workspace the
+/* Stores the status `ready` for an agent that was offline. For an agent with a workspace the
  * guest reports the status instead. */
 static int come_back(struct call *call, const struct agent_row *a)
 {
@@ -436,7 +440,8 @@ static bool agent_has(const char *text, const char *part)
 	return text && strcasestr(text, part);
 }
 
-/* Whether a member has a text in its name, role, description or skills: 1, 0 or negative. */
+/* Whether a member has a text in the member's name, role, description or skills. Returns 1 for
+ * yes, 0 for no, or negative. */
 static int matches(struct call *call, const char *name, const char *text)
 {
 	struct agent_skills_row s;
@@ -456,8 +461,8 @@ static int matches(struct call *call, const char *name, const char *text)
 	return rc < 0 ? rc : found;
 }
 
-/* Whether a line of the list meets the caller's conditions: 1, 0 or negative. Checks only those
- * conditions that the SQL statement does not check. */
+/* Whether a line of the list meets the caller's conditions. Returns 1 for yes, 0 for no, or
+ * negative. Checks only conditions that the SQL statement does not check. */
 static int is_asked(struct call *call, const struct agent_list_in *in,
 		    const struct agent_line *line)
 {
@@ -495,7 +500,7 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 }
 
 /*
- * Agents change their cards and say what they are doing.
+ * The operations by which agents change their cards and their status.
  */
 
 static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
@@ -605,7 +610,7 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	    (!call->made && (rc = agent_change(call, in, &out->was)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
-	if (!out->was) /* the call is a repeated call */
+	if (!out->was) /* the call repeats an earlier call */
 		out->was = a.name;
 	return card_tell(call, &a, &out->card);
 }
@@ -644,7 +649,7 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 	return 0;
 }
 
-/* Claims are renewed by every write of an agent; see op_perform(). */
+/* This handler renews no claims, since op_perform() renews claims at every write of an agent. */
 int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
 		    struct agent_heartbeat_out *out)
 {
@@ -664,7 +669,7 @@ int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
 }
 
 /*
- * An agent makes another agent, and gives the new agent its first message.
+ * The operation by which an agent makes another agent and sends the new agent a first message.
  */
 
 static int agent_spawn_greet(struct call *call, const struct agent_spawn_in *in,
@@ -803,7 +808,7 @@ int agent_daemons_settle(struct call *call)
 }
 
 /*
- * Gives a shell the variables that make it an agent.
+ * The environment variables with which the commands of a shell act as an agent.
  */
 
 /* Quotes the text: a shell reads the result as one word. */
@@ -821,7 +826,7 @@ static const char *quoted(struct call *call, const char *text)
 }
 
 /* Refuses a token whose hash differs from the hash in the agent's row: the token was made from
- * another secret. Such a token proves nothing. */
+ * another secret, and proves nothing. */
 static int check_valid(struct call *call, const struct agent_row *a, const char *token)
 {
 	uint8_t hash[TOKEN_HASH];

@@ -1,5 +1,5 @@
 /*
- * agent_card - the cards of agents, as others see them.
+ * agent_card - the cards of agents, as answers show them to other callers.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "core/call/space.h"
 #include "core/message/inbox.h"
 
-/* Whether a list of a card has room for one more text. If it has no room, the card says that
- * there is more. */
+/* Whether a list of a card has room for one more text. If the list has no room, the card says
+ * that there are more texts. */
 static bool agent_card_has_room(struct call *call, struct card *card, const char *text)
 {
 	if (!call->form.most || space_take_text(call, text))
@@ -44,7 +44,7 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	return query_over(&q, rc);
 }
 
-/* Leaves out fields that have no room in an answer with a size limit of its own. */
+/* Leaves out fields that have no room in an answer whose size the caller has limited. */
 static void cut_card(struct call *call, struct card *card)
 {
 	if (!call->form.most)
@@ -73,8 +73,8 @@ struct endpoints card_endpoints(const char *http, int64_t cid, const char *addre
 	};
 }
 
-/* Fills in the endpoints at which other agents reach the member. HTTP is filled in if the
- * member's policy lets other agents call it. */
+/* Fills in the endpoints at which other agents reach the member. The HTTP endpoint is filled in
+ * if the network policy lets other agents call the member. */
 static int tell_endpoints(struct call *call, const struct agent_row *a, struct card *card)
 {
 	struct agent_endpoints_row at;
@@ -197,7 +197,7 @@ int agent_whois(struct call *call, const struct agent_whois_in *in,
 
 /* --- by range --------------------------------------------------------------------------- */
 
-/* Joins the texts of a list into one text, with a line for each. */
+/* Joins the texts of a list into one text: each text of the list is a line. */
 static const char *as_lines(struct call *call, const char *const *texts, size_t n)
 {
 	const char *all = "";

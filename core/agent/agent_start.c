@@ -1,5 +1,5 @@
 /*
- * agent_start - tells an agent that has just joined, in one short answer, what it has to do.
+ * agent_start - tells a newly joined agent, in one short answer, what the agent has to do.
  */
 #include <string.h>
 
@@ -14,10 +14,11 @@
 /* The answer has a fixed limit of size: 1,000 bytes, including the notice about messages that
  * wait for the caller. */
 enum {
-	ANSWER_MOST = 940, /* bytes, without the text that the doors add */
+	ANSWER_MOST = 940, /* bytes of the answer, without the text that the doors add */
 	HELD_SHOWN = 5,
 	TEAMMATES_SHOWN = 8,
-	TEXT_SHOWN = 80, /* bytes of a title, or of all titles if many tasks are held */
+	TEXT_SHOWN = 80, /* bytes of one title; if many tasks are held, bytes of all
+			    titles */
 	ROLE_SHOWN = 40,
 };
 
@@ -112,7 +113,8 @@ static bool add_teammate(struct call *call, const struct agent_line *line, size_
 	return true;
 }
 
-/* Lists as many teammates as the rest of the answer has room for, and counts the others. */
+/* Lists as many teammates as the rest of the answer has room for, and counts the other
+ * teammates. */
 static int agent_start_tell_teammates(struct call *call, const struct agent_row *self,
 				      struct agent_start_out *out)
 {

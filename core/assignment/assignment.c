@@ -14,7 +14,8 @@
 
 /* --- payloads ---------------------------------------------------------------------- */
 
-/* Copies the decoded texts into the arena. The JSON value that holds them is freed later. */
+/* Copies the decoded texts into the arena. The JSON value that holds the decoded texts is freed
+ * later. */
 static void assignment_keep_texts(struct arena *arena, struct task_payload *p)
 {
 	struct pair *env = arena_alloc(arena, (p->n_env + 1) * sizeof(*env));
@@ -52,7 +53,7 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 	return rc;
 }
 
-/* Reads the pairs of the environment from the JSON text in the row's column. */
+/* Reads the variables of the environment from JSON text, which a payload's row stores. */
 static int assignment_env(struct call *call, const char *text, struct task_payload *p)
 {
 	json_t *json, *value;
@@ -73,7 +74,7 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
-enum { ENV_MOST = 262144 }; /* bytes of JSON; a push with this many fits a frame */
+enum { ENV_MOST = 262144 }; /* bytes of JSON; a push with so many bytes fits a frame */
 
 static const char *env_text(struct call *call, const struct task_payload *p)
 {
@@ -94,7 +95,7 @@ static const char *env_text(struct call *call, const struct task_payload *p)
 	return copy;
 }
 
-/* The payload as the history shows it: without its environment, which only the guest may see. */
+/* The payload without the environment, for the history. Only the guest may see the environment. */
 static const char *shown_text(struct call *call, const struct task_payload *p)
 {
 	struct task_payload bare = *p;
@@ -229,8 +230,7 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 	return fault_hint(&call->fault, "Send a new assignment to run it again.");
 }
 
-/* Makes the task that failed with the command free again, so that the new command can claim the
- * task. */
+/* Frees the task that failed with the command, so that the new command can claim the task. */
 static int assignment_put_back(struct call *call, const struct assignment_row *x)
 {
 	int rc;
@@ -292,8 +292,8 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 
 /* --- telling ---------------------------------------------------------------------------- */
 
-/* Finds the newest assignment of a board task, or of a task that is not on the board and has
- * only a name from the sender. Returns 1, 0 or negative. */
+/* Finds the newest assignment of a task. The task is on the board, or is only a name that the
+ * sender gave. Returns 1 if the assignment was found, 0 if it was not found, or negative. */
 static int of_task(struct call *call, const char *name, bool ended, int64_t *message)
 {
 	struct assignment_of_task_row of_task;
@@ -325,7 +325,7 @@ int assignment_named(struct call *call, const char *id, bool ended, int64_t *mes
 }
 
 /* Finds the row of the message before which a page of assignments or results ends. Returns 0 or
- * a fault at /before. Without an id the page has no such end. */
+ * a fault at /before. If `id` is NULL, no message limits the page. */
 static int assignment_before(struct call *call, const char *id, int64_t *row)
 {
 	struct message_head_row m;
@@ -387,7 +387,7 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 }
 
 /*
- * Results of assignments that an agent's daemon has reported.
+ * Collecting the results that agents' daemons have reported for assignments.
  */
 
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
@@ -427,7 +427,7 @@ struct gathering {
 	struct result_line *lines;
 	int64_t *rows;
 	size_t n, n_rows;
-	int64_t limit; /* the most lines */
+	int64_t limit; /* maximum number of results */
 	bool more; /* a result had no room in the answer */
 };
 
@@ -481,11 +481,12 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 	return rc;
 }
 
-/* Records which results are collected. The first `n_again` results were collected before. */
+/* Stores which results are collected. The first `n_again` results are collected again. */
 static int collected(struct call *call, const struct collecting *c,
 		     const struct gathering *g, size_t n_again)
 {
-	/* A result that is taken for good belongs to no session until its answer has arrived. */
+	/* A result that is taken for good belongs to no session until the answer with the
+	 * result has arrived. */
 	int64_t session = c->takes ? 0 : c->session;
 	int rc = 0;
 
@@ -578,8 +579,8 @@ int result_list(struct call *call, const struct result_list_in *in,
 
 /* --- one result -------------------------------------------------------------------------- */
 
-/* A range of a stream that is text. The caller may ask for any bytes, even from or to the
- * middle of a character. The piece holds whole characters only. */
+/* A range of a stream (stdout or stderr) that is text. The range that the caller asks for may
+ * begin or end in the middle of a character. The piece holds whole characters only. */
 struct piece {
 	const char *text;
 	int64_t next; /* offset of the first byte after the piece */
@@ -602,7 +603,7 @@ static struct piece piece_of(struct call *call, const char *s,
 	if (n > (size_t)in->length)
 		n = (size_t)in->length;
 	n = text_start(s, n);
-	if (n == 0 && *s) /* less than a character was asked for */
+	if (n == 0 && *s) /* the caller asked for less than a character */
 		n = text_wide(s) ? text_wide(s) : 1;
 	n = space_fit(s, n, room);
 	return (struct piece){ arena_strndup(&call->arena, s, n),
@@ -711,8 +712,8 @@ static const char *outcome(const struct assignment_row *x, bool success)
 	return success ? "ok" : "failed";
 }
 
-/* The text of a result if an answer has room for one text only. For a failure, it is the
- * reason. */
+/* The text of a result for an answer that has room for one text only. For a failed command, the
+ * text is the reason. */
 static const char *shown(struct call *call, const struct result_store_in *r)
 {
 	if (r->success)
@@ -770,8 +771,8 @@ int result_store(struct call *call, const struct result_store_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-/* Ends assignments with a result that gives the reason `why`. Returns the number of
- * assignments, or negative. */
+/* Ends the assignments `all`. The result of each assignment gives the reason `why`. Returns the
+ * number of assignments, or negative. */
 static int end_each(struct call *call, const struct assignments_running_row *all,
 		    size_t n, const char *why)
 {

@@ -15,28 +15,28 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p);
 
-/* Calls off the waiting commands of a task whose claim has ended. With `running` the function
- * also calls off running commands: the daemons get an order to end these commands. `actor` is
- * the agent who caused the function's call. */
+/* Calls off the waiting commands of a task whose claim has ended. If `running` is set, the
+ * function also calls off running commands: the daemons are ordered to end the running
+ * commands. `actor` is the agent whose operation called off the commands. */
 int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);
 
 /* Ends each command, running or waiting, that an agent's daemon has or may have. The result of
  * each command gives the reason `why`. The daemon will send no result for the command, and no
- * other daemon may run it. Returns 0 or negative. */
+ * other daemon may run the command. Returns 0 or negative. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
-/* Like assignment_interrupt(), but for all open commands of an agent, even those that its
- * daemon has not received. */
+/* Does the same as assignment_interrupt() for all open commands of an agent, even commands that
+ * the agent's daemon has not received. */
 int assignment_end_all(struct call *call, int64_t agent, const char *why);
 
-/* Like assignment_interrupt(), but for the open commands of all agents. Returns the number of
- * commands, or negative. */
+/* Does the same as assignment_interrupt() for the open commands of all agents. Returns the
+ * number of commands, or negative. */
 int assignments_end(struct call *call, const char *why);
 
 /* Finds the message of the assignment that `id` names. `id` is the id of the message or of a
  * task, or the name that the sender gave the task. For a task, the function finds the last
  * assignment, or with `ended` the last assignment that has a result. Returns 1 with *message
- * set, 0, or negative and a fault at /id. */
+ * set, 0 if there is no such assignment, or negative with a fault at /id. */
 int assignment_named(struct call *call, const char *id, bool ended, int64_t *message);
 
 /* A request to collect results, and the receiver of the results. inbox_name() makes the names
@@ -44,22 +44,22 @@ int assignment_named(struct call *call, const char *id, bool ended, int64_t *mes
 struct collecting {
 	const struct agent_row *agent;
 	int64_t request; /* name of the request; 0: the request has no name */
-	int64_t session; /* 0: nobody confirms that the answer has arrived, unless
-			    `takes` */
+	int64_t session; /* 0: the client confirms the answer's arrival only if `takes` is
+			    set */
 	bool takes; /* once the answer has arrived, the results are taken for good */
-	bool unseen; /* the answers with some earlier results may not have arrived */
+	bool unseen; /* some answers with earlier results have perhaps not arrived */
 };
 
-/* Collects results for a receiver. These are the results of the commands that the receiver
- * sent. If the lead or the operator makes the call on behalf of the receiver, the results of
- * the commands that the receiver ran are collected, too. `*more` is set if the answer had no
- * room for all results. The next request collects the rest. */
+/* Collects the results of commands that the receiver sent. If the lead or the operator makes
+ * the call on behalf of the receiver, the results of the commands that the receiver ran are
+ * collected, too. `*more` is set if the answer had no room for all results. The next request
+ * collects the remaining results. */
 int result_collect(struct call *call, const struct collecting *c,
 		   struct result_line **out, size_t *n, bool *more);
 
 /* Collects again the results that a request with the same name collected in the last day: the
- * answer with them may have been lost. Fills `*out` (in the arena), `*n` and `*more`. Returns 0
- * or negative. */
+ * answer with these results may have been lost. Fills `*out` (in the arena), `*n` and `*more`.
+ * Returns 0 or negative. */
 int result_again(struct call *call, const struct agent_row *a, int64_t request,
 		 struct result_line **out, size_t *n, bool *more);
 enum { RESULT_REPEAT_MS = 86400000 };

@@ -1,9 +1,9 @@
 /*
  * alloc - memory that lives until it is freed; an allocation never fails.
  *
- * If no memory is left, the process aborts. An abort loses nothing, since the database holds
- * all acknowledged data. For a size that a peer or a user chose, use malloc() and a fault
- * instead.
+ * If no memory is left, the process aborts. An abort loses no acknowledged data, since the
+ * database holds all acknowledged data. If a peer or a user chose the size, use malloc() and a
+ * fault instead.
  */
 #ifndef CORE_BASE_ALLOC_H
 #define CORE_BASE_ALLOC_H

@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The time since 1970. This time leaps when somebody sets the clock. */
+/* Milliseconds since 1970. The result leaps when somebody sets the machine's clock. */
 int64_t clock_wall_ms(void);
 int64_t clock_wall_ns(void);
 
-/* A clock for the duration of work: nobody sets this clock, and the time in which the machine
- * sleeps does not count. */
+/* A clock for the duration of work. Nobody can set this clock, and the clock stops while the
+ * machine sleeps. */
 int64_t clock_steady_ms(void);
 
-/* As clock_steady_ms(), but in nanoseconds, and at the pace of the hardware: nothing corrects
- * this pace. */
+/* A clock for the duration of work, as clock_steady_ms(), but in nanoseconds. The clock runs at
+ * the pace of the hardware, and nothing corrects this pace. */
 int64_t clock_raw_ns(void);
 
-/* A clock for elapsed time: nobody sets this clock, and the time in which the machine sleeps
- * counts. */
+/* A clock for elapsed time. Nobody can set this clock, and the clock runs on while the machine
+ * sleeps. */
 int64_t clock_boot_ms(void);
 
 /* Writes a time of the wall clock for a file's name, in UTC: 20261121-080000. Returns the

@@ -1,10 +1,10 @@
 /*
- * fault - the cause of a failure, handed up to the caller that must explain it.
+ * fault - the cause of a failure, for the caller that must explain the failure.
  *
  * A function that can fail returns 0 (or a count) or a negative enum fault_code and, when it
  * fails, fills the caller's struct fault. The first failure wins: a filled fault is not
  * changed, so the caller gets the deepest cause. Results go through out-parameters and are
- * written on success only. FAULT_LIST is the one list of faults for every door.
+ * written on success only. FAULT_LIST is the only list of fault codes, and all doors use it.
  */
 #ifndef CORE_BASE_FAULT_H
 #define CORE_BASE_FAULT_H
@@ -64,13 +64,13 @@ struct fault {
 	char text[256]; /* the cause */
 	char hint[200]; /* an action that may help */
 	int64_t retry_after_ms; /* 0: unknown */
-	char available[160]; /* names that exist, if the given name does not: with commas
-				between, as many as have room; "": unknown */
+	char available[160]; /* if the given name does not exist: as many existing names
+				as fit, with commas between them; "": unknown */
 };
 
 /* Fills `f` unless it is filled already, and returns `code`, so that a caller can write `return
- * fault_set(f, FAULT_CONFLICT, "/task", "held by %s", x);`. The hint is the default hint of the
- * code until fault_hint() replaces it. */
+ * fault_set(f, FAULT_CONFLICT, "/task", "held by %s", x);`. The hint is the code's default hint
+ * until fault_hint() sets another hint. */
 int fault_set(struct fault *f, enum fault_code code, const char *where, const char *fmt,
 	      ...) __attribute__((format(printf, 4, 5)));
 
@@ -79,8 +79,8 @@ int fault_set(struct fault *f, enum fault_code code, const char *where, const ch
 int fault_hint(struct fault *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* An inner step found a fault at its argument `from`. Makes this fault name the argument `to`
- * of this call, and returns the fault's code. */
+/* An inner step found a fault at its argument `from`. fault_move() makes the fault name the
+ * argument `to` of the outer call, and returns the fault's code. */
 int fault_move(struct fault *f, const char *from, const char *to);
 
 /* The row of FAULT_LIST for `code`, which is negative. */

@@ -1,8 +1,8 @@
 /*
  * hash - FNV-1a of 64 bits, for hash tables, and for rows and locks that store a hash.
  *
- * Anybody can construct two texts with the same hash: SHA-256 is used where a collision
- * would do harm.  Databases hold these hashes, so the function must not change.
+ * Anybody can construct two texts with the same hash: SHA-256 is used where a collision would
+ * do harm. Databases hold hashes of this function, so the function must not change.
  */
 #ifndef CORE_BASE_HASH_H
 #define CORE_BASE_HASH_H

@@ -33,8 +33,8 @@ static bool link_address_read_number(const char *text, int64_t least, int64_t mo
 	return *out >= least && *out <= most;
 }
 
-/* Reads a CID: 1 is this machine itself and 2 is its host. 0, which is the hypervisor, is
- * refused. */
+/* Reads a CID: 1 is this machine itself and 2 is the machine's host. 0, which is the
+ * hypervisor, is refused. */
 static bool read_cid(const char *text, struct link_address *out)
 {
 	if (!strcmp(text, "any")) {

@@ -2,7 +2,7 @@
  * link_address - the address of a guest, as text.
  *
  *	unix:FOLDER      control.sock and relay.sock in it
- *	vsock:CID        ports 5000 and 5001 of a VM; to listen, vsock:any
+ *	vsock:CID        ports 5000 and 5001 of a VM; vsock:any to listen
  *	serial:FOLDER    one virtio-serial port per channel: a host dials
  *	                 control.serial and relay.serial in it, a guest opens
  *	                 cadre.control and cadre.relay
@@ -21,7 +21,7 @@
 enum link_kind { LINK_UNIX, LINK_VSOCK, LINK_SERIAL, LINK_HYBRID, LINK_TCP };
 
 /* Ports of a guest. LINK_DOOR is no port number: it means door.sock of unix:FOLDER. No other
- * form has a door. */
+ * form of address has a door. */
 enum { LINK_CONTROL = 5000, LINK_RELAY = 5001, LINK_DOOR = 0 };
 
 enum { LINK_KINDS = LINK_TCP + 1, LINK_CID_ANY = -1 };
@@ -32,7 +32,7 @@ struct link_address {
 	int64_t number; /* CID (LINK_CID_ANY: any) or TCP port */
 };
 
-/* Reads an address; a fault is about the argument `where`. */
+/* Reads an address. A fault names the argument `where`. */
 int link_parse(const char *text, const char *where, struct link_address *out,
 	       struct fault *f);
 

@@ -11,7 +11,8 @@ size_t near_distance(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };
 	size_t n = strlen(a), m = strlen(b);
-	size_t rows[3][LONGEST + 1]; /* rows for the last three letters of `a` */
+	size_t rows[3][LONGEST + 1]; /* rows of the distance table for the last three
+					letters of `a` */
 
 	if (n > LONGEST || m > LONGEST)
 		return LONGEST;

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The edit distance: letters to change, insert, delete or swap with the next letter.  64
- * if a word has more than 64 letters. */
+/* The edit distance: the number of letters to change, insert, delete or swap with the next
+ * letter. Returns 64 if a word has more than 64 letters. */
 size_t near_distance(const char *a, const char *b);
 
 #endif

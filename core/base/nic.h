@@ -4,7 +4,7 @@
  * Each state has a network of its own, a range of IPv4 addresses. The first address is the
  * gateway, which is this machine; a VM has the address of its slot (from 2). There is no DHCP:
  * all names and addresses follow from the slot and the workspace's id, so that a restarted host
- * computes the same.
+ * computes the same names and addresses.
  */
 #ifndef CORE_BASE_NIC_H
 #define CORE_BASE_NIC_H
@@ -13,7 +13,7 @@
 
 #include "core/base/fault.h"
 
-enum { NIC_NAME = 16 /* an interface's name, with its end */ };
+enum { NIC_NAME = 16 /* bytes of an interface's name, with its NUL */ };
 
 struct nic_range {
 	uint32_t base; /* first address, in host order */
@@ -21,7 +21,8 @@ struct nic_range {
 };
 
 struct nic {
-	char tap[NIC_NAME]; /* "cd", 8 hex digits of the id, "-", 4 digits of the state */
+	char tap[NIC_NAME]; /* "cd", 8 hex digits of the id, "-", 4 digits of the state's
+			       id */
 	uint8_t mac[6]; /* byte 02, then the last 5 bytes of the id */
 	uint32_t ip; /* in host order */
 	int prefix;
@@ -32,10 +33,11 @@ struct nic {
  * prefix. */
 int nic_range_parse(const char *text, struct nic_range *range, struct fault *f);
 
-/* Highest slot of a range: the last address is the broadcast address. */
+/* Highest slot of a range. The range's last address is the broadcast address, and no slot. */
 int64_t nic_slots(const struct nic_range *range);
 
-/* Names and addresses of the VM in `slot`; `id` is the public id of its workspace, `tag` the state's tag (see struct settings). */
+/* Names and addresses of the VM in `slot`; `id` is the public id of the VM's workspace, `tag`
+ * the state's tag (see struct settings). */
 void nic_of(const struct nic_range *range, const char *tag, const char *id, int64_t slot,
 	    struct nic *nic);
 

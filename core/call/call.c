@@ -55,7 +55,7 @@ static const char **call_text_at(void *base, const struct field *f)
 }
 
 /* The value of a hexadecimal digit in small letters. A value above 15 means that the character
- * is no such digit. */
+ * is not such a digit. */
 static inline unsigned digit_of(char c)
 {
 	static const uint8_t digits[256] = {
@@ -88,7 +88,8 @@ static bool uuid_bytes(const char *text, uint8_t key[16])
 	return true;
 }
 
-/* Makes 16 bytes from a key. A UUID gives its own bytes; any other text is hashed. */
+/* Makes 16 bytes from a key. A key that is a UUID gives the UUID's bytes; any other key is
+ * hashed. */
 static void key_bytes(const char *text, uint8_t key[16])
 {
 	uint8_t hash[TOKEN_HASH];
@@ -144,9 +145,10 @@ static uint64_t args_hash(const struct call *call)
 }
 
 /* Sets call->asked, a hash of all that an idempotency key covers. The hash covers the arguments
- * and, for an operator, the row of the call's team. The team is given by argument or by
- * environment, or is the only team. For an operation about the team itself, the row is left
- * out. For an agent the team is always the agent's own. */
+ * and, for an operator, the row of the call's team. An operator names the call's team by an
+ * argument or by the environment, or the team is the only team. For an operation about the team
+ * itself, the hash leaves out the team's row. For an agent, the hash leaves out the team's row,
+ * too. */
 static int hash_asked(struct call *call)
 {
 	const struct field *f = field_find(call->op->in, "team");
@@ -204,9 +206,10 @@ int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t
 
 enum { REPLAY_MS = 86400000 }; /* the time for which keys are kept */
 
-/* Finds an earlier call with the same key. If both calls are the same, the answer reports the
- * row that the earlier call made. If the calls differ, the new call is refused. A key belongs
- * to its caller; the operators of all teams count as a single caller. */
+/* Finds an earlier call with the same key. If both calls have the same arguments, the new
+ * call's answer reports the row that the earlier call made. If the arguments differ, the new
+ * call is refused. A key belongs to its caller; the operators of all teams count as a single
+ * caller. */
 static int find_replay(struct call *call)
 {
 	struct replay_find_row r;
@@ -324,20 +327,21 @@ static int call_check_may(struct call *call)
 }
 
 /* The time of the last activity is exact to half a minute, so that most calls need not write
- * it. */
+ * this time. */
 enum { TOUCH_MS = 30000 };
 
-/* Whether the agent's activity was stored in the last half minute. A time in the future is not
- * counted: the clock was put back since. */
+/* Whether the agent's activity was stored in the last half minute. A stored time in the future
+ * does not count, because the clock was put back after the time was stored. */
 static bool was_touched(const struct call *call)
 {
 	return call->caller.active_at >= call->now - TOUCH_MS &&
 	       call->caller.active_at <= call->now;
 }
 
-/* Every write by an agent also records its activity and renews each of its leases of which less
- * than half is left. For the operator, a write renews the operator's own claims. Reservations
- * are extended together with the activity. A read cannot write: it sets call->renew instead. */
+/* Every write by an agent also stores the time of the agent's activity. The write renews each
+ * of the agent's leases of which less than half is left. A write by the operator renews the
+ * operator's own claims. The agent's reservations are extended whenever the time of activity is
+ * stored. A read cannot write, so a read sets call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
@@ -367,8 +371,8 @@ static int keep_alive(struct call *call)
 	return sql_late(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }
 
-/* Counts the messages that wait for the caller, for an answer that gives the number. The answer
- * of a receive gives the number itself. */
+/* Counts the messages that wait for the caller, for an answer that gives the number. For the
+ * answer of a receive, the handler counts the messages. */
 static int count_mail(struct call *call)
 {
 	struct inbox_urgent_row urgent = { 0 };
@@ -406,21 +410,21 @@ struct identity call_renewer(const struct call *read)
 
 /*~ The frame around every operation.  Station 8 of 12.
  *
- * Every operation takes the same few steps inside the transaction. Who is the caller (found by
+ * Every operation answers three questions inside the transaction. Who is the caller (found by
  * name and token, in the caller's own team only)? May the caller make this call? Was the same
  * call made before?
  *
- * find_replay() keeps the promise that station 3 makes. The function looks up the key. If the
+ * find_replay() keeps the promise that station 3 makes. find_replay() looks up the key. If the
  * same call was done before, `made` names the row that the earlier call made, and the handler
  * only reports the state of that row. A key with other arguments is refused. keep_replay()
- * stores the key in the same transaction as the change itself. So after a crash the state has
- * both the key and the change, or neither of the two.
+ * stores the key in the same transaction as the handler's change. So after a crash the state
+ * has either both the key and the change, or neither of them.
  *
  * op->run is the handler. In this tour the handler is task_claim().
  *
  * A handler that finds nothing may set wait_on. The transaction ends, and the call waits
  * without a thread until an event wakes the call. as_of is the last event that the call has
- * seen. So the call does not miss an event between the COMMIT and the waiting.
+ * seen. So the call does not miss an event that is stored between the COMMIT and the waiting.
  *
  * Next: core/task/task_claim.c
  */
@@ -438,8 +442,8 @@ int op_perform(struct call *call)
 	call->wait_on = WAKE_NONE;
 	space_open(call);
 	call->given = (struct given){ 0 };
-	/* A handler may use the NULL of a failed id_public() or a similar function without a
-	 * check: the call's fault shows the failure here. */
+	/* A handler need not check whether id_public() or a similar function has returned NULL.
+	 * A function that fails fills the call's fault, which is checked here. */
 	if ((rc = call->op->run(call, call->in, call->out)) < 0 ||
 	    (rc = call->fault.code) < 0)
 		return call->replayed ? fault_hint(&call->fault, "The first call with "
@@ -463,8 +467,8 @@ int op_perform(struct call *call)
 	return 0;
 }
 
-/* Reports that the state could not be written: a step has dropped the transaction, so nothing
- * is kept. */
+/* Reports that the state could not be written. A failed step has dropped the transaction, so no
+ * change is kept. */
 static int unavailable(struct call *call)
 {
 	call->fault.code = FAULT_NONE;
@@ -481,7 +485,8 @@ int call_begin(struct call *call, bool write)
 	return rc;
 }
 
-/* Like call_begin(), for a read that writes its caller's bucket of calls. */
+/* Begins a transaction as call_begin() does, for a read that writes the caller's bucket of
+ * calls. */
 static int begin_lax(struct call *call)
 {
 	int rc = store_begin_lax(call->store, &call->fault);
@@ -491,8 +496,8 @@ static int begin_lax(struct call *call)
 	return rc;
 }
 
-/* Whether the call's transaction writes the caller's bucket. Without a host the transaction of
- * every agent's call writes the bucket, even for a read. */
+/* Whether the call's transaction writes the caller's bucket. Without a host, every call of an
+ * agent writes the agent's bucket in the call's transaction, even if the call only reads. */
 static bool spends(const struct call *call)
 {
 	const struct settings *s = call->settings;
@@ -537,7 +542,7 @@ int call_run(struct call *call)
 /* Adds a member to the JSON object at the end of `out`, behind the object's other members. */
 static void call_add_member(struct text *out, const char *member)
 {
-	out->len--; /* the closing brace */
+	out->len--; /* removes the closing brace */
 	text_addf(out, "%s%s}", out->data[out->len - 1] == '{' ? "" : ",", member);
 }
 

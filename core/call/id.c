@@ -29,7 +29,7 @@ static char *id_put_hex(char *at, uint64_t v, int digits)
 	return at + digits;
 }
 
-/* Reads `digits` hexadecimal digits. Returns false if the text has fewer. */
+/* Reads `digits` hexadecimal digits. Returns false if the text has fewer digits. */
 static bool take_hex(const char **s, int digits, uint64_t *v)
 {
 	for (*v = 0; digits > 0; digits--, ++*s) {
@@ -91,8 +91,8 @@ int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *ro
  * Finds the team, workspace or snapshot whose id begins with a given text.
  */
 
-/* The most ids that a hint lists if several ids begin with the text, and the bytes for the ids
- * in the hint. */
+/* How many ids a hint lists at most if several ids begin with the text, and how many bytes the
+ * ids may fill. */
 enum { TOLD = 5, TOLD_SIZE = 170 };
 
 struct match {
@@ -131,7 +131,7 @@ bool id_times(const char *text, int64_t *from, int64_t *until)
 	return true;
 }
 
-/* Begins to read the rows that were made between the two times. */
+/* Begins a query for the rows that were made from one time to another. */
 static void id_short_look(struct call *call, struct query *q, const struct id_among *a,
 			  int64_t from, int64_t until)
 {
@@ -146,7 +146,7 @@ static void id_short_look(struct call *call, struct query *q, const struct id_am
 			  .own = a->own);
 }
 
-/* The number of characters by which the matches' ids differ from each other. */
+/* The number of first characters that suffice to tell the matches' ids apart. */
 static int tell_apart(const struct match *m, int n)
 {
 	int most = 0;

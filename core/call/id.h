@@ -1,9 +1,9 @@
 /*
  * id - public ids: UUIDv7 texts that carry a row's number.
  *
- * The 48 bits of time are the time at which the row was made. The rest holds three keys of the
- * state and the row's number, scrambled with the time. So no index is needed to find the row,
- * and SQL can compute the id in a view.
+ * The 48 bits of time are the time at which the row was made. The other bits hold three keys of
+ * the state and the row's number, scrambled with the time. So no index is needed to find the
+ * row, and SQL can compute the id in a view.
  *
  *   tttttttt-tttt-7aaa-bbbb-nnnnnnnnnnnn
  *   a = id_a, b = 0x8000 | noun << 10 | id_b,
@@ -16,12 +16,12 @@
 
 enum id_noun { ID_MESSAGE = 1, ID_TEAM, ID_WORKSPACE, ID_SNAPSHOT };
 
-/* The size of an id with its NUL, and the least number of characters by which a caller may
- * shorten an id. The shortened id of a message needs more characters (message_name.c). */
+/* The size of an id with its NUL, and the least number of characters that a shortened id may
+ * have. The shortened id of a message needs more characters (message_name.c). */
 enum { ID_SIZE = 37, ID_SHORTEST = 4 };
 
-/* The public id of a row made at `at`, in the call's arena; NULL on failure
- * (call->fault is filled). */
+/* The public id of a row that was made at the time `at`. The id is in the call's arena. Returns
+ * NULL and fills call->fault on failure. */
 const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t at);
 
 /* Reads the row and the time from the id `text`, in small letters or capitals. Returns 1 if the
@@ -37,13 +37,13 @@ bool id_times(const char *text, int64_t *from, int64_t *until);
 struct id_among {
 	enum id_noun noun; /* ID_TEAM, ID_WORKSPACE or ID_SNAPSHOT */
 	int64_t own; /* row of the team or workspace that limits the search; 0: all rows */
-	bool ended; /* include teams and workspaces that are destroyed */
+	bool ended; /* destroyed teams and workspaces are found, too */
 	const char *where; /* the argument that names the id */
 };
 
 /* Finds the only id that begins with `text`. Returns 1 if there is such an id, 0 if no id
  * begins with `text`, or negative. The fault is `invalid` if several ids begin with `text`. A
- * name has precedence, so callers ask only for a text that is no name. */
+ * name has precedence over an id, so callers look up only a text that is no name. */
 int id_short(struct call *call, const struct id_among *among, const char *text,
 	     const char **id);
 

@@ -91,7 +91,7 @@ void space_range(struct call *call, const char *whole, struct space_range *r)
 	if (at < len)
 		at = text_start(
 			whole,
-			at); /* an offset inside a character means the whole character */
+			at); /* an offset inside a character is moved to the first byte */
 	n = len - at;
 	if ((int64_t)n > r->length)
 		n = (size_t)r->length;

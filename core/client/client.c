@@ -17,7 +17,7 @@
 #include "core/team/estop.h"
 #include "ops.gen.h"
 
-/* Whether this process runs the operation on the files by itself, even if a host is running. */
+/* Whether this process runs the operation on the state's files, even if a host is running. */
 static bool client_reads_itself(const struct client *c, const struct op *op)
 {
 	return c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
@@ -27,7 +27,7 @@ static bool client_reads_itself(const struct client *c, const struct op *op)
 /* --- direct ------------------------------------------------------------------ */
 
 /*
- * client_direct - calls without a host: this process opens the file itself.
+ * client_direct - calls without a host: this process opens the state's file itself.
  */
 
 enum { MIRROR_MS = 50 };
@@ -35,7 +35,7 @@ enum { MIRROR_MS = 50 };
 /* --- the store ------------------------------------------------------------------ */
 
 /* Opens the state that is in the folder now. Since the start of this process, another state may
- * have replaced the first one. */
+ * have replaced the first state. */
 static int open_store(struct client *c, struct store **out, unsigned flags,
 		      struct fault *f)
 {
@@ -49,7 +49,8 @@ static int open_store(struct client *c, struct store **out, unsigned flags,
 	return store_open(out, c->o.home->dir, flags, NULL, f);
 }
 
-/* A client that only reads, while a host runs, opens no connection that could write. */
+/* The store for an operation. For a read that this process runs itself, a store that cannot
+ * write is preferred. */
 static struct store *store_for(struct client *c, const struct op *op, struct fault *f)
 {
 	bool reads = client_reads_itself(c, op);
@@ -70,8 +71,8 @@ static struct store *store_for(struct client *c, const struct op *op, struct fau
 }
 
 /* Writes this process's changes into the vault, for at most 50 ms. After a failure the next
- * mirror run repeats the work: the rows are safe in the database. A state that was removed is
- * not created again. */
+ * mirror run repeats the work, since the rows are safe in the database. A removed state is not
+ * created again. */
 static void mirror_owed(struct client *c)
 {
 	struct fault f = { 0 };
@@ -124,9 +125,9 @@ static struct store *any_store(const struct client *c)
 	return c->reader ? c->reader : c->store;
 }
 
-/* Watches the bell. The watch begins before the first look of a call that may wait, so that no
- * commit after this look is missed. Without inotify the version of the data is read four times
- * a second. */
+/* Watches the bell. The watch begins before a call that may wait first reads the state, so that
+ * the client misses no later commit. Without inotify, the data version of the state is read
+ * four times a second. */
 static void watch_bell(struct client *c)
 {
 	char path[4200];
@@ -161,8 +162,8 @@ static void wake_all(struct client *c)
 		t->due |= t->call != NULL;
 }
 
-/* Closes the files if no call is parked and the files are still in their place. A lost file
- * stays open: the next call reports the loss. */
+/* Closes the state's files if no call is parked and the files are not lost. A lost file stays
+ * open, so that the next call reports the loss. */
 static void direct_rest(struct client *c)
 {
 	struct store *s = any_store(c);
@@ -175,7 +176,7 @@ static void direct_rest(struct client *c)
 }
 
 /* Closes the files, so that another process can migrate the state. Parked calls begin anew
- * under their old keys: each call opens the state, and the opening waits until the state is
+ * under their old keys. Each parked call opens the state again, and waits until the state is
  * migrated. */
 static void make_way(struct client *c)
 {
@@ -186,8 +187,9 @@ static void make_way(struct client *c)
 	direct_close(c);
 }
 
-/* Notes when the next lease ends or the next message expires. Without a host no process writes
- * such an end into the state at once, so the waiting process looks again by itself. */
+/* Stores the time at which the next lease ends or the next message expires. Without a host, no
+ * process writes the end of a lease or message into the state at once. So the waiting process
+ * reads the state again at the stored time. */
 static void note_lapse(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -201,7 +203,7 @@ static void note_lapse(struct client *c, const struct call *call)
 	arena_release(&look.arena);
 }
 
-/* The latest time (clock_steady_ms()) at which a parked call has to look again. */
+/* The time (clock_steady_ms()) at which the state must be read again for parked calls. */
 static int64_t direct_next_look(const struct client *c)
 {
 	int64_t next = c->looked_at + LOOK_MS, left = c->lapse_at - clock_wall_ms();
@@ -212,8 +214,8 @@ static int64_t direct_next_look(const struct client *c)
 	return left < next ? left : next;
 }
 
-/* Checks whether another process committed, a lease has ended or a message has expired. After
- * any of these, marks the parked calls as due. */
+/* Marks the parked calls as due if another process has committed, a lease has ended or a
+ * message has expired. */
 static void direct_look(struct client *c, bool rung)
 {
 	char data[4096];
@@ -269,8 +271,8 @@ static int client_direct_prepare(struct client *c, struct ticket *t, struct faul
 	return call->store ? 0 : (int)f->code;
 }
 
-/* Renews the leases of an agent whose call only reads. Every call renews the leases of its
- * agent, but a read cannot write. So a separate call does the renewal. */
+/* Renews the leases of an agent whose call only reads. Every call renews the leases of the
+ * calling agent, but a read cannot write. So a separate call renews the leases for a read. */
 static void client_direct_renew(struct client *c, const struct call *read)
 {
 	struct call call = { .settings = &c->o.home->settings,
@@ -315,8 +317,8 @@ static void direct_take(struct client *c, const struct given *given)
 			      (json_int_t)given->request));
 }
 
-/* Without a host no process notices that the clock was put back. So the next caller does what a
- * host does at its start: a grant with a time in the future counts as granted now. */
+/* Without a host no process notices that the clock was put back. So the next caller corrects
+ * the state as a starting host does: a grant with a time in the future counts as granted now. */
 static void settle_clock(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -328,7 +330,8 @@ static void settle_clock(struct client *c, const struct call *call)
 		.latest = look.now + PAIR_DELAY_MOST_MS);
 	store_rollback(look.store);
 	arena_release(&look.arena);
-	if (back.so && !call_finds_host(call)) /* a stopped host checks the clock later */
+	if (back.so && !call_finds_host(call)) /* a stopped host checks the clock when the
+						  host goes on */
 		run_as_host(c, op_clock_tick, json_pack("{sb}", "start", true));
 }
 
@@ -376,7 +379,7 @@ static void client_direct_run(struct client *c, struct ticket *t)
 	client_direct_answer(c, t);
 }
 
-/* Runs a call. If the call is not parked, its struct call is made first. */
+/* Runs a call. Unless the call is parked, the function first makes the struct call. */
 static void direct_run(struct client *c, struct ticket *t)
 {
 	struct fault f = { 0 };
@@ -450,8 +453,8 @@ bool client_hosted(const struct client *c)
 	return c->hosted;
 }
 
-/* For a host, the caller of a connection is the identity in the connection's first frame. So a
- * new caller needs a new connection. */
+/* A host takes the caller of a connection from the connection's first frame. So a new caller
+ * needs a new connection. */
 void client_become(struct client *c, const struct identity *who)
 {
 	for (struct ticket *t = c->calls; t; t = t->next)
@@ -500,7 +503,7 @@ static void client_add_key(const struct op *op, json_t *args)
 	json_object_set_new(args, name, json_string(key));
 }
 
-/* The value of a number argument; if the argument is absent, its default. */
+/* The value of a number argument; if the argument is absent, the argument's default. */
 static int64_t int_arg(const json_t *args, const struct field *field)
 {
 	const json_t *value;
@@ -519,8 +522,8 @@ static int64_t client_wait_of(const struct op *op, const json_t *args)
 	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
 }
 
-/* Whether an operation's answer hands out messages or claims. If such an answer were lost,
- * nobody would hold these messages or claims. */
+/* Whether an operation's answer hands out messages or claims. If the answer is lost, no caller
+ * holds the answer's messages or claims. */
 static bool gives(const struct op *op, const json_t *args)
 {
 	return op->gives && (op->flags & OP_REQUEST || op_waits(op, args));
@@ -552,8 +555,8 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 	ticket_end(c, t, NULL, &f);
 }
 
-/* Whether a call runs in this process. Reads may run here although a host is running, except
- * reads that report about the host itself. */
+/* Whether a call runs in this process. A read may run in this process even if a host is
+ * running, unless the read reports about the host. */
 static bool is_local(const struct client *c, const struct op *op)
 {
 	return c->o.direct || (client_reads_itself(c, op) &&
@@ -599,17 +602,16 @@ void client_answer(struct client *c, int64_t number, const char *result,
 
 /*~ Is there a host?  Station 3 of 12.
  *
- * A host is the process that `cadre up` starts. A host is a convenience, never a condition:
- * socket_start() takes the call to its socket if one listens, and otherwise direct_start()
- * opens the file in this process and runs the very same code. Both ways give the same
- * guarantees, because the guards of the state are the file and its locks, not a process that
- * may be killed.
+ * A host is the process that `cadre up` starts. Only guests and VMs need a host. If a host
+ * listens, socket_start() sends the call to the host's socket. Otherwise direct_start() opens
+ * the file in this process and runs the very same code. Both ways give the same guarantees,
+ * because the guards of the state are the file and its locks, not a process that may be killed.
  *
- * Note client_add_key(). Every write gets an idempotency key, a random number that is stored
- * together with the result of the call. If the host dies while we wait, nobody can tell whether
- * the host had done the work. We need not know. The same call under the same key is sent again,
- * and is either done now or answered with the stored result. In this way a call is done exactly
- * once over a connection that can break at any byte.
+ * Look at client_add_key(). Every write gets an idempotency key, a random number that is stored
+ * together with the result of the call. If the host dies while the client waits, nobody can
+ * tell whether the host had done the work. The client need not know. The client sends the same
+ * call under the same key again, and the call is either done now or answered with the stored
+ * result. In this way a call is done exactly once over a connection that can break at any byte.
  *
  * We follow the socket into the host.
  *
@@ -651,8 +653,8 @@ void client_cancel(struct client *c, int64_t number)
 		*at = t->next;
 		if (c->o.way)
 			c->o.way->cancel(c->o.way_arg, t->number);
-		/* A call that waits has a connection of its own. If the call is given up, the
-		 * host sees the end of this connection. */
+		/* A call that waits has a connection of its own. If the call is cancelled, the
+		 * host sees the end of the call's connection. */
 		if (t->link && t->confirms && !t->wait_ms)
 			socket_settle(c, t->link, t->number, false);
 		else if (t->link)
@@ -664,7 +666,7 @@ void client_cancel(struct client *c, int64_t number)
 	}
 }
 
-/* --- answers that gave something -------------------------------------------------- */
+/* --- answers that gave messages or a claim ---------------------------------------- */
 
 void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
 		const struct given *given)
@@ -744,8 +746,8 @@ static struct ticket *due_ticket(struct client *c)
 	return t;
 }
 
-/* Ends calls that took too long. Parked calls answer with the present data; silent connections
- * are closed. */
+/* Ends calls whose time has run out. A parked call is answered with the present data. A
+ * connection on which the host is silent is closed. */
 static void step_late(struct client *c)
 {
 	int64_t now = clock_steady_ms();
@@ -774,7 +776,7 @@ void client_step(struct client *c)
 			continue;
 		}
 		socket_step(c, events[i].data.ptr, events[i].events);
-		/* The owner of an ended call may have closed another link in `events`. */
+		/* The owner of an ended call may have closed another link that is in `events`. */
 		break;
 	}
 	if (c->looked_at)

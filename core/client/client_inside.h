@@ -1,8 +1,8 @@
 /*
- * client_inside - calls under way, which the two ways of a client share.
+ * client_inside - the calls under way, for both client.c and client_socket.c.
  *
- * A call is in c->calls from its start until ticket_end(), which alone calls the owner's
- * `done`. In `done` the owner may start and cancel calls, so no loop over the list continues
+ * A call is in c->calls from its start until ticket_end(). Only ticket_end() calls the owner's
+ * `done`. In `done` the owner may start and cancel calls, so no loop over c->calls continues
  * after ticket_end(). Instead, `due` marks the calls that a loop has to run.
  */
 #ifndef CORE_CLIENT_CLIENT_INSIDE_H
@@ -17,13 +17,13 @@ struct ticket {
 	struct ticket *next;
 	int64_t number;
 	const struct op *op;
-	json_t *args; /* a copy, with the key of the call */
+	json_t *args; /* a copy of the arguments, with the call's key */
 	const struct identity *as; /* the caller; NULL: the client's own identity */
-	struct identity before; /* the old caller, after client_become() */
+	struct identity before; /* the caller before client_become() */
 	struct form form;
 	client_done *done;
 	void *arg;
-	int64_t wait_ms; /* ms that the call may wait, beside its work */
+	int64_t wait_ms; /* ms that the call may wait, without the time of its work */
 	int64_t until; /* clock_steady_ms() at which the call times out */
 	struct client_conn *link; /* carries the call; NULL: no socket is used */
 	struct call *call; /* the call parked in this process; NULL: not run directly */
@@ -49,17 +49,19 @@ struct client {
 	const struct identity *as; /* caller of the next calls; NULL: o.identity */
 	bool hosted;
 	struct ticket *calls;
-	struct client_conn *link; /* shared by calls that neither wait nor have an `as` */
+	struct client_conn *link; /* link of all calls that neither wait nor have an
+				     `as` */
 	struct store *store, *reader;
 	int bell; /* inotify descriptor, or -1 */
 	int64_t version,
-		looked_at; /* version of the data; time of its reading, 0: no call
-				       waits */
-	int64_t lapse_at; /* clock_wall_ms() when a lease or message ends next; 0: not watched */
-	int64_t apart; /* the wall clock minus the steady clock, at the last look */
+		looked_at; /* data version of the state; when the version was read, 0: no
+			      call waits */
+	int64_t lapse_at; /* clock_wall_ms() when a lease or message ends next; 0:
+			     unknown */
+	int64_t apart; /* wall clock minus steady clock, at their last comparison */
 	int64_t rest_at; /* clock_steady_ms() at which the files are closed; 0: never */
 	bool owes_mirror;
-	bool lost; /* the open files are not in their place any more */
+	bool lost; /* the open files are no longer the files of the state */
 	struct debt *debts;
 	int64_t telling;
 };
@@ -72,25 +74,26 @@ void ticket_end(struct client *c, struct ticket *t, const char *result,
 void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 		 const char *text, const char *hint);
 
-/* Notes that the answer of a call has to be settled. */
+/* Stores that the answer of a call has to be settled. */
 void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
 		const struct given *given);
 
-/* client_socket.c: */
-/* Sends the call to the host; false if there is no host. */
+/* Functions of client_socket.c: */
+/* Sends the call to the host. Returns false if there is no host. */
 bool socket_start(struct client *c, struct ticket *t);
 void socket_step(struct client *c, struct client_conn *l, unsigned events);
-/* Closes a link that is of no use any more; all calls on this link then run directly. */
+/* Closes a broken link. All calls on the broken link run again without a host. */
 void socket_drop(struct client *c, struct client_conn *l);
 void socket_close(struct client *c, struct client_conn *l);
 /* Closes the link if no call and no debt needs it. The shared link stays open. */
 void socket_leave(struct client *c, struct client_conn *l);
-/* Stops sharing the link: new calls open another link, and calls under way end on the old link. */
+/* Stops sharing the link: new calls open another link, and calls under way stay on the old
+ * link. */
 void socket_part(struct client *c);
 /* Tells the host whether the answer of a call arrived. */
 void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived);
 
-/* client.c: */
+/* A function of client.c: */
 void direct_start(struct client *c, struct ticket *t);
 
 #endif

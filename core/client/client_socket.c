@@ -1,9 +1,10 @@
 /*
  * client_socket - calls through the host, as frames over a Unix socket.
  *
- * One connection carries all calls side by side. A call that waits, or that has another caller,
- * gets a connection of its own. To give up such a call, the client closes the connection: the
- * host then hands out no message and no claim.
+ * One connection carries all calls at the same time. A call that waits, or that has another
+ * caller, gets a connection of its own. To cancel a call that has its own connection, the
+ * client closes the connection. For a cancelled call the host hands out no message and no
+ * claim.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ struct client_conn {
 	size_t sent;
 	struct frame_reader in;
 	bool closing; /* tickets are being removed from the link */
-	bool busy; /* client_socket_take_bytes() uses the link, and frees it */
+	bool busy; /* client_socket_take_bytes() uses the link, and will free the link */
 };
 
 /* --- a connection ----------------------------------------------------------------- */
@@ -56,7 +57,7 @@ static int socket_connect(const char *path, int64_t ms)
 		rc = connect(fd, (struct sockaddr *)&name, sizeof(name));
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 	}
-	/* Our token must not be sent to a socket of another user. */
+	/* The client's token must not be sent to a socket of another user. */
 	if (!rc && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
 	    (peer.uid == geteuid() || !peer.uid))
 		return fd;
@@ -152,7 +153,7 @@ void socket_close(struct client *c, struct client_conn *l)
 	free(l);
 }
 
-/* Sends the bytes that the kernel takes now; the rest is sent when the kernel has room. */
+/* Sends the bytes that the kernel takes now. The other bytes are sent when the kernel has room. */
 static bool link_flush(struct client *c, struct client_conn *l)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = l };
@@ -198,7 +199,8 @@ void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool
 /* --- calls --------------------------------------------------------------------------- */
 
 /* Handles a call that is too large for a frame, such as a long note. Returns false if the call
- * can run in this process instead. Otherwise fails the call and returns true. */
+ * can run in this process without the host. If the call needs the host, fails the call and
+ * returns true. */
 static bool refuse_frame(struct client *c, struct ticket *t)
 {
 	if (c->o.home->dir[0] && !(t->op->flags & OP_NEEDS_HOST))
@@ -244,8 +246,8 @@ bool socket_start(struct client *c, struct ticket *t)
 	return true;
 }
 
-/* Fails a call that this process cannot run without a host. The text for a silent host differs
- * from the text for a host that is gone. */
+/* Fails a call that this process cannot run without a host. The fault's text for a silent host
+ * differs from the text for a host that is gone. */
 static void fail_silent(struct client *c, struct ticket *t)
 {
 	const struct home *h = c->o.home;
@@ -260,8 +262,8 @@ static void fail_silent(struct client *c, struct ticket *t)
 				: NULL);
 }
 
-/* Repeats a call of a broken connection in this process, with the same key. A call whose
- * operation needs the host fails instead, and so does a call without a state's folder. */
+/* Repeats a call of a broken connection in this process, with the same key. A call fails
+ * instead if its operation needs the host, or if the client has no state folder. */
 static void client_socket_repeat(struct client *c, struct ticket *t)
 {
 	t->link = NULL;
@@ -310,8 +312,9 @@ void socket_drop(struct client *c, struct client_conn *l)
 	if (c->link == l)
 		c->link = NULL;
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, l->fd, NULL);
-	/* Tells the host that its answers arrived, so that the host does not take back their
-	 * messages and claims. The repeated call under the same key gets the same answer. */
+	/* Tells the host that all answers arrived, so that the host does not take back the
+	 * answers' messages and claims. The repeated call under the same key gets the same
+	 * answer. */
 	for (t = c->calls; t; t = t->next)
 		if (t->link == l && t->confirms)
 			say_settled(c, l, t->number, true);
@@ -349,7 +352,7 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 	free(text);
 }
 
-/* Takes a frame. An error without a call's number is an answer to the Hello. Such an error ends
+/* Takes a frame. An error without a call's number answers the Hello. The error of a Hello ends
  * the first call, and the host closes the connection. */
 static void client_socket_take_frame(struct client *c, struct client_conn *l,
 				     const json_t *json)
@@ -375,8 +378,8 @@ static void client_socket_take_frame(struct client *c, struct client_conn *l,
 	}
 }
 
-/* Takes the frames in the received bytes. The owner of a call may close the link when its call
- * is answered. */
+/* Takes the frames in the received bytes. When a call is answered, the call's owner may close
+ * the link. */
 static void client_socket_take_bytes(struct client *c, struct client_conn *l,
 				     const char *data, size_t len)
 {

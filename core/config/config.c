@@ -32,8 +32,8 @@ const char *config_whence(struct config_set *s, const struct field *key)
 	return "";
 }
 
-/* Makes a directory's path absolute: from the file's folder, or from the folder in which the
- * command runs. */
+/* Makes a directory's path absolute. A path in a file is relative to the file's folder, any
+ * other path to the folder in which the command runs. */
 static json_t *place_dir(struct config_set *s, const struct field *key,
 			 enum config_source source, json_t *value)
 {
@@ -50,7 +50,7 @@ static json_t *place_dir(struct config_set *s, const struct field *key,
 		path += 2;
 	}
 	if (!base)
-		return value; /* op_decode() refuses this value with a better text */
+		return value; /* op_decode() refuses this value with a better fault */
 	whole = json_sprintf("%s/%s", base, path);
 	json_decref(value);
 	return whole ? whole : json_null();
@@ -121,8 +121,8 @@ int config_take_flag(struct config_set *s, const char *flag, struct fault *f)
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* No key takes a table, a list or a time: each of these becomes an object here, and op_decode()
- * refuses an object. */
+/* No key takes a table, a list or a time. Each table, list or time becomes an object here, and
+ * op_decode() refuses an object. */
 static json_t *scalar_json(const struct toml_value *v)
 {
 	return v->kind == TOML_ARRAY || v->kind == TOML_TABLE ? json_object()
@@ -140,7 +140,7 @@ static bool config_is_section(const char *name)
 	return false;
 }
 
-/* A project's file may have been written by anybody, so it may not set the keys of a state. */
+/* Anybody may have written a project's file, so the file may not set the keys of a state. */
 static int refuse_state_key(struct config_set *s, const struct toml_entry *e,
 			    const char *name, struct fault *f)
 {

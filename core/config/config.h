@@ -3,9 +3,10 @@
  *
  * The keys are the fields of record `config` (schema/config.op). A value is taken from files
  * (cadre.toml), then from the environment (CADRE_SECTION_KEY), then from a flag
- * (--section.key). The last source wins; each value is checked at its source, even if another
- * value wins. An unknown key is a fault that names the nearest known key. A project's file may
- * set only keys that concern the caller, since the user may not be the one who wrote the file.
+ * (--section.key). The last source wins. Each value is checked at its source, even if the value
+ * of another source wins. An unknown key is a fault that names the nearest known key. A
+ * project's file may set only keys that concern the caller, since somebody other than the user
+ * may have written the file.
  */
 #ifndef CORE_CONFIG_CONFIG_H
 #define CORE_CONFIG_CONFIG_H
@@ -43,13 +44,13 @@ struct config_file {
 	bool projects; /* a project's file, which may set only keys that concern the caller */
 };
 
-/* Takes all values of a file: 0 or a fault, which names file and line. */
+/* Takes all values of a file. Returns 0 or a fault that names file and line. */
 int config_take_file(struct config_set *s, const struct config_file *file,
 		     struct fault *f);
-/* Takes one value from the text of a variable or a flag: 0 or a fault. */
+/* Takes one value from the text of a variable or a flag. Returns 0 or a fault. */
 int config_take_word(struct config_set *s, enum config_source source,
 		     const struct field *key, const char *word, struct fault *f);
-/* config_take_word() for a flag in the form `section.key=value`. */
+/* Takes one value from a flag of the form `section.key=value`. */
 int config_take_flag(struct config_set *s, const char *flag, struct fault *f);
 
 /* Fills `c` with the present values; the texts in `c` live as long as `s`. */
@@ -64,8 +65,8 @@ const char *config_whence(struct config_set *s, const struct field *key);
 
 enum { CONFIG_VARIABLE_SIZE = 80 };
 
-/* Refuses an unknown key (unless the fault is filled), and hints at the key that was most
- * likely meant. */
+/* Refuses an unknown key, unless the fault is filled already. The hint names the key that was
+ * most likely meant. */
 int config_unknown(const struct record *r, const char *name, struct fault *f);
 /* Writes the name of the key's variable: CADRE_SECTION_KEY. */
 void config_variable(const struct field *key, char out[CONFIG_VARIABLE_SIZE]);

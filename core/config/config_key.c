@@ -28,8 +28,8 @@ static bool same_section(const char *name, const char *key)
 	return name[n] == '.' && strncmp(name, key, n + 1) == 0;
 }
 
-/* The distance between a name and a key. The distance is larger if only the last parts are
- * compared, or if the key is in another section than the name. */
+/* The distance between a name and a key. The distance is larger if only the last parts of name
+ * and key are compared, or if the key is in another section than the name. */
 static size_t distance(const char *name, const char *key)
 {
 	enum { ELSEWHERE = 4 };
@@ -40,8 +40,8 @@ static size_t distance(const char *name, const char *key)
 	return strchr(name, '.') && !same_section(name, key) ? near + ELSEWHERE : near;
 }
 
-/* The key that is nearest to a name, however far. The hint may name a wrong key, since the hint
- * also names the command that lists all keys. */
+/* The key that is nearest to a name, even if the distance is great. The hint may name a wrong
+ * key, since the hint also names the command that lists all keys. */
 static const struct field *nearest(const struct record *r, const char *name)
 {
 	const struct field *near = r->fields;

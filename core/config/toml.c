@@ -54,7 +54,7 @@ static void link_entry(const struct toml_table *t, struct toml_entry *e)
 }
 
 /* Adds an index to a table that has too many keys for a quick search from first to last. Few
- * tables have so many keys. */
+ * tables need an index. */
 static void toml_table_grow(struct arena *a, struct toml_table *t)
 {
 	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;
@@ -92,7 +92,8 @@ struct toml_value *toml_push(struct arena *a, struct toml_array *array)
 
 /* --- faults --------------------------------------------------------------------- */
 
-/* Of a long path only the end is shown: the end says more than the beginning. */
+/* The last 97 bytes of a path of over 100 bytes, else the whole path. The end of a path says
+ * more than the beginning. */
 static const char *tail(const char *file, const char **dots)
 {
 	size_t n = strlen(file);
@@ -156,7 +157,7 @@ void toml_skip_lines(struct toml_reader *r)
 	} while (toml_skip_newline(r));
 }
 
-/* Ends the line of a pair or a header: only a comment may follow on the line. */
+/* Ends the line of a pair or a header: only a comment may follow on the same line. */
 static int toml_end_line(struct toml_reader *r)
 {
 	toml_skip_blanks(r);
@@ -215,10 +216,10 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 
 /* --- pairs --------------------------------------------------------------------------- */
 
-/* Enters the table named by a part of a dotted key, or by the last part of a header, and makes
+/* Enters the table that a part of a dotted key or the last part of a header names, and makes
  * the table if it is missing. Dotted keys and headers may enter a table that was made by the
- * header of a table below it. Dotted keys may also enter tables that dotted keys made. Neither
- * dotted keys nor headers may enter tables of headers or tables in braces. */
+ * header of a lower table. Dotted keys may also enter tables that dotted keys made. Neither
+ * dotted keys nor headers may enter a table that a header of its own or braces made. */
 static struct toml_table *enter_table(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key, enum toml_made made)
 {
@@ -283,8 +284,8 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t)
 
 /* --- headers ------------------------------------------------------------------------- */
 
-/* Enters the table named by a part of a header that is not the last part: the table of this
- * name, or the last table of the array of this name. */
+/* Enters the table that a part of a header names. The part is not the last part of the header.
+ * If the part names an array of tables, the array's last table is entered. */
 static struct toml_table *step_header(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key)
 {
@@ -303,7 +304,7 @@ static struct toml_table *step_header(struct toml_reader *r, struct toml_table *
 	return NULL;
 }
 
-/* Adds a table to an array of tables. */
+/* Adds a table to an array of tables, and makes the array if it is missing. */
 static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
 				    const struct toml_key *key)
 {
@@ -331,8 +332,8 @@ static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
 	return item->table;
 }
 
-/* Reads a header, [a.b] or [[a.b]]. Returns the table that the header opens; NULL for a wrong
- * header. */
+/* Reads a header, [a.b] or [[a.b]]. Returns the table that the header opens, or NULL for a
+ * wrong header. */
 static struct toml_table *toml_read_header(struct toml_reader *r, struct toml_table *t)
 {
 	bool item = r->s[1] == '[';
@@ -394,7 +395,7 @@ int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 
 struct lines {
 	struct toml_reader r;
-	struct toml_text *path; /* keys of the table, then of the pair */
+	struct toml_text *path; /* keys of the table, then keys of the pair */
 	size_t n;
 };
 
@@ -427,7 +428,7 @@ static int read_pair(struct lines *l)
 
 	if (toml_read_key(&l->r, &key) < 0)
 		return l->r.fault->code;
-	l->r.s++; /* = */
+	l->r.s++; /* skips the = */
 	toml_skip_blanks(&l->r);
 	toml_lines_add_keys(l, key);
 	return toml_read_value(&l->r, &value);

@@ -5,9 +5,8 @@
  * without I/O. Every key and value has its place, so that a user of the tree can name file,
  * line and column of a mistake.
  *
- * The parts: toml.c (lines, headers, keys, and their lines in the
- * text), toml_value.c (arrays, inline tables,
- * words, numbers, times).
+ * toml.c reads lines, headers and keys, and finds their places in a text. toml_value.c reads
+ * arrays, inline tables, words, numbers and times.
  */
 #ifndef CORE_CONFIG_TOML_H
 #define CORE_CONFIG_TOML_H
@@ -33,7 +32,7 @@ enum toml_kind {
 	TOML_TABLE,
 };
 
-/* A place in a file. Lines and columns count from 1; a column counts bytes. */
+/* A place in a file. Line and column numbers begin at 1. Columns are counted in bytes. */
 struct toml_place {
 	int line, column;
 };
@@ -72,11 +71,11 @@ struct toml_entry {
 	struct toml_entry *chain; /* next entry in the same bucket */
 };
 
-/* How a table was made, which decides what may still be added to the table. */
+/* How a table was made. The way of making decides which keys may still be added to the table. */
 enum toml_made {
-	TOML_MADE_ABOVE, /* by the header of a table below it */
+	TOML_MADE_ABOVE, /* made by the header of a table below this table */
 	TOML_MADE_HEADER,
-	TOML_MADE_DOTTED, /* by a dotted key */
+	TOML_MADE_DOTTED, /* made by a dotted key */
 	TOML_MADE_INLINE,
 };
 
@@ -89,20 +88,21 @@ struct toml_table {
 	int depth; /* number of tables and arrays around this table */
 };
 
-/* How deep tables and arrays may be nested; a deeper document is refused, so that recursion can
+/* How deep tables and arrays may be nested. A deeper document is refused, so that recursion can
  * walk any tree. */
 enum { TOML_DEPTH = 100 };
 
 /* Reads a document of `len` bytes; texts are copied. `file` is the document's name in faults.
- * The faults are FAULT_INVALID, and their texts begin with `file:line:column: `. */
+ * Each fault is FAULT_INVALID, and its text begins with `file:line:column: `. */
 int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 	      struct toml_table **root, struct fault *f);
 
 /* The entry with this key in a table; NULL if the table has no such key. */
 struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len);
 
-/* The value as JSON, for op_decode() to check. No field of an operation can be a time, infinite
- * or not a number: such a value becomes an object, which op_decode() refuses. */
+/* The value as JSON, for op_decode() to check. No field of an operation can hold a time, an
+ * infinite number or a NaN. A time, an infinite number or a NaN becomes an object, which
+ * op_decode() refuses. */
 json_t *toml_json(const struct toml_value *v);
 
 /* A header or a pair of a document. */

@@ -8,8 +8,8 @@
 
 struct toml_reader {
 	const char *file;
-	const char *s; /* the cursor in a copy that ends with a NUL and holds no other
-			  NUL */
+	const char *s; /* the cursor in a copy of the text; the copy has only one NUL, at
+			  its end */
 	const char *line_at; /* where the cursor's line begins */
 	int line;
 	int depth; /* depth of the table or array that is being filled */
@@ -25,7 +25,7 @@ struct toml_key {
 };
 
 struct toml_place toml_here(const struct toml_reader *r);
-/* A refusal at the cursor. */
+/* Refuses the document, and names the cursor's place. */
 #define toml_wrong(r, ...) toml_refuse((r)->file, toml_here(r), (r)->fault, __VA_ARGS__)
 #define toml_wrong_at(r, place, ...) \
 	toml_refuse((r)->file, place, (r)->fault, __VA_ARGS__)
@@ -38,7 +38,7 @@ void toml_skip_lines(struct toml_reader *r); /* skips blanks, newlines and comme
 /* Reads `KEY = VALUE` into a table; the cursor is at the key. */
 int toml_read_pair(struct toml_reader *r, struct toml_table *t);
 
-/* --- values: the cursor is at the first byte, and is left behind the last ---------- */
+/* --- values: the cursor moves from the first byte to behind the last --------------- */
 
 int toml_read_value(struct toml_reader *r, struct toml_value *v);
 int toml_read_text(struct toml_reader *r, bool lines, struct toml_text *text);

@@ -9,7 +9,7 @@
 
 /* --- bytes ----------------------------------------------------------------------- */
 
-/* Whether a byte is allowed in the document. Of control characters only tab and LF are allowed,
+/* Whether a byte is allowed in the document. The only control characters allowed are tab, LF,
  * and CR before an LF. */
 static bool may_stand(const char *s)
 {
@@ -73,7 +73,8 @@ static int read_code(struct toml_reader *r, int digits, char **out)
 	return 0;
 }
 
-/* Skips a backslash at the end of a line, and all blanks and newlines that follow. */
+/* Skips a backslash at the end of a line, and all blanks and newlines that follow the
+ * backslash. */
 static bool skip_line_end(struct toml_reader *r)
 {
 	const char *s = r->s + strspn(r->s, " \t");
@@ -106,8 +107,8 @@ static int read_escape(struct toml_reader *r, bool lines, char **out)
 
 /* --- texts --------------------------------------------------------------------------- */
 
-/* An upper bound of the text's size: the number of bytes up to the first place where the text
- * may end. */
+/* An upper bound of the text's size: the number of bytes up to the first place at which the
+ * text may end. */
 static size_t room_for(const char *s, char quote, bool lines)
 {
 	const char *p = s;
@@ -119,11 +120,11 @@ static size_t room_for(const char *s, char quote, bool lines)
 			break;
 	}
 	return (size_t)(p - s) +
-	       3; /* the text may end in two quotes before the last three */
+	       3; /* two quotes of the text may precede the last three */
 }
 
-/* Whether the text ends here.  Three quotes in a row end a text of several lines; one or
- * two quotes before these are part of the text. */
+/* Whether the text ends at the cursor. Three quotes in a row end a text of several lines; one
+ * or two quotes before the three are part of the text. */
 static bool toml_text_ends(struct toml_reader *r, char quote, bool lines, char **out)
 {
 	size_t n = 0;
@@ -233,7 +234,7 @@ static int read_based(struct toml_reader *r, struct toml_value *v, char *digits)
 	return end_integer(r, v, digits, base);
 }
 
-/* Reads inf or nan; the sign, if there is one, is in `digits`. */
+/* Reads inf or nan; `digits` may begin with a sign. */
 static int read_special(struct toml_reader *r, struct toml_value *v, const char *digits)
 {
 	v->kind = TOML_REAL;
@@ -244,8 +245,8 @@ static int read_special(struct toml_reader *r, struct toml_value *v, const char 
 	return 0;
 }
 
-/* Reads a fraction and an exponent, if the number has them. A fraction or an exponent makes the
- * number a real. */
+/* Reads the number's fraction and exponent, if any. A fraction or an exponent makes the number
+ * a real. */
 static int read_fraction(struct toml_reader *r, char **out, bool *real)
 {
 	if (*r->s == '.') {
@@ -396,7 +397,8 @@ static int read_array(struct toml_reader *r, struct toml_value *v)
 	return 0;
 }
 
-/* Reads an inline table: the table is on one line, and no comma precedes the closing brace. */
+/* Reads an inline table. An inline table is on one line, and no comma precedes the closing
+ * brace. */
 static int read_braces(struct toml_reader *r, struct toml_value *v)
 {
 	if (toml_value_go_down(r) < 0)

@@ -1,6 +1,6 @@
 /*
- * event - the log of all changes with their actors, and the functions around the log that
- * handlers share.
+ * event - the log of all changes with their actors, and the functions for the log that handlers
+ * share.
  */
 #ifndef CORE_EVENT_EVENT_H
 #define CORE_EVENT_EVENT_H
@@ -19,17 +19,17 @@ struct new_event {
 	int64_t seq; /* from sql_new_id(); 0: the next number */
 };
 
-/* Appends an event in any team and by any actor. A change that the clock makes counts as a
- * change by the host, whichever process was the first to notice it. Returns 0 or negative. */
+/* Appends an event in any team and by any actor. A change that the clock causes counts as a
+ * change by the host, even if another process stores the change. Returns 0 or negative. */
 int event_record(struct call *call, const struct new_event *d);
 #define event_by(call, ...) event_record((call), &(const struct new_event){ __VA_ARGS__ })
 
-/* Appends an event by the caller in the caller's team; `detail` may be NULL.  0 or
+/* Appends an event by the caller in the caller's team; `detail` may be NULL. Returns 0 or
  * negative. */
 int event_emit(struct call *call, int kind, int64_t subject, int64_t target,
 	       const char *detail);
 
-/* The number by which events name the caller as their actor. */
+/* The number by which an event names the caller as its actor. */
 int64_t event_actor(const struct call *call);
 
 /* An actor's name. `agent` is the name in the agent's row. */
@@ -37,14 +37,15 @@ const char *event_actor_name(int64_t actor, const char *agent);
 
 /* --- event_show.c: events as answers show them ------------------------------------ */
 
-/* Fills `e` from a row, with the names of subject and target. The texts belong to the row and
- * to the call. Returns 0 or negative. */
+/* Fills `e` from a row, with the names of subject and target. The texts are in the row and in
+ * the call's arena. Returns 0 or negative. */
 int event_show(struct call *call, const struct event_line_row *row, struct event *e);
 
-/* Whether the `n` bytes at `word` name the kind, by its whole name or by its noun. */
+/* Whether the `n` bytes at `word` are the whole name or the noun of the kind. */
 bool event_kind_is(const struct event_kind *kind, const char *word, size_t n);
 
-/* Refuses a call that asks for removed events. `first` is the first event that is not removed. */
+/* Refuses a call that asks for removed events. `first` is the number of the first event that is
+ * not removed. */
 int event_gone(struct call *call, const char *where, int64_t first);
 
 #endif

@@ -7,8 +7,8 @@
 #include "core/event/event.h"
 #include "core/call/space.h"
 
-/* An answer looks through at most LOOK_MOST event numbers. An answer with few events gives the
- * number from which the next call goes on, or the number at which the search began. */
+/* A call searches at most LOOK_MOST event numbers. An answer with few events gives the number
+ * from which the next call goes on, or the number at which the search began. */
 enum { LOOK_MOST = 100000, NOBODY = -2 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -46,13 +46,14 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 			 kind);
 }
 
-/* The events that the caller wants. */
+/* The conditions for the events that the caller wants. */
 struct wanted {
 	struct names kinds;
 	const char *by; /* the actor's name; NULL: any actor */
-	int64_t actor; /* the actor `by`, if it is no agent; else NOBODY */
-	int64_t since, upto; /* the first and the last event number */
-	int64_t looked_from; /* number at which a search for the newest events begins; 0: first */
+	int64_t actor; /* actor number of `by`; NOBODY: `by` is an agent or NULL */
+	int64_t since, upto; /* the first and the last number of wanted events */
+	int64_t looked_from; /* number at which a search for the newest events begins; 0:
+				the first number */
 };
 
 static int find_actor(struct call *call, const char *by, struct wanted *w)
@@ -73,7 +74,7 @@ static int find_actor(struct call *call, const char *by, struct wanted *w)
 	return fault_set(&call->fault, FAULT_NOT_FOUND, "/by", "there is no %s", by);
 }
 
-/* The first event at or after a time, or `otherwise` if no time is given. */
+/* Finds the first event at or after a time. The result is `otherwise` if no time is given. */
 static int first_at(struct call *call, bool has, int64_t at, int64_t otherwise,
 		    int64_t *out)
 {
@@ -99,8 +100,8 @@ static int find_wanted(struct call *call, const struct event_list_in *in, int64_
 	return 0;
 }
 
-/* The number at which a search for the newest events begins. The search is limited so that a
- * caller does not keep other callers from the machine. The operator's search is not limited. */
+/* The number at which a search for the newest events begins. The search is limited so that
+ * other callers need not wait long. The operator's search is not limited. */
 static int64_t look_from(const struct call *call, const struct wanted *w)
 {
 	if (call->caller.level >= WHO_OPERATOR)
@@ -108,7 +109,7 @@ static int64_t look_from(const struct call *call, const struct wanted *w)
 	return larger(w->since, w->upto - LOOK_MOST + 1);
 }
 
-/* The number after which the answer begins. */
+/* Finds the event number after which the answer begins. */
 static int event_list_find_start(struct call *call, const struct event_list_in *in,
 				 struct wanted *w, int64_t *after)
 {
@@ -196,8 +197,8 @@ int event_list(struct call *call, const struct event_list_in *in,
 	out->has_looked_from = w.looked_from > 0;
 	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
 	if (!out->more && upto < w.upto) {
-		/* Skips numbers without an event, such as the gap after an import. Otherwise a
-		 * caller would read many empty pages. */
+		/* Skips event numbers without an event, such as the gap after an import.
+		 * Otherwise a caller would read many empty pages. */
 		if ((rc = sql_row(call, event_first, &first, .after = upto)) < 0)
 			return rc;
 		out->more = true;
