@@ -116,8 +116,8 @@ static int machine_copy_file(int from_dir, int to_dir, const char *name, struct 
 	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	int rc;
 
-	if (from < 0)
-		return machine_copy_unread(from_dir, name, f);
+	if (from < 0) /* or the file has been removed since fstatat() */
+		return errno == ENOENT ? 0 : machine_copy_unread(from_dir, name, f);
 	rc = copy_content(from, to_dir, name, f);
 	close(from);
 	return rc;

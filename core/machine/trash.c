@@ -162,15 +162,13 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	rc = dir_make(arena_printf(&a, "%s/trash", home), 0700);
 	if (!rc)
 		rc = fd = open_trash(home, &a, &owner);
-	rc = rc < 0 ? rc : 0;
-	for (int i = 0; !rc && i < 100; i++) {
+	for (int i = 0; fd >= 0 && i < 100; i++) {
 		clock_stamp(as->removed_at + 1000 * i, when);
 		rc = renameat(AT_FDCWD, path, fd,
 			      arena_printf(&a, "%s.%" PRId64 ".%s%s", when, as->bytes,
 					   as->name, as->kind == TRASH_VM ? VM_END : ""));
 		if (!rc || (errno != EEXIST && errno != ENOTEMPTY))
 			break;
-		rc = 0;
 	}
 	if (rc || fsync(fd) || dir_sync_above(path))
 		fault_set(f, FAULT_IO, "", "cannot move %.150s into the trash: %m", path);

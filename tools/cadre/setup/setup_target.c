@@ -396,13 +396,14 @@ static bool setup_target_is_unknown(void)
 
 /* Does the same as renameat2(). If the flags of renameat2() are not supported, this is done
  * step by step. During an exchange, the file exists at every moment. So a rename by a client
- * between link() and rename() is not noticed. If links are not supported either, a plain rename
- * must do: a file that a client makes at that moment is replaced. */
+ * between link() and rename() is not noticed. If links are not supported, no file `from` is
+ * left. */
 static int setup_target_rename(const struct setup_target *t, const char *from,
 			       const char *to, unsigned flag)
 {
 	char third[4200];
 	bool linked;
+	int fd;
 
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, flag))
 		return 0;
@@ -419,7 +420,11 @@ static int setup_target_rename(const struct setup_target *t, const char *from,
 	}
 	if (!link(from, to))
 		return unlink(from);
-	return setup_target_is_unknown() ? rename(from, to) : -1;
+	if (!setup_target_is_unknown() ||
+	    (fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+		return -1;
+	close(fd);
+	return rename(from, to) ? unlink(to), -1 : 0;
 }
 
 /* Puts the new text in place, or takes the file away. The old bytes are then in `beside`. If a
