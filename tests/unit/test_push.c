@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -363,5 +364,6 @@ int main(void)
 		BENCH(a_full_guest_with_a_full_disk_is_left_in_peace),
 	};
 
+	alarm(120); /* a host without a pause would push for ever */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
