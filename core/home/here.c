@@ -379,11 +379,20 @@ int here_find(const char *state, char place[4096], struct here *out, struct faul
 
 /* --- unneeded files ---------------------------------------------------------------- */
 
+/* Writes the beginning of the names of a place's sessions to `out`. The beginning is made from
+ * the place's inode and birth, since a session goes on when its directory is moved. */
+static void name_sessions(const char *place, char out[HERE_NAME])
+{
+	char birth[PATHS_BIRTH];
+
+	here_hash(here_birth(place, birth) && !strstr(birth, untimed) ? birth : place, out);
+}
+
 static void name_session(const char *place, pid_t pid, char out[HERE_FILE])
 {
 	char file[HERE_NAME];
 
-	here_hash(place, file);
+	name_sessions(place, file);
 	snprintf(out, HERE_FILE, "%s.%d%s", file, (int)pid, session_ending);
 }
 
@@ -641,7 +650,7 @@ void here_sessions(const char *state, const struct here *place, struct here_sess
 	pid_t pid;
 
 	*out = (struct here_sessions){ 0 };
-	here_hash(place->place, file);
+	name_sessions(place->place, file);
 	while (dir && (e = readdir(dir))) {
 		if (strncmp(e->d_name, file, HERE_NAME - 1) != 0 ||
 		    !(pid = here_session_pid(e->d_name)) ||

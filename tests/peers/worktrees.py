@@ -91,8 +91,8 @@ class Client:
 
 
 def play(tree, id, by_script):
-    """Plays a client: for each line, ["tool", NAME, ARGUMENTS], ["all", [NAME, ARGUMENTS]...], ["hook", EVENT], ["run", WORDS...] or
-    ["again"], a new server, says what came of it."""
+    """Plays a client: for each line, ["tool", NAME, ARGUMENTS], ["all", [NAME, ARGUMENTS]...], ["hook", EVENT], ["run", WORDS...],
+    ["move", TO], which moves the worktree, or ["again"], a new server, says what came of it."""
     session = Session(tree, by_script)
     say = lambda what: print(json.dumps(what), flush=True)
     # A shell with a single command replaces itself by the command. A second command (`exit`)
@@ -110,6 +110,9 @@ def play(tree, id, by_script):
             say(run('exec "$CADRE" hook claude' if by_script else '"$CADRE" hook claude', json.dumps({"session_id": id, "cwd": tree, "hook_event_name": what[0]})))
         elif verb == "run":
             say(run('"$CADRE" ' + " ".join(what), ""))
+        elif verb == "move":
+            say(subprocess.run(["git", "worktree", "move", tree, what[0]], cwd=tree, capture_output=True, text=True).stderr)
+            tree = what[0]
         else:
             session.end()
             session = Session(tree, by_script)
@@ -223,6 +226,10 @@ elif sys.argv[1] == "clients":
     check("You are agent `%s`" % quin in told and "Another" not in told, told)
     # cadre forgets a session after the client of the session has ended.
     check(second.do("run", "whoami", "--json").count('"by":"session"') == 1, "it is not its session")
+    # A session goes on as its own agent when the worktree is moved.
+    for to in (tree + "-moved", tree):
+        moved = second.do("move", to)
+        check(moved == "" and second.do("run", "whoami").startswith(quin + " of team shop"), moved, "it is another one in", to)
     second.end()
     first.end()
     fourth = Client(tree, "again-" + pat)
