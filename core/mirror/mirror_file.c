@@ -295,9 +295,11 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 
 static int purge_at(int dir, const char *name);
 
+/* Leaves hidden files in place. They are no notes, so nobody was asked about them, and the trash
+ * does not list them. */
 static int purge_each(void *with, const char *name)
 {
-	return purge_at(*(const int *)with, name);
+	return *name == '.' ? 0 : purge_at(*(const int *)with, name);
 }
 
 static int purge_at(int dir, const char *name)
@@ -313,7 +315,9 @@ static int purge_at(int dir, const char *name)
 		return -1;
 	rc = files_list_open(below, purge_each, &below);
 	close(below);
-	return rc < 0 ? rc : unlinkat(dir, name, AT_REMOVEDIR);
+	if (rc < 0 || unlinkat(dir, name, AT_REMOVEDIR) == 0)
+		return rc;
+	return errno == ENOTEMPTY || errno == EEXIST ? 0 : -1;
 }
 
 int files_open_up(struct files *fs, const char *folder, struct fault *f)

@@ -184,7 +184,7 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
  * negative fault code. */
 int files_open_up(struct files *fs, const char *folder, struct fault *f);
 
-/* Removes a folder and its contents. */
+/* Removes a folder and its contents. Hidden files stay, and so do the folders above them. */
 int files_purge(struct files *fs, const char *folder, struct fault *f);
 
 /* Calls `each` for every name in a folder. Returns 0, or the first result of `each` other than

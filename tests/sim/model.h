@@ -2,7 +2,8 @@
  * model - the simulation's record of the answers, with which the state must agree.
  *
  * The model never reads the state. It keeps the contents of acknowledged answers. Every later
- * answer and every committed row is compared with the model.
+ * answer is compared with the model, and so are the committed rows of deliveries, tasks,
+ * inboxes and budgets.
  */
 #ifndef TESTS_SIM_MODEL_H
 #define TESTS_SIM_MODEL_H
