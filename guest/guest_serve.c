@@ -424,7 +424,7 @@ static int answer_name(struct guest_request *q, struct fault *f)
 }
 
 /* Sets the VM's address. If the host sends no `dns`, the VM gets the usual name servers. If
- * `dns` is empty, the VM gets no name servers. */
+ * `dns` is empty, /etc/resolv.conf stays unchanged. */
 static int guest_serve_set_address(struct guest_request *q, const char *address,
 				   const char *gateway, const char **dns, size_t n_dns,
 				   struct fault *f)

@@ -456,9 +456,9 @@ static const struct method *method_find(const char *name, unsigned era)
 	return NULL;
 }
 
-/* Returns the era of a request. A peer whose first request is `initialize` or `ping` is a
- * legacy peer. Any other first request counts as modern, even if the request's _meta contains
- * no version. */
+/* Returns the era of a request. A request `initialize` or `ping`, and every request after
+ * `initialize`, is legacy, unless its _meta names a version or the options fix the era. Any
+ * other first request counts as modern, even if the request's _meta contains no version. */
 static const struct era *era_of(const struct mcp *m, const struct rpc *rpc)
 {
 	if (m->options.eras)

@@ -1,4 +1,4 @@
--- Statements of a running host, and of commands that wait without a host.
+-- Statements of a running host, of commands that wait without a host, and of `cadre doctor`.
 
 -- name: host_events
 -- row: host_event

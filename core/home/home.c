@@ -101,8 +101,8 @@ static bool ignore_keep(int dir)
 /* --- the folder -------------------------------------------------------------------- */
 
 /* Ways in which a state folder was chosen. The caller named the folder, or a search found the
- * folder upward. Otherwise the state is in the user's own folder, or `init` makes the folder
- * (in a project, or at a named path). */
+ * folder upward. Otherwise the search found nothing: then the state is in the user's own
+ * folder, or `init` makes a new state folder, in a project or at a named path. */
 enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED };
 
 /* Git must not commit the state, so the state's .gitignore makes git ignore the whole folder. */

@@ -17,11 +17,11 @@
  *   `stamp` is missing, the time at which the folder was complete is unknown. In this case only
  *   files that were written after `since` count.
  *
- * If `each` is not NULL, the function calls `each` for every entry that counts as work and is
- * no folder. `each` gets the path of the entry, relative to the folder. The guest's own folder
- * `.cadre` does not count. Links are not followed and no program is run, since the folder's
- * content is not trusted. If `each` is not NULL, a folder of more than a million entries counts
- * as changed.
+ * If `each` is not NULL, the function calls `each` for the entries that count as work and are
+ * no folders, up to a limit. `each` gets the path of the entry, relative to the folder. The
+ * guest's own folder `.cadre` does not count. Links are not followed and no program is run,
+ * since the folder's content is not trusted. If `each` is not NULL, a folder of more than a
+ * million entries counts as changed.
  *
  * A missing folder counts as empty. A folder that cannot be opened may hold any files, so such
  * a folder counts as changed and as 1 byte large. work_look() blocks, so an event loop must not

@@ -20,8 +20,8 @@ static size_t count_at(const char *base, const struct field *fd)
 	return *(const size_t *)(base + fd->at2);
 }
 
-/* Whether a field has no value. Every field of every answer is tested, so the function is
- * inline. */
+/* Whether a field has no value. This function is called for every field of every answer, so the
+ * function is inline. */
 static inline bool is_absent(const struct field *fd, const char *base)
 {
 	if (!(fd->flags & FIELD_OPTIONAL))

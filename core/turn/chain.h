@@ -28,7 +28,7 @@ enum { CHAIN_NOTICE = 1 }; /* for cadre's notices, which are no person's words *
  * a notice starts a turn. */
 int64_t chain_most(const struct call *call);
 
-/* The most turns that an agent may begin in an hour without a person's words. */
+/* The most turns without a person's words that an agent may begin in an hour. */
 int64_t chain_per_hour(const struct call *call);
 
 /* The chain number of a message that the caller sends. */

@@ -189,7 +189,8 @@ static const char *name_in(struct call *call, const char *path)
 }
 
 /* The names of the teams in whose folders an operation works, at most two. NULL stands for no
- * team's folder. A walk by an agent always includes the folder of the agent's team. */
+ * team's folder. For a walk by an agent, names[0] is the agent's own team, wherever the walk
+ * begins. */
 static void names_of(struct call *call, const struct vault_work *w, const char *names[2])
 {
 	names[0] = name_in(call, w->path ? w->path : w->folder);

@@ -156,7 +156,8 @@ static void print_row(sqlite3_stmt *st, const char *between)
 	printf("\n");
 }
 
-/* Prints the lines of the journals about the key in the first column of a finding. */
+/* The first column of a finding holds a key. Prints the lines of the journals that concern this
+ * key. */
 static void print_journal(struct court *c, sqlite3_stmt *row)
 {
 	sqlite3_stmt *st;

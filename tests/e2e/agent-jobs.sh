@@ -62,8 +62,8 @@ lives || bad "a program in the background is ended by Ctrl-C"
 kill -TERM "$pid"
 until_done gone
 
-# A signal to the command alone reaches the program, and the command returns the program's
-# status.
+# A signal that is sent to the command's process, and not to its process group, reaches the
+# program. The command then returns the program's status.
 for signal in INT:130 QUIT:131 TERM:143 HUP:129 USR1:138; do
 	/usr/bin/python3 -c 'import signal, subprocess, sys, time
 command, number, status = sys.argv[1], getattr(signal, "SIG" + sys.argv[2]), int(sys.argv[3])

@@ -27,8 +27,8 @@ enum fault_disk {
 };
 
 struct fault_control {
-	atomic_int kinds; /* kinds (of enum fault_disk) of operations that count and
-			     fail */
+	atomic_int kinds; /* kinds (of enum fault_disk) of operations that are counted and
+			     may fail */
 	atomic_int result; /* SQLITE_FULL, or any code of SQLITE_IOERR */
 	atomic_int lasting; /* all later operations fail too, until `after` is set anew */
 	atomic_long after; /* the n-th counted operation from now fails; 0: no failure */

@@ -140,7 +140,7 @@ static json_t *fill_text(struct script *s, const char *text)
 	return json_string(text);
 }
 
-/* Returns the number 300 of a list like ["x","*300"], or 0 for any other list. */
+/* Returns N for a list of the form ["x","*N"], and 0 for any other list. */
 static size_t times(json_t *list)
 {
 	const char *last = json_string_value(json_array_get(list, 1));

@@ -154,8 +154,9 @@ static void test_globs_against_all_paths(void **state)
 				fail_msg("'%s' and the path %s", a, paths[k]);
 			both |= in_a && below_matches(b, paths[k]);
 		}
-		/* If two such globs overlap, both match a path of at most PATH_MOST characters.
-		 * The globs `aaaa*` and `*bbbb` need a path of that length. */
+		/* If two globs of at most GLOB_MOST characters overlap, some path of at most
+		 * PATH_MOST characters matches both. The globs `aaaa*` and `*bbbb` need a path
+		 * of that length. */
 		if (glob_meets(a, b, &steps) != both || glob_meets(b, a, &steps) != both)
 			fail_msg("'%s' and '%s': %d", a, b, both);
 		met += both;

@@ -1,5 +1,5 @@
 /*
- * opgen - compiles schema/ into the tables that core/op/op.h declares.
+ * opgen - compiles schema/ into the tables that core/op/op.h and core/op/face.h declare.
  *
  *     opgen schema/A.op schema/B.op ... > build/ops.gen.c
  *     opgen -h schema/A.op ...          > build/ops.gen.h

@@ -115,7 +115,7 @@ static void opgen_write_put_event_nouns(FILE *out, const struct schema *s)
 	fputs("enum events {\n\tEVENTS_NONE,\n", out);
 	for (size_t i = 0; (d = schema_next(s, DECL_EVENTS, &i));)
 		opgen_put_constant(out, "\tEVENTS_", d->id, ",\n");
-	fputs("};\nenum events events_of(int64_t number); /* the noun's, by its numbers */\n\n",
+	fputs("};\nenum events events_of(int64_t number); /* the noun of an event */\n\n",
 	      out);
 }
 

@@ -715,8 +715,8 @@ static bool fault_print_has_word(const char *text, const char *word)
 }
 
 /* Prints a fault as a line of text. A text that begins with "is" or "must" follows the
- * argument's name, as in "to is required". Any other text ends with the name in parentheses,
- * unless the text contains the name. */
+ * argument's name: for the argument `to`, the line says "to is required". Any other text ends
+ * with the name in parentheses, unless the text contains the name. */
 static void fault_as_text(const struct cli *cli, const struct fault *f)
 {
 	bool follows = f->where[0] &&

@@ -1,5 +1,5 @@
 /*
- * reference - a document of the operations that every door offers.
+ * reference - one document that describes the interfaces of all doors.
  */
 #ifndef TOOLS_CADRE_REFERENCE_H
 #define TOOLS_CADRE_REFERENCE_H

@@ -727,7 +727,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
  * task until the lease of the claim ends. deliver_begin() and deliver_end() tell the state
  * whether the answer has arrived. If the answer has not arrived, the claim is taken back.
  *
- * run_op() hands the arguments over to a client, which finds the state.
+ * run_op() hands the arguments over to a client, which looks for a host.
  *
  * Next: core/client/client.c
  */

@@ -18,7 +18,7 @@
 /* --- clients.c ------------------------------------------------------------------------- */
 
 /* The parts of a client, in the order in which setup puts them. setup_plan_cut() removes the
- * parts in another order. */
+ * hooks first, then the MCP server, then the text. */
 enum setup_part { PART_MCP, PART_HOOKS, PART_TEXT, PART_COUNT };
 
 /* The file of a part. `project` or `user` is NULL if the client has no file in that place. */
