@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,26 +35,17 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-static void install_alarm(void)
-{
-	struct sigaction now, alarm = { .sa_handler = on_alarm };
-
-	/* A process may begin with the signal ignored. */
-	if (!sigaction(SIGRTMIN, NULL, &now) &&
-	    (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
-		sigaction(SIGRTMIN, &alarm, NULL);
-}
-
 /* Starts a timer that interrupts this thread by a signal at `until`, and then every 50 ms. A
  * later signal is needed if the first signal arrives before the thread waits. */
 static bool start_alarm(timer_t *timer, int64_t until)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const struct sigaction alarm = { .sa_handler = on_alarm };
 	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
 	const int64_t left = until - clock_steady_ms();
 	struct itimerspec when = { .it_interval.tv_nsec = 50000000 };
 
-	pthread_once(&once, install_alarm);
+	/* A process may begin with the signal ignored. */
+	sigaction(SIGRTMIN, &alarm, NULL);
 	to._sigev_un._tid = gettid();
 	when.it_value.tv_sec = left > 0 ? left / 1000 : 0;
 	when.it_value.tv_nsec = left > 0 ? left % 1000 * 1000000 + 1 : 1;

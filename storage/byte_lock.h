@@ -20,8 +20,8 @@ int byte_lock(int fd, int64_t byte, short type);
 /* Whether another descriptor holds a lock on the byte. */
 bool byte_is_locked(int fd, int64_t byte);
 /* Waits for the lock until `until` (clock_steady_ms()). Returns 0, or -1 with errno, which is
- * ETIMEDOUT when the time has run out. SIGRTMIN interrupts the waiting thread. If the process
- * has not set an action for SIGRTMIN, the function installs an empty handler. */
+ * ETIMEDOUT when the time has run out. SIGRTMIN interrupts the waiting thread. The function
+ * installs an empty handler for this signal. */
 int byte_lock_wait(int fd, int64_t byte, short type, int64_t until);
 
 #endif

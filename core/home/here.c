@@ -385,7 +385,8 @@ static void name_sessions(const char *place, char out[HERE_NAME])
 {
 	char birth[PATHS_BIRTH];
 
-	here_hash(here_birth(place, birth) && !strstr(birth, untimed) ? birth : place, out);
+	here_hash(here_birth(place, birth) && !strstr(birth, untimed) ? birth : place,
+		  out);
 }
 
 static void name_session(const char *place, pid_t pid, char out[HERE_FILE])

@@ -157,11 +157,9 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	struct arena a = { 0 };
 	char when[CLOCK_STAMP];
 	uid_t owner;
-	int rc, fd = -1;
+	int rc = dir_make(arena_printf(&a, "%s/trash", home), 0700);
+	int fd = rc ? -1 : open_trash(home, &a, &owner);
 
-	rc = dir_make(arena_printf(&a, "%s/trash", home), 0700);
-	if (!rc)
-		rc = fd = open_trash(home, &a, &owner);
 	for (int i = 0; fd >= 0 && i < 100; i++) {
 		clock_stamp(as->removed_at + 1000 * i, when);
 		rc = renameat(AT_FDCWD, path, fd,
@@ -170,7 +168,7 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 		if (!rc || (errno != EEXIST && errno != ENOTEMPTY))
 			break;
 	}
-	if (rc || fsync(fd) || dir_sync_above(path))
+	if (fd < 0 || rc || fsync(fd) || dir_sync_above(path))
 		fault_set(f, FAULT_IO, "", "cannot move %.150s into the trash: %m", path);
 	if (fd >= 0)
 		close(fd);

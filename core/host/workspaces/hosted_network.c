@@ -75,18 +75,18 @@ static void network_plan_add_member(struct network_plan *p, const struct nic_ran
 	p->rows[p->plan.n_members++] = row->row;
 }
 
-/* Makes the plan of the network from `rows`; the caller frees the plan. Returns NULL and a
- * fault if the configured range of addresses is invalid. */
+/* Makes the plan of the network from `rows`; the caller frees the plan. */
 static struct network_plan *
 network_plan_new(const struct settings *settings,
-		 const struct workspace_network_rows_out *rows, struct fault *f)
+		 const struct workspace_network_rows_out *rows)
 {
 	struct network_plan *p;
 	size_t ports = 0, forwards = 0;
-	struct nic_range range;
+	struct nic_range range = { 0 };
+	struct fault none = { 0 };
 
-	if (nic_range_parse(settings->network_range, &range, f))
-		return NULL;
+	nic_range_parse(settings->network_range, &range,
+			&none); /* home.c has checked it */
 	for (size_t i = 0; i < rows->n_members; i++) {
 		ports += rows->members[i].network.n_allowed_ports;
 		forwards += rows->members[i].network.n_forwards;
@@ -253,12 +253,10 @@ static void hosted_network_on_rows(struct job *job)
 	struct host *host = job->owner;
 	struct hosted_network *n = host->hosted_network;
 	struct network_plan *plan = NULL;
-	struct fault f = { 0 };
 
 	n->reading = false;
-	if (!host->stopping && !job->call.fault.code &&
-	    !(plan = network_plan_new(&host->home->settings, job->call.out, &f)))
-		n->fault = f;
+	if (!host->stopping && !job->call.fault.code)
+		plan = network_plan_new(&host->home->settings, job->call.out);
 	job_free(job);
 	if (plan)
 		want(host, plan);
