@@ -283,7 +283,7 @@ bench-guard:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) build/tests/guard
 	@tests/guard/run $(if $(RENEW),--renew)
-# In the tests crash, power and soak, no rate limits bind agents.
+# No rate limits bind agents in the tests `crash`, `power` and `soak`.
 crash power soak: export CADRE_LIMITS_ENABLED = false
 faults: B = asan
 crash power sim faults:

@@ -335,8 +335,8 @@ int token_who(struct call *call, const struct token_who_in *in, struct token_who
 }
 
 /*
- * A browser gets its token in exchange for a code that works once. So no address contains a
- * token. Browsers keep the addresses of pages.
+ * Browsers keep the addresses of pages, so no address may contain a token. Instead, a browser
+ * gets its token in exchange for a code that works once.
  */
 
 enum { CODE_S = 120, BROWSER_S = 12 * 3600, ENDED_S = 30 * 86400 };

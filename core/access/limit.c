@@ -68,8 +68,8 @@ static int limit_refuse(struct call *call, const struct rate_size *size, int64_t
 	return f->code;
 }
 
-/* The owner of the bucket: the agent's row, or, for a token that only reads, the token's row
- * with a minus sign. */
+/* The owner of the bucket: the number of the agent's row, or, for a token that only reads, the
+ * negative number of the token's row. */
 static int64_t spender(const struct call *call)
 {
 	return call->identity.looks ? -call->bearer.row : call->caller.self;
@@ -99,8 +99,8 @@ int limit_spend(struct call *call)
 	wait = rates ? rates->take(rates, &size, call->now * 1000, b)
 		     : rate_take(&size, call->now * 1000, &b->full_at);
 	if (wait) {
-		/* The row's time is corrected if it is later than the time at which an empty
-		 * bucket would be full. The row's time is too late if the clock was put back. */
+		/* If the clock was put back, the row's time may be later than the time at which
+		 * an empty bucket would be full. In this case the row's time is corrected. */
 		if (rates || b->full_at == row.full_at)
 			b->agent = 0;
 		return limit_refuse(call, &size, wait);
@@ -121,7 +121,7 @@ void limit_settle(struct call *call)
 	    store_begin_lax(keep.store, &keep.fault) < 0)
 		return;
 	size = limit_size(&call->settings->config, limit_rate(call));
-	/* Other calls may have taken from the bucket since the call's transaction was undone. */
+	/* Other calls may have used the bucket since the call's transaction was undone. */
 	if (sql_row(&keep, rate_row, &row, .agent = b->agent, .category = b->category) >=
 	    0)
 		rate_take(&size, store_now(keep.store) * 1000, &row.full_at);
@@ -144,8 +144,8 @@ static int64_t limit_show_left_of(const struct call *call, int64_t agent, enum r
 	return rate_left(&size, call->now * 1000, limit_full_at(call, agent, rate, row));
 }
 
-/* Adds, for each agent of the page, the number of calls that are left. `ids` gets the rows of
- * these agents. */
+/* Adds to `out`, for each agent of the page, the number of calls that are left. `ids` gets the
+ * rows of these agents. */
 static int add_left(struct call *call, const struct limit_list_in *in, int64_t agent,
 		    int64_t **ids, struct limit_list_out *out)
 {
@@ -188,7 +188,7 @@ static void add_sizes(struct call *call, struct limit_list_out *out)
 	}
 }
 
-/* Adds the pairs of agents in which `agent` was the sender. */
+/* Adds to `out` the pairs of agents in which `agent` was the sender. */
 static int add_pairs(struct call *call, int64_t agent, const char *name,
 		     struct limit_list_out *out)
 {

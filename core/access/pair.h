@@ -1,6 +1,6 @@
 /*
- * pair - how soon one agent may write to another agent again. The pace slows down two agents
- * that answer each other at once.
+ * pair - how soon one agent may write to another agent again. The pace of a pair slows down two
+ * agents that answer each other at once.
  *
  * The first message of a sender to a recipient may be delivered at once. A second message sent
  * within 5 s may be delivered 2 s after the first message. A third message may be delivered 4 s
@@ -14,7 +14,7 @@
 #include "core/call/call.h"
 
 enum {
-	PAIR_MINUTE_MS = 60000, /* messages older than this are not counted */
+	PAIR_MINUTE_MS = 60000, /* only a pair's messages within this time are counted */
 	PAIR_DELAY_MOST_MS = 600000, /* the longest delay of a message */
 };
 

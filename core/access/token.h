@@ -25,7 +25,8 @@ void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
 		      char out[TOKEN_SIZE]);
 void token_hash(const char *token, uint8_t out[TOKEN_HASH]);
-/* Compares two values. The duration does not depend on the place at which the values differ. */
+/* Compares two values. The duration of the comparison does not depend on the place at which the
+ * values differ. */
 bool token_equal(const void *a, const void *b, size_t n);
 
 /*
@@ -36,8 +37,8 @@ bool token_equal(const void *a, const void *b, size_t n);
  */
 
 struct secret_fit {
-	int64_t tokens; /* number of checked tokens: of the newest 1,000 living agents at
-			   most */
+	int64_t tokens; /* number of checked tokens: at most those of the newest 1,000
+			   living agents */
 	int64_t fit; /* number of checked tokens that were made with the secret */
 };
 

@@ -97,8 +97,8 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 /* Finds the caller's row. An agent uses its old name, or its team's old name, until the agent
  * is told the new name. So the token finds the agent in the team that has or had the name
  * `team`, even if another team has this name now. If another agent of this team has the old
- * name now, the token finds its owner only if cadre keeps the identity. A token beside a name
- * that a person set may be a mistake. */
+ * name now, the token finds its owner only if cadre keeps the identity. If a person set the
+ * name and the token, the two may not belong together. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -289,7 +289,7 @@ static int no_team(struct call *call, const char *team)
 }
 
 /* Finds the operator's place in the team with this name or id. Returns 1 if the place was
- * found, 0 if it was not found, or negative. */
+ * found, 0 if it was not found, or a negative fault code. */
 static int who_find_place(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct id_among all = { .noun = ID_TEAM, .where = "/team" };
@@ -328,7 +328,7 @@ static bool names_own(struct call *call, const char *team)
 }
 
 /* Whether `team` is a former name of the caller's team, and no team has that name now. Returns
- * 1 for yes, 0 for no, or negative. */
+ * 1 for yes, 0 for no, or a negative fault code. */
 static int was_own(struct call *call, const char *team)
 {
 	struct team_was_called_row r;
@@ -362,7 +362,7 @@ int who_take_seat_above(struct call *call, const char *team)
 
 /* Puts a call that only reads into a team below the caller's own team. The caller must lead its
  * own team, or must have made the lower team. Returns 1 if the call was put into the lower
- * team, 0 if the caller may not read the team, or negative. */
+ * team, 0 if the caller may not read the team, or a negative fault code. */
 static int look_below(struct call *call, const char *team)
 {
 	struct caller_row r;
@@ -438,7 +438,7 @@ int who_means(struct call *call, const char *team)
 
 /* Finds the row of the last team with the name `team` if that team has ended. Otherwise finds
  * the row of the team with the id `team`. Returns 1 if the row was found, 0 if it was not
- * found, or negative. */
+ * found, or a negative fault code. */
 static int find_ended(struct call *call, const char *team, int64_t *row)
 {
 	struct team_ended_row last;

@@ -12,7 +12,8 @@
 int who_calls(struct call *call);
 
 /* Finds an agent by the hash of its token, in the team with that name or in the team that had
- * the name before. Returns 1 if the agent was found, 0 if it was not found, or negative. */
+ * the name before. Returns 1 if the agent was found, 0 if it was not found, or a negative fault
+ * code. */
 int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 		  struct caller_row *r);
 
@@ -26,7 +27,7 @@ void who_enter(struct call *call, const struct caller_row *r);
 /* Makes the caller the lead of a team in which the caller holds the lead's place. If an agent
  * makes a team without a lead, the agent holds the lead's place in that team. The agent may
  * have made the team itself or through another lead's place. Returns 1 if the caller is the
- * lead now, 0 if the caller holds no place in the team, or negative. */
+ * lead now, 0 if the caller holds no place in the team, or a negative fault code. */
 int who_take_seat(struct call *call, const char *team);
 /* Does the same as who_take_seat() for the team above `team`. The lead of a team may change and
  * end the teams below. */
@@ -51,7 +52,7 @@ int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
 /* Whether the caller is a session without an identity. A session without an identity may only
- * read and join a team. */
+ * read, or join a team. */
 bool who_is_nobody(const struct call *call);
 
 /* Whether the caller is the operator, who may act in all teams. */
@@ -67,9 +68,9 @@ int who_agent(struct call *call, const char *name, const char *where,
 int who_role(struct call *call, const char *address, const char *where,
 	     const char **role);
 
-/* Finds the living members of the call's team with a role, except the agent `except` (0: no
- * agent is left out). Returns 0, or not_found at `where` if no member has the role. The rows
- * are in the call's arena. */
+/* Finds the living members of the call's team that have the role `role`, except the agent
+ * `except` (0: no agent is left out). Returns 0, or not_found at `where` if no member has the
+ * role. The rows are in the call's arena. */
 int who_with_role(struct call *call, const char *role, int64_t except, const char *where,
 		  struct agent_row **rows, size_t *n);
 
@@ -85,7 +86,7 @@ int who_acts(struct call *call, const char *name, const char *where, struct agen
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
 
 /* Whether an agent is an observer: an observer reads no inbox, and nothing is sent to an
- * observer.  A lead is no observer, whatever the lead's role. */
+ * observer. A lead is no observer, whatever the lead's role is. */
 bool who_observes(const struct agent_row *a);
 
 /* Returns 0, or `invalid` for an observer. An observer may not be a task's assignee: the

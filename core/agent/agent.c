@@ -147,8 +147,8 @@ static int agent_check_name(struct call *call, const struct newcomer *n,
 }
 
 /* Writes the new agent's row, under a name that no other agent has. Returns 1 if the row was
- * written, 0 if the given name is taken, or negative. If no name is given, names are picked
- * until a name is free. */
+ * written, 0 if the given name is taken, or a negative fault code. If no name is given, names
+ * are picked until a name is free. */
 static int agent_insert_row(struct call *call, struct newcomer *n,
 			    struct agent_add_row *row)
 {
@@ -441,7 +441,7 @@ static bool agent_has(const char *text, const char *part)
 }
 
 /* Whether a member has a text in the member's name, role, description or skills. Returns 1 for
- * yes, 0 for no, or negative. */
+ * yes, 0 for no, or a negative fault code. */
 static int matches(struct call *call, const char *name, const char *text)
 {
 	struct agent_skills_row s;
@@ -461,8 +461,8 @@ static int matches(struct call *call, const char *name, const char *text)
 	return rc < 0 ? rc : found;
 }
 
-/* Whether a line of the list meets the caller's conditions. Returns 1 for yes, 0 for no, or
- * negative. Checks only conditions that the SQL statement does not check. */
+/* Whether a line of the list meets the caller's conditions. Returns 1 for yes, 0 for no, or a
+ * negative fault code. Checks only conditions that the SQL statement does not check. */
 static int is_asked(struct call *call, const struct agent_list_in *in,
 		    const struct agent_line *line)
 {

@@ -147,8 +147,8 @@ static json_t *card_fields(const struct card *card)
 	return fields;
 }
 
-/* Whether two fields have exactly the same text, or both are missing. The texts are compared
- * because the order of a schema's keys counts. */
+/* Whether two fields have exactly the same text, or both are missing. Texts are compared rather
+ * than JSON values, because the order of a schema's keys matters. */
 static bool same_field(const json_t *a, const json_t *b)
 {
 	char *one = json_dumps(a, JSON_ENCODE_ANY),

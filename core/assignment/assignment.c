@@ -293,7 +293,8 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 /* --- telling ---------------------------------------------------------------------------- */
 
 /* Finds the newest assignment of a task. The task is on the board, or is only a name that the
- * sender gave. Returns 1 if the assignment was found, 0 if it was not found, or negative. */
+ * sender gave. Returns 1 if the assignment was found, 0 if it was not found, or a negative
+ * fault code. */
 static int of_task(struct call *call, const char *name, bool ended, int64_t *message)
 {
 	struct assignment_of_task_row of_task;
@@ -387,7 +388,7 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 }
 
 /*
- * Collecting the results that agents' daemons have reported for assignments.
+ * Collects the results that agents' daemons have reported for assignments.
  */
 
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
@@ -772,7 +773,7 @@ int result_store(struct call *call, const struct result_store_in *in,
 }
 
 /* Ends the assignments `all`. The result of each assignment gives the reason `why`. Returns the
- * number of assignments, or negative. */
+ * number of assignments, or a negative fault code. */
 static int end_each(struct call *call, const struct assignments_running_row *all,
 		    size_t n, const char *why)
 {

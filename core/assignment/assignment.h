@@ -11,7 +11,7 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 		     struct task_payload *out);
 
 /* Stores an assignment for `to`: message, delivery and payload. If the assignment names a board
- * task, the task is claimed for `to`. Returns the message's row, or a negative fault. */
+ * task, the task is claimed for `to`. Returns the message's row, or a negative fault code. */
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p);
 
@@ -30,13 +30,13 @@ int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 int assignment_end_all(struct call *call, int64_t agent, const char *why);
 
 /* Does the same as assignment_interrupt() for the open commands of all agents. Returns the
- * number of commands, or negative. */
+ * number of commands, or a negative fault code. */
 int assignments_end(struct call *call, const char *why);
 
 /* Finds the message of the assignment that `id` names. `id` is the id of the message or of a
  * task, or the name that the sender gave the task. For a task, the function finds the last
  * assignment, or with `ended` the last assignment that has a result. Returns 1 with *message
- * set, 0 if there is no such assignment, or negative with a fault at /id. */
+ * set, 0 if there is no such assignment, or a negative fault code, with the fault at /id. */
 int assignment_named(struct call *call, const char *id, bool ended, int64_t *message);
 
 /* A request to collect results, and the receiver of the results. inbox_name() makes the names

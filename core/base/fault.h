@@ -1,17 +1,18 @@
 /*
  * fault - the cause of a failure, for the caller that must explain the failure.
  *
- * A function that can fail returns 0 (or a count) or a negative enum fault_code and, when it
- * fails, fills the caller's struct fault. The first failure wins: a filled fault is not
- * changed, so the caller gets the deepest cause. Results go through out-parameters and are
- * written on success only. FAULT_LIST is the only list of fault codes, and all doors use it.
+ * On success, a function that can fail returns 0 or a count. On failure, the function returns a
+ * negative enum fault_code and fills the caller's struct fault. The first failure wins: a
+ * filled fault is not changed, so the caller gets the deepest cause. Results go through
+ * out-parameters and are written on success only. FAULT_LIST is the only list of fault codes,
+ * and all doors use it.
  */
 #ifndef CORE_BASE_FAULT_H
 #define CORE_BASE_FAULT_H
 
 #include <stdint.h>
 
-/* id, name, CLI exit status, HTTP status, wire code, when it happens, hint */
+/* id, name, CLI exit status, HTTP status, wire code, when the fault happens, hint */
 #define FAULT_LIST(X)                                                                          \
 	X(INVALID, "invalid", 2, 400, "InvalidRequest",                                        \
 	  "An argument is missing or malformed.",                                              \

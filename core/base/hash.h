@@ -15,7 +15,7 @@
 #define HASH_PRIME UINT64_C(1099511628211)
 
 /* Continues a hash. `h` is the hash of the earlier bytes. Returns the hash of the earlier bytes
- * followed by `data`. */
+ * and `data` together. */
 static inline uint64_t hash_more(uint64_t h, const void *data, size_t n)
 {
 	const unsigned char *p = data;

@@ -33,7 +33,8 @@ struct nic {
  * prefix. */
 int nic_range_parse(const char *text, struct nic_range *range, struct fault *f);
 
-/* Highest slot of a range. The range's last address is the broadcast address, and no slot. */
+/* Highest slot of a range. The range's last address is the broadcast address, and belongs to no
+ * slot. */
 int64_t nic_slots(const struct nic_range *range);
 
 /* Names and addresses of the VM in `slot`; `id` is the public id of the VM's workspace, `tag`

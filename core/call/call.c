@@ -145,10 +145,10 @@ static uint64_t args_hash(const struct call *call)
 }
 
 /* Sets call->asked, a hash of all that an idempotency key covers. The hash covers the arguments
- * and, for an operator, the row of the call's team. An operator names the call's team by an
- * argument or by the environment, or the team is the only team. For an operation about the team
- * itself, the hash leaves out the team's row. For an agent, the hash leaves out the team's row,
- * too. */
+ * and, for an operator, the row of the call's team. The call's team is the team that the
+ * operator names by an argument or by the environment, or else the only team. For an operation
+ * about the team itself, the hash leaves out the team's row. For an agent, the hash leaves out
+ * the team's row, too. */
 static int hash_asked(struct call *call)
 {
 	const struct field *f = field_find(call->op->in, "team");
@@ -338,10 +338,11 @@ static bool was_touched(const struct call *call)
 	       call->caller.active_at <= call->now;
 }
 
-/* Every write by an agent also stores the time of the agent's activity. The write renews each
- * of the agent's leases of which less than half is left. A write by the operator renews the
- * operator's own claims. The agent's reservations are extended whenever the time of activity is
- * stored. A read cannot write, so a read sets call->renew instead. */
+/* A write by an agent also stores the time of the agent's activity, unless this time was stored
+ * in the last half minute. The write renews each of the agent's leases of which less than half
+ * is left. A write by the operator renews the operator's own claims. The agent's reservations
+ * are extended whenever the time of activity is stored. A read cannot write, so a read sets
+ * call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;

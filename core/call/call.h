@@ -107,8 +107,8 @@ struct given {
 	int64_t agent; /* the receiver; 0: the answer gave nothing */
 	int64_t request; /* name of a hand-out; 0: no hand-out */
 	int64_t task, epoch; /* a claim; 0: no claim */
-	bool for_good; /* once the answer has arrived, answer.take takes messages or claim
-			  for good */
+	bool for_good; /* once the answer has arrived, answer.take takes the messages or
+			  the claim for good */
 };
 
 /* How the caller wants the answer to be written. */
@@ -244,7 +244,7 @@ int call_transact(struct call *call, bool write);
 int call_run(struct call *call);
 
 /* Whether the operation, called by any caller, has already made the row `made` under the call's
- * key. Returns 1 for yes, 0 for no, or negative. */
+ * key. Returns 1 for yes, 0 for no, or a negative fault code. */
 int call_key_made(struct call *call, int64_t made);
 
 /* Keeps `answer` for repeats of another call under the key of the other call. If `answer` is
@@ -267,13 +267,14 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 
 /* --- statements: see storage/store.h ------------------------------------- */
 
-/* sql_run(call, team_end, .id = 3) returns the number of changed rows, or negative.
+/* sql_run(call, team_end, .id = 3) returns the number of changed rows, or a negative fault
+ * code.
  *
- * sql_late(call, agent_touch, .id = 3) returns 0 or negative. Only this macro runs a statement
- * that is marked `-- late`, because a `-- late` statement reports no result.
+ * sql_late(call, agent_touch, .id = 3) returns 0 or a negative fault code. Only this macro runs
+ * a statement that is marked `-- late`, because a `-- late` statement reports no result.
  *
  * sql_row(call, agent_by_id, &row, .id = 3) returns 1 with `row` filled, 0 if no row was found,
- * or negative.
+ * or a negative fault code.
  *
  * sql_query(call, &q, board, .team = 3) begins a query. sql_next(call, &q, &row) reads the next
  * row until sql_next() returns 0 or negative; query_end(&q) stops earlier.
@@ -282,7 +283,8 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
  * sql_each(), with a `q` of zeros, begins the query.
  *
  * sql_all(call, board, &rows, &n, .team = 3) reads all rows into an array in the arena, so that
- * other statements can run during a loop over the rows. sql_all() returns 0 or negative. */
+ * other statements can run during a loop over the rows. sql_all() returns 0 or a negative fault
+ * code. */
 #define sql_run(call, name, ...)             \
 	store_run((call)->store, sql_##name, \
 		  &(const struct sql_##name##_in){ __VA_ARGS__ }, &(call)->fault)

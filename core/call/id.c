@@ -29,7 +29,8 @@ static char *id_put_hex(char *at, uint64_t v, int digits)
 	return at + digits;
 }
 
-/* Reads `digits` hexadecimal digits. Returns false if the text has fewer digits. */
+/* Reads `digits` hexadecimal digits. Returns false if the text does not begin with so many
+ * digits. */
 static bool take_hex(const char **s, int digits, uint64_t *v)
 {
 	for (*v = 0; digits > 0; digits--, ++*s) {
@@ -131,7 +132,7 @@ bool id_times(const char *text, int64_t *from, int64_t *until)
 	return true;
 }
 
-/* Begins a query for the rows that were made from one time to another. */
+/* Begins a query for the rows that were made between the times `from` and `until`. */
 static void id_short_look(struct call *call, struct query *q, const struct id_among *a,
 			  int64_t from, int64_t until)
 {

@@ -25,7 +25,7 @@ enum { ID_SIZE = 37, ID_SHORTEST = 4 };
 const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t at);
 
 /* Reads the row and the time from the id `text`, in small letters or capitals. Returns 1 if the
- * text is an id of this noun, 0 if not, or negative. */
+ * text is an id of this noun, 0 if the text is no id of this noun, or a negative fault code. */
 int id_parse(struct call *call, enum id_noun noun, const char *text, int64_t *row,
 	     int64_t *at);
 
@@ -42,8 +42,9 @@ struct id_among {
 };
 
 /* Finds the only id that begins with `text`. Returns 1 if there is such an id, 0 if no id
- * begins with `text`, or negative. The fault is `invalid` if several ids begin with `text`. A
- * name has precedence over an id, so callers look up only a text that is no name. */
+ * begins with `text`, or a negative fault code. The fault is `invalid` if several ids begin
+ * with `text`. A name has precedence over an id, so callers look up only a text that is no
+ * name. */
 int id_short(struct call *call, const struct id_among *among, const char *text,
 	     const char **id);
 

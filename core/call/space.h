@@ -41,8 +41,8 @@ bool space_add(struct call *call, const struct record *r, const void *item, void
 #define space_put(call, out, list, record, item, limit)                        \
 	space_add(call, record, item, &(out)->list, &(out)->n_##list, (limit), \
 		  &(out)->more)
-/* Takes space for a value of a list if the value's size in JSON is known, or for a text of a
- * list. */
+/* space_take_bytes() takes space for a value of a list if the value's size in JSON is known.
+ * space_take_text() takes space for a text of a list. */
 bool space_take_bytes(struct call *call, size_t size);
 bool space_take_text(struct call *call, const char *text);
 

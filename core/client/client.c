@@ -609,9 +609,10 @@ void client_answer(struct client *c, int64_t number, const char *result,
  *
  * Look at client_add_key(). Every write gets an idempotency key, a random number that is stored
  * together with the result of the call. If the host dies while the client waits, nobody can
- * tell whether the host had done the work. The client need not know. The client sends the same
- * call under the same key again, and the call is either done now or answered with the stored
- * result. In this way a call is done exactly once over a connection that can break at any byte.
+ * tell whether the host had done the work. The client need not know this. The client sends the
+ * same call under the same key again, and the call is either done now or answered with the
+ * stored result. In this way a call is done exactly once over a connection that can break at
+ * any byte.
  *
  * We follow the socket into the host.
  *

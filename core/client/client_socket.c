@@ -1,10 +1,10 @@
 /*
  * client_socket - calls through the host, as frames over a Unix socket.
  *
- * One connection carries all calls at the same time. A call that waits, or that has another
- * caller, gets a connection of its own. To cancel a call that has its own connection, the
- * client closes the connection. For a cancelled call the host hands out no message and no
- * claim.
+ * One connection carries all calls at the same time. A call that waits, or whose caller is not
+ * the client's own identity, gets a connection of its own. To cancel a call that has its own
+ * connection, the client closes the connection. For a cancelled call the host hands out no
+ * message and no claim.
  */
 #include <errno.h>
 #include <fcntl.h>

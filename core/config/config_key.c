@@ -28,8 +28,9 @@ static bool same_section(const char *name, const char *key)
 	return name[n] == '.' && strncmp(name, key, n + 1) == 0;
 }
 
-/* The distance between a name and a key. The distance is larger if only the last parts of name
- * and key are compared, or if the key is in another section than the name. */
+/* The edit distance between a name and a key, or 1 more than the distance between their last
+ * parts if that is smaller. ELSEWHERE is added if the name has a section that is not the key's
+ * section. */
 static size_t distance(const char *name, const char *key)
 {
 	enum { ELSEWHERE = 4 };

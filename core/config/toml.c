@@ -219,7 +219,8 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 /* Enters the table that a part of a dotted key or the last part of a header names, and makes
  * the table if it is missing. Dotted keys and headers may enter a table that was made by the
  * header of a lower table. Dotted keys may also enter tables that dotted keys made. Neither
- * dotted keys nor headers may enter a table that a header of its own or braces made. */
+ * dotted keys nor headers may enter a table that was made by the table's own header or by
+ * braces. */
 static struct toml_table *enter_table(struct toml_reader *r, struct toml_table *t,
 				      const struct toml_key *key, enum toml_made made)
 {

@@ -1,9 +1,9 @@
 /*
  * toml - TOML 1.0 text as a tree.
  *
- * Reads all of https://toml.io/en/v1.0.0. Takes bytes and gives a tree in the caller's arena,
- * without I/O. Every key and value has its place, so that a user of the tree can name file,
- * line and column of a mistake.
+ * Reads all of https://toml.io/en/v1.0.0. The reader takes bytes and makes a tree in the
+ * caller's arena, without I/O. Every key and value has its place, so that a user of the tree
+ * can name file, line and column of a mistake.
  *
  * toml.c reads lines, headers and keys, and finds their places in a text. toml_value.c reads
  * arrays, inline tables, words, numbers and times.

@@ -120,7 +120,7 @@ static size_t room_for(const char *s, char quote, bool lines)
 			break;
 	}
 	return (size_t)(p - s) +
-	       3; /* two quotes of the text may precede the last three */
+	       3; /* two quotes of the text may precede the closing three */
 }
 
 /* Whether the text ends at the cursor. Three quotes in a row end a text of several lines; one

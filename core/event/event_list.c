@@ -7,8 +7,9 @@
 #include "core/event/event.h"
 #include "core/call/space.h"
 
-/* A call searches at most LOOK_MOST event numbers. An answer with few events gives the number
- * from which the next call goes on, or the number at which the search began. */
+/* A call searches at most LOOK_MOST event numbers. If this limit shortens the search, the
+ * answer gives the event number from which the next call goes on, or, for a search for the
+ * newest events, the event number at which the search began. */
 enum { LOOK_MOST = 100000, NOBODY = -2 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -36,7 +37,8 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 		if (!out->low)
 			out->low = event_table[i].number;
 		out->high = event_table[i].number;
-		/* Kinds of other nouns may have numbers between two kinds of a noun. */
+		/* Kinds of other nouns may have numbers between the numbers of two kinds of a
+		 * noun. */
 		assert(out->high - out->low < 63);
 		out->kinds |= (int64_t)1 << (out->high - out->low);
 	}

@@ -15,15 +15,16 @@
 #include "core/home/project.h"
 
 enum {
-	BYTES_MOST = 512 << 20, /* most bytes of an index; a million files take 100 MB */
+	BYTES_MOST = 512 << 20, /* bytes of the largest index; a million files take 100
+				   MB */
 	GIT_ENTRIES_MAX = 4000000,
-	ROWS_MOST = 64 << 20, /* most bytes of all entries in memory */
+	ROWS_MOST = 64 << 20, /* maximum size of all entries in memory */
 	GIT_HASH_MAX = 32,
 	GIT_NAME_MAX = 4096,
 	GIT_STAT_SIZE = 40, /* bytes of an entry before the name of its object */
 	GIT_MODE_AT = 24, /* offset of the mode in an entry */
 	EXTENDED = 0x4000, /* flag of an entry that has two more bytes of flags */
-	NAME_BITS = 0x0fff, /* bits of the flags with the name's length, or all ones */
+	NAME_BITS = 0x0fff, /* these flag bits hold the name's length, or are all ones */
 	LINK = 0x6c696e6b, /* signature of the extension `link`, for a split index */
 };
 

@@ -21,7 +21,8 @@ enum {
 	HERE_NAME = 33,
 	HERE_FILE = HERE_NAME + 24,
 	HERE_ROOM = 8192,
-	CALLS = 64, /* most calls of a place that run at once with a stored key */
+	CALLS = 64, /* maximum number of a place's calls that run at once with a stored
+		       key */
 	ABOVE = 64, /* levels of parent processes that are searched for a session */
 	LEFT_SECONDS = 60, /* age at which files of a killed process are removed */
 	GONE_SECONDS = 30 * 86400, /* age at which a missing folder's file is removed */
@@ -299,7 +300,7 @@ static void here_follow(int dir, const char *place, const char *birth, struct he
 		unlinkat(dir, name, 0);
 }
 
-/* Like here_read(), but reads in the open folder `dir`. */
+/* Does the same as here_read(), in the open folder `dir`. */
 static int here_read_in(int dir, const char *state, const char *place, struct here *out,
 			struct fault *f)
 {
@@ -379,8 +380,8 @@ int here_find(const char *state, char place[4096], struct here *out, struct faul
 
 /* --- unneeded files ---------------------------------------------------------------- */
 
-/* Writes the beginning of the names of a place's sessions to `out`. The beginning is made from
- * the place's inode and birth, since a session goes on when its directory is moved. */
+/* Writes to `out` the text with which the names of a place's session files begin. The text is
+ * made from the place's inode and birth, since a session goes on when its directory is moved. */
 static void name_sessions(const char *place, char out[HERE_NAME])
 {
 	char birth[PATHS_BIRTH];
@@ -454,8 +455,8 @@ static bool here_is_gone(int dir, const char *name, time_t written)
 	return false;
 }
 
-/* Whether a file can be removed, because the file's session has ended, its process was killed,
- * or its directory has been missing for GONE_SECONDS. */
+/* Whether a file can be removed, because the file's session has ended, the process that used
+ * the file was killed, or the file's directory has been missing for GONE_SECONDS. */
 static bool here_is_left(int dir, const char *name)
 {
 	struct here k;

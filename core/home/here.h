@@ -92,7 +92,7 @@ void here_sessions(const char *state, const struct here *place,
 void here_session_forget(const char *state, const char *place);
 
 /* Removes the agent that is kept for `place`, even if the agent's file cannot be trusted.
- * Returns 1, or 0 if no agent was kept, or a fault. */
+ * Returns 1 if an agent was removed, 0 if no agent was kept, or a fault. */
 int here_forget(const char *state, const char *place, struct fault *f);
 
 #endif

@@ -137,8 +137,8 @@ static int make_home(const char *path, struct fault *f)
 	return 0;
 }
 
-/* Makes a folder private only if the folder is, or is about to be, a state. A folder that was
- * named by mistake is not changed. */
+/* Makes a folder private only if the folder is a state, or is about to become a state. A folder
+ * that was named by mistake is not changed. */
 static int keep_private(int dir, const char *path, enum meant meant, enum home_use use,
 			struct fault *f)
 {
@@ -300,8 +300,8 @@ static int note_known(const struct home *h, struct fault *f)
 	return rc;
 }
 
-/* Like note_known(), but only reports a failure to the user. A caller who names the folder each
- * time needs no note. */
+/* Does the same as note_known(), but a failure is only reported to the user. A caller who names
+ * the folder each time needs no note. */
 static int note_named(struct home *h)
 {
 	struct fault f = { 0 };
@@ -372,8 +372,9 @@ static int load_identity(struct home *h, struct fault *f)
 	return 0;
 }
 
-/* Sets h->run and h->socket below `base`. `own`: `base` is the user's own folder, and not a
- * folder that all users share. Returns false if a name does not fit into a socket's address. */
+/* Sets h->run and h->socket to paths below `base`. `own`: `base` is the user's own folder, and
+ * not a folder that all users share. Returns false if a name does not fit into a socket's
+ * address. */
 static bool place_run(struct home *h, const char *base, bool own, const struct stat *st)
 {
 	char user[16] = "";
@@ -496,8 +497,8 @@ static int find_network(struct home *h, struct fault *f)
 
 /* --- the secret -------------------------------------------------------------------- */
 
-/* Writes the whole secret under another name first. So processes that start at the same time
- * use the same secret, and a crash never leaves half a secret. */
+/* Writes the whole secret into a file of another name first. So processes that start at the
+ * same time use the same secret, and a crash never leaves half a secret. */
 static int make_secret(const char *path, struct fault *f)
 {
 	char temp[4300];

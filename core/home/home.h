@@ -62,11 +62,11 @@ enum home_use {
 };
 
 /* Finds the state folder, reads its secret, the environment and the configuration. A struct
- * home has pointers into itself, so it must not be copied. The text of FAULT_NOT_FOUND names
- * the folders that were searched. */
+ * home has pointers into itself, so a struct home must not be copied. The text of
+ * FAULT_NOT_FOUND names the folders that were searched. */
 int home_find(struct home *h, const char *dir, enum home_use use, struct fault *f);
-/* Like home_find(), with configuration flags. `flags` are texts `section.key=value`, with NULL
- * at the end. */
+/* Does the same as home_find(), with configuration flags. `flags` are texts
+ * `section.key=value`, with NULL at the end. */
 int home_find_with(struct home *h, const char *dir, enum home_use use,
 		   const char *const *flags, struct fault *f);
 
@@ -80,9 +80,9 @@ bool home_owns_vault(const struct home *h);
 /* The flags of store_open() that this user's rights allow. */
 unsigned home_store_flags(const struct home *h);
 
-/* Like home_find_with(), for `cadre init`. Makes the missing parts of the state, in this
- * directory's project unless a folder is named. Adds a note that this user made the state in
- * its folder. */
+/* Does the same as home_find_with(), for `cadre init`. Makes the missing parts of the state, in
+ * this directory's project unless a folder is named. Adds a note that this user made the state
+ * in its folder. */
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f);
 
 /* If no variable names this process's identity, takes the identity that is kept for the working
@@ -110,7 +110,7 @@ int home_keep_session(struct home *h, const char *team, const char *agent,
  * identity, keeps the identity for this session. */
 void home_begin_session(struct home *h);
 
-/* Makes the folder of the sockets, or checks that the folder belongs to this user with mode
+/* Makes the folder of the sockets, or checks that the folder belongs to this user and has mode
  * 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 
@@ -156,8 +156,8 @@ bool home_follow(struct home *h);
 /* Returns the number of the process that holds the host's lock and wrote this number into the
  * lock file. Returns 0 if there is no host. */
 pid_t home_holder(const struct home *h);
-/* Like home_holder(), for the state folder `dir`. Used as settings.find_host. `*deaf` says
- * whether the host's socket is missing. */
+/* Does the same as home_holder(), for the state folder `dir`. This function is used as
+ * settings.find_host. `*deaf` says whether the host's socket is missing. */
 int64_t home_host_of(const char *dir, bool *deaf);
 /* Sets the folder and name of the socket from the present environment. */
 int home_find_sockets(struct home *h, struct fault *f);

@@ -6,10 +6,10 @@
  * search can find a state further up. If there is no state further up, the skipped `.cadre` is
  * refused. If no `.cadre` is found at all, the user's own state is used.
  *
- * A project's own state may have been moved or removed (`git clean -fdx`). Or git's folder of a
- * linked worktree may be missing, so that no path leads to the state. The user's own state must
- * not take the place of a project's state, since nobody would look for the project's data in
- * the user's own state.
+ * A project's own state may have been moved or removed (`git clean -fdx`). Besides, git's
+ * folder of a linked worktree may be missing, so that no path leads to the state. The user's
+ * own state must not take the place of a project's state, since nobody would look for the
+ * project's data in the user's own state.
  *
  * A state may be made in a folder that does not exist, or that holds no files of cadre. A
  * folder without state.db is a lost state if the folder holds files that only a state leaves.
@@ -75,13 +75,13 @@ int home_may_make(struct fault *f);
 /* Refuses a state folder of another user. Root may read such a folder but not write to it,
  * since the state's user could not open files that root made. */
 int home_may_write(const char *path, struct fault *f);
-/* Like home_may_write(), for an open folder whose owner is known. */
+/* Does the same as home_may_write(), for an open folder whose owner is known. */
 int home_check_owner(uid_t owner, const char *path, struct fault *f);
 
 /* --- a new state, a whole state, a lost state -------------------------------------------- */
 
-/* Whether a folder holds no files except files that a killed `init` leaves, and except the file
- * `also` (may be NULL). */
+/* Whether a folder holds at most the files that a killed `init` leaves, and the file `also`
+ * (may be NULL). */
 bool find_is_fresh(int dir, const char *also);
 
 /* Checks that `cadre init` may make the state `path`. The path must be free, or be this user's

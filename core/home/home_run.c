@@ -404,7 +404,7 @@ static bool are_alike(const char *a, const char *b)
 	       strcmp(strrchr(x, '/'), strrchr(y, '/')) == 0;
 }
 
-/* Finds the path of the lock of the host that this process may follow. In a workspace on this
+/* Finds the path of the lock of the host that home_follow() looks for. In a workspace on this
  * machine, the guest's folder lies in the state's folder, and so the path of the lock is known. */
 static bool find_lock(const struct home *h, char lock[4300])
 {

@@ -307,7 +307,8 @@ int state_id_settle(int dir, struct fault *f)
 enum {
 	FILE_MOST = 1 << 20,
 	LINES_MOST = 2000,
-	LINES_SWEPT = 100, /* missing folders' lines are removed from this count on */
+	LINES_SWEPT = 100, /* from this number of lines on, the lines of missing folders
+			      are removed */
 	KEEP_DAYS = 30, /* a younger line is kept: its folder is perhaps being moved */
 	LOCK_MS = 5000,
 	LINE_SIZE = 3 * 4096 + 200,

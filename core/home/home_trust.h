@@ -15,9 +15,9 @@
  * A line `db` of the file `id` names the state's database by inode and time of birth. Git and
  * archive programs always write a new file, so cadre notices that git or an archive has
  * replaced a database. A line `next` names the database that a restore is about to install. The
- * line `next` is written before the restore counts. So the id names the database even after a
- * crash at any point. If a file system keeps no times of birth, the inode alone counts. An id
- * without the lines `db` and `next` belongs to a state that is being made.
+ * line `next` is written before the restore takes effect. So the id names the database even
+ * after a crash at any point. If a file system keeps no times of birth, the inode alone counts.
+ * An id without the lines `db` and `next` belongs to a state that is being made.
  *
  * The states that count are noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
  * ~/.local/state/cadre/known; see home_users_folder()). Each state has one line with the day
@@ -31,7 +31,8 @@
  * adds later are not files of the user. Git may also write files into the state that no index
  * lists.
  *
- * This is how a state becomes known. The words in CAPITALS are results of trust_judge():
+ * The drawing shows how a state becomes known. The words in CAPITALS are results of
+ * trust_judge():
  *
  *	          cadre init            git tracks a file in it: TRACKED
  *	UNKNOWN -------------> `made` -----------------------------------> `tracked`
@@ -51,9 +52,10 @@
  * counts only if it is `made` or `trusted`, and has not changed. trust_judge() computes EDITED,
  * OTHER and CHANGED anew at each call, so these results end when the change is undone.
  *
- * A noted state is recognized if id and inode are as noted, and also the device or the path. So
- * a state stays known when its folder is moved within its file system. A copy of the folder is
- * not known. A new folder that got the inode of a removed folder is not known either.
+ * A noted state is recognized if its id, its inode and also its device or its path are the same
+ * as in the note. So a state stays known when its folder is moved within its file system. A
+ * copy of the folder is not known. A new folder that got the inode of a removed folder is not
+ * known either.
  */
 #ifndef CORE_HOME_HOME_TRUST_H
 #define CORE_HOME_HOME_TRUST_H
@@ -77,7 +79,7 @@ enum found_why {
 	FOUND_WAS_TRACKED, /* git tracked a file in the folder earlier */
 	FOUND_CHANGED, /* tracked files or settings changed after `cadre trust` */
 	FOUND_EDITED, /* the settings have changed since the folder was made */
-	FOUND_OTHER, /* the database was replaced by another */
+	FOUND_OTHER, /* the database was replaced by another database */
 	FOUND_NO_INDEX, /* the files that git tracks cannot be read */
 	FOUND_STRAY, /* the folder's repository does not list this worktree */
 };

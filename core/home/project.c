@@ -161,10 +161,11 @@ static enum top linked_top(const char *git, const char *own, char root[4096],
 	return is_known ? TOP_TREE : TOP_STRAY;
 }
 
-/* Judges a main worktree whose `.git` is a file. Perhaps the repository does not name the
- * worktree, so the worktree normally has its own state. If the repository lies inside the
- * worktree and has a state, the repository's state is used. If the repository lies elsewhere
- * and has a state, nothing proves that the repository belongs to this worktree. */
+/* Judges a main worktree whose `.git` is a file. Since the repository perhaps does not name the
+ * worktree, the worktree normally has its own state. If only the repository has a state, and
+ * the repository lies inside the worktree, the repository's state is used. If only the
+ * repository has a state, and the repository lies elsewhere, nothing proves that the repository
+ * belongs to this worktree. */
 static enum top claiming_top(const char *dir, const char *own, char root[4096])
 {
 	memcpy(root, own, 4096);

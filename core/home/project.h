@@ -46,17 +46,17 @@ struct project {
 /* Finds the project around the working directory. Returns false if the working directory is
  * unknown. */
 bool project_here(struct project *p, const struct home *h);
-/* Like project_here(), for paths that are relative to the folder `at`. If the worktree around
- * `at` belongs to the same repository, the top of that worktree is used. Otherwise the top
- * around the working directory is used. */
+/* Does the same as project_here(), for paths that are relative to the folder `at`. If the
+ * worktree around `at` belongs to the same repository, the top of that worktree is used.
+ * Otherwise the top around the working directory is used. */
 bool project_at(struct project *p, const struct home *h, const char *at);
 
 /* Writes a path, or a glob, relative to the top and without `.` and `..`. Returns false if the
- * path is not below the top. For a path in another worktree of the same repository, the top of
- * that other worktree counts, even if the other worktree lies inside the project. Links are
- * resolved only if the path with its links is not below the top. */
+ * path is not below the top. A path in another worktree of the same repository is written
+ * relative to the top of that other worktree, even if the other worktree lies inside the
+ * project. Links are resolved only if the path with its links is not below the top. */
 bool project_path(const struct project *p, const char *given, char out[4096]);
-/* Like project_path(), but always resolves the links of the path. */
+/* Does the same as project_path(), but always resolves the links of the path. */
 bool project_path_led(const struct project *p, const char *given, char out[4096]);
 
 #endif

@@ -77,7 +77,7 @@ enum outcome {
 	WAS_DROPPED, /* the store has dropped the transaction */
 };
 
-/* Most rate buckets that one transaction stores. */
+/* Maximum number of rate buckets that one transaction stores. */
 enum { RATES_MOST = 256 };
 
 struct batch {
@@ -116,7 +116,8 @@ static enum outcome run_saved(struct store *store, struct call *call)
 	return rc ? WAS_DROPPED : WENT_WELL;
 }
 
-/* Whether the batch has a call number i. If needed, asks the source for more calls first. */
+/* Whether the batch has a call with the number `i`. If needed, asks the source for more calls
+ * first. */
 static bool batch_has(struct batch *b, size_t i)
 {
 	if (i == b->n && b->source && i < BATCH_CALLS) {

@@ -26,11 +26,12 @@ struct batch_source {
 	void *arg;
 };
 
-/* Runs the first of n > 0 calls: BATCH_CALLS at most, and only as many calls as can begin
- * within BATCH_MS. Returns how many calls were run. On return, each call that was run has its
- * answer or its fault, and the successful calls are committed. If COMMIT fails, all calls that
- * were run get the fault `unavailable`. `source` may be NULL. With a source, `calls` has room
- * for BATCH_CALLS, and the source's calls are stored behind the n calls. */
+/* Runs the first calls of the array `calls`, which has `n` > 0 calls: at most BATCH_CALLS
+ * calls, and only as many calls as can begin within BATCH_MS. Returns how many calls were run.
+ * On return, each call that was run has its answer or its fault, and the successful calls are
+ * committed. If COMMIT fails, all calls that were run get the fault `unavailable`. `source` may
+ * be NULL. With a source, `calls` has room for BATCH_CALLS, and the source's calls are stored
+ * behind the n calls. */
 size_t batch_run(struct store *store, struct call **calls, size_t n,
 		 const struct batch_source *source);
 

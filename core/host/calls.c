@@ -42,8 +42,8 @@ struct workers {
 	void *arg;
 };
 
-/* Makes the changes of the vault that earlier processes decided but did not make before they
- * ended. Also removes notes whose time in the trash has ended. */
+/* Carries out the changes of the vault that earlier processes decided on, but did not make
+ * before they ended. Also removes notes whose time in the trash has ended. */
 static void workers_sweep(struct worker *w)
 {
 	struct call call = { .store = w->store, .settings = &w->all->home->settings };
@@ -394,7 +394,8 @@ static void calls_release(struct host *host)
 	readers_close(c->readers);
 	writer_close(c->writer);
 	queue_take_all(&c->done, &late);
-	/* Jobs that the thread pool finished after the host had stopped taking calls. */
+	/* Now `late` holds the jobs that the threads finished after the host had stopped taking
+	 * calls. */
 	chain_join(&late, &c->writes);
 	chain_join(&late, &c->reads);
 	chain_join(&late, &c->early);

@@ -119,7 +119,8 @@ static void close_largest(struct host *host)
 		close_one(most, "the most of all where there is no room for more");
 }
 
-/* Subtracts the unread answers of a client that closes. */
+/* Subtracts the memory of a closing client's unread answers from the memory of all clients'
+ * unread answers. */
 static void unread_forget(struct conn *c)
 {
 	c->host->clients->unread.memory -= c->unread.memory;
@@ -160,7 +161,8 @@ enum {
 	 * have only JOBS_FEW calls, until a quarter of all calls is done. */
 	JOBS_ALL = 4096,
 	JOBS_FEW = 8,
-	READS_MOST = 16, /* reads under way per connection, since answers may be large */
+	READS_MOST = 16, /* a connection's reads are limited, since answers may be
+			    large */
 	REST_MOST = 256 << 10,
 };
 
@@ -300,8 +302,8 @@ static void start_job(struct conn *c, struct job *job)
  * calls under way (held_up), and the bytes of unread answers. The host does not read from a
  * client with too many calls under way or too many unread bytes. The kernel then stops this
  * client from writing, and other clients are not slowed. The host disconnects a client whose
- * frame is too long. For each bound, docs/limits.md lists what a client within the bound can
- * cost, and the test of the bound.
+ * frame is too long. For each bound, docs/limits.md lists the cost that a client within the
+ * bound can cause, and the test of the bound.
  *
  * start_job() gives writes to the one thread that writes. Reads are given to other threads, but
  * only after the earlier writes of the same client are done. So a client sees its own writes.

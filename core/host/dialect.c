@@ -194,7 +194,7 @@ static enum heard hear_vault_list(struct conn *c, struct job *job, struct fault 
 }
 
 /* Searches as the older dialect did: for a regular expression, and with two lines around each
- * match. The message may set other values. */
+ * match. The message may set `regex` and `context_lines` to other values. */
 static enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;

@@ -49,7 +49,8 @@ static void halt_note(struct hosted_guest *t)
 		 .has_halted = true, .halted = t->halted);
 }
 
-/* Moves the deadlines by the time for which the commands were stopped. */
+/* Moves the deadlines of the control connection by the time for which the commands were
+ * stopped. */
 static void halt_go_on(struct hosted_guest *t)
 {
 	guest_conn_leap(&t->control, clock_boot_ms() - t->halt_since);
@@ -118,7 +119,7 @@ static void halt_greeted(struct hosted_guest *t, bool knows_halt)
 /* --- chatter ----------------------------------------------------------------- */
 
 /*
- * chatter - bounds the bytes of a guest's messages for which the host did not ask.
+ * chatter - bounds how many bytes a guest may send in messages for which the host did not ask.
  *
  * Heartbeats, answers without a request, and refused requests cost the host a little time each.
  * The host counts the bytes of these messages, and lowers the count by CHATTER_SECOND each
@@ -126,7 +127,8 @@ static void halt_greeted(struct hosted_guest *t, bool knows_halt)
  * Answers to the host's requests, and requests that the host accepts, are not counted.
  */
 
-/* Lowers the count by the time since the last call. If the clock was set back, lowers nothing. */
+/* Lowers the count by CHATTER_SECOND for each second since the last call. If the clock was set
+ * back, the count stays the same. */
 static void chatter_settle(struct chatter *c, int64_t now)
 {
 	int64_t ms = now > c->at ? now - c->at : 0;
@@ -418,7 +420,8 @@ static bool guest_conn_hear(struct guest_conn *conn, struct packet *p)
 		hear_answer(conn, a, p);
 	else if (!p->wire)
 		uplink_take(conn, p); /* refuses the unknown packet */
-	/* Otherwise the answer is too late, and no request waits for the answer. */
+	/* If neither condition holds, the answer is too late, and no request waits for the
+	 * answer. */
 	return asked;
 }
 

@@ -340,7 +340,7 @@ static bool check_job_id(int64_t id, struct fault *f)
 }
 
 /* Checks a guest's report that a command has ended or still runs. A command may still run only
- * if the call follows the command. */
+ * if the call has set `follow`. */
 static bool check_exec(const struct job *job, struct wire_exec_result *m, struct fault *f)
 {
 	const struct workspace_exec_in *in = job->call.in;
@@ -602,10 +602,10 @@ static void replay_on_kept(struct job *note)
 	conn_answer(asking);
 }
 
-/* Settles the row of the call's key, if there is a row, and then answers the job. The caller
- * must not use the job any more. A success is stored for repeats of the call. If the call
- * failed and `nothing_done`, the key becomes free. Only the call that made the row may free the
- * key. */
+/* Settles the row of the call's key, if there is a row, and then answers the job. After this
+ * call, the caller must not use the job. A success is stored for repeats of the call. If the
+ * call failed and `nothing_done`, the key becomes free. Only the call that made the row may
+ * free the key. */
 static void replay_keep(struct job *job, bool nothing_done)
 {
 	struct host *host = job->conn->host;
@@ -632,10 +632,10 @@ enum {
 	LINK_MS = 3000, /* wait for the link; a starting host dials all guests */
 };
 
-/* Describes a message to a guest and the reading of its answer. Four structs have fields in
- * common: the call's arguments, the message, the guest's answer and the call's answer. Fields
- * with equal names are copied from one struct to the next. An ask_kind handles the fields whose
- * names differ. A message without such fields needs no ask_kind. */
+/* Describes how a message to a guest is made, and how the guest's answer is read. Four structs
+ * have fields in common: the call's arguments, the message, the guest's answer and the call's
+ * answer. Fields with equal names are copied from one struct to the next. An ask_kind handles
+ * the fields whose names differ. A message without such fields needs no ask_kind. */
 struct ask_kind {
 	const struct record *asks;
 	const struct record *in; /* arguments of the only operation; NULL: any operation */
@@ -819,8 +819,8 @@ static void hosted_ask_refuse(struct host *host, struct job *job)
 	replay_keep(job, true);
 }
 
-/* Asks the guest, or refuses the call. Returns false to wait, since the guest may still become
- * reachable. */
+/* Asks the guest, or refuses the call. Returns false if the call has to wait, since the guest
+ * may still become reachable. */
 static bool hosted_ask_begin(struct host *host, struct job *job)
 {
 	struct hosted_guest *t = hosted_guest_of(host, job->call.workspace.asked);
