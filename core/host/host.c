@@ -45,8 +45,8 @@ static void log_level_tick(struct host *host)
 	}
 	if (level == host->log_watch->level)
 		return;
-	/* Writes the line below with the more verbose of the former and the new level, since
-	 * the line has only the level info. */
+	/* The line below has only the level info. So the log has the more verbose of the former
+	 * level and the new level while the line is written. */
 	if (level > host->log_watch->level)
 		log_set_level(host->log, level);
 	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",
@@ -92,7 +92,8 @@ static void notify_service(const char *state)
 
 enum {
 	STOP_MS = 10000, /* how long a host that stops waits for calls */
-	STARTS = 12, /* threads that start VMs, beside the threads that copy files */
+	STARTS = 12, /* threads that start VMs, in addition to the threads that copy
+			files */
 };
 
 static const struct {

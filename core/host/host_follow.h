@@ -1,14 +1,14 @@
 /*
  * host_follow - reads the event log after each commit of this process or of another process.
  *
- * The log is read after each batch of this process, after another process has written the bell,
- * and four times a second in any case. The log is read only while a room of the host needs
- * events. Rooms need events for waiting calls, for guests, and for clients who follow the log
- * over HTTP. If only clients of HTTP need events, the host pauses for 10 ms after each page of
- * events. So idle clients of HTTP slow the calls of agents little. `recent` stores the newest
- * event number of each key. If the event that a call waits for was read before the call began
- * to wait, `recent` shows that the call has to run again. Two keys may share a place in
- * `recent`, and a call may be run once more without need.
+ * While a room of the host needs events, the log is read after each batch of this process,
+ * after another process has written the bell, and at least four times a second. Rooms need
+ * events for waiting calls, for guests, and for clients who follow the log over HTTP. If only
+ * clients of HTTP need events, the host pauses for 10 ms after each page of events. So idle
+ * clients of HTTP slow the calls of agents little. `recent` stores the newest event number of
+ * each key. If the event that a call waits for was read before the call began to wait, `recent`
+ * shows that the call has to run again. Two keys may share a place in `recent`, so a call may
+ * be run once more without need.
  */
 #ifndef CORE_HOST_HOST_FOLLOW_H
 #define CORE_HOST_HOST_FOLLOW_H

@@ -30,7 +30,7 @@ struct host_socket {
 struct sockets {
 	struct host_socket own;
 	uv_timer_t look; /* checks whether the sockets still exist */
-	struct log_pause swept; /* pause of log lines about sockets that cannot be made
+	struct log_pause swept; /* limits the log lines about sockets that cannot be made
 				   anew */
 };
 

@@ -133,8 +133,8 @@ static bool needs_quotes(const char *s)
 	return *s == '\0';
 }
 
-/* Appends a text, in quotes if needed, with blanks for control characters. A text with control
- * characters could look like another line, or could control a terminal. */
+/* Appends a text, in quotes if needed, with a blank in place of each control character. A text
+ * with control characters could look like another line, or could control a terminal. */
 static void log_put_value(struct line *o, const char *s)
 {
 	size_t n;
@@ -163,7 +163,7 @@ static void put_field(struct line *o, const struct log_field *field)
 
 	if (field->is_text && !field->text)
 		return;
-	/* Leaves the field out if the line has no room for its key and a number. */
+	/* Leaves the field out if the line has no room for the field's key and a number. */
 	if (o->n + strlen(field->key) + sizeof(number) + TAIL > sizeof(o->data) - TAIL)
 		return;
 	log_put(o, " ", 1);
@@ -202,7 +202,7 @@ static void log_write_all(struct log *l, enum log_level level, const char *what,
 			       log_level_name(level));
 	log_put_value(&o, what);
 	if (left_out)
-		put_field(&o, &more); /* before the other fields, which may fill the
+		put_field(&o, &more); /* first, since the other fields may fill the
 					 line */
 	for (; fields->key; fields++)
 		put_field(&o, fields);

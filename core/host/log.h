@@ -65,7 +65,8 @@ struct log_field {
 void log_write(struct log *l, enum log_level level, const char *what,
 	       const struct log_field *fields);
 
-/* Limits how often a line is written, if guests or other processes may cause the line often. */
+/* Limits how often a line is written. The limit is for lines that guests or other processes may
+ * cause again and again. */
 struct log_pause {
 	int64_t until; /* end of the pause; 0: no line was written yet */
 	int64_t n; /* number of lines that were left out during the pause */

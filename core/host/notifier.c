@@ -149,7 +149,7 @@ static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 	int64_t until = clock_steady_ms() + PATIENCE_S * 1000, left;
 	bool late;
 
-	/* A loop, since a signal to the host can end sleeper_rest() early. */
+	/* The wait is a loop, since a signal to the host can end sleeper_rest() early. */
 	while ((late = poll(&ended, 1, 0) <= 0) && !sleeper_ends(sleeper) &&
 	       (left = until - clock_steady_ms()) > 0)
 		sleeper_rest(sleeper, fd, (int)left);

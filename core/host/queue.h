@@ -28,7 +28,8 @@ struct queue {
 	uv_cond_t ready;
 	struct chain jobs;
 	int sleepers;
-	bool promised; /* the last push was a part, and its rest follows at once */
+	bool promised; /* the last push was a part of a chain, and the chain's rest
+			  follows at once */
 	unsigned kept; /* number of pushes that were not parts */
 	bool closed;
 	/* Used only if one thread takes all jobs. True: the thread has taken a part whose rest
@@ -39,7 +40,7 @@ struct queue {
 
 void queue_init(struct queue *q);
 void queue_release(struct queue *q);
-/* Pushes a whole chain. Returns whether the queue was empty before. */
+/* Pushes a whole chain. Returns whether the queue was empty before the push. */
 bool queue_push(struct queue *q, struct chain *jobs);
 /* Pushes a part of a chain. The caller pushes the rest at once, and ends with a queue_push(),
  * whose chain may be empty. The thread that takes a part may wait for the rest. */
@@ -48,8 +49,8 @@ void queue_push_part(struct queue *q, struct chain *jobs);
  * if the queue is closed and empty. */
 bool queue_take(struct queue *q, struct chain *out, size_t most);
 /* Called after queue_take() if only one thread takes jobs from the queue. If the taken jobs
- * were a part, waits for the rest, for PROMISE_MS at most. Returns false if no further jobs
- * were taken. */
+ * were a part of a chain, waits for the chain's rest, but not longer than PROMISE_MS. Returns
+ * false if no further jobs were taken. */
 bool queue_take_more(struct queue *q, struct chain *out, size_t most);
 void queue_take_all(struct queue *q, struct chain *out); /* never waits */
 void queue_close(struct queue *q);

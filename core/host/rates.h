@@ -17,15 +17,16 @@ enum { RATE_KEEP_MS = 25 };
 
 struct rates *rates_new(void);
 void rates_free(struct rates *r); /* `r` may be NULL */
-struct rate_keeper *rates_keeper(struct rates *r); /* part of `r`, so it need not be
-						      freed */
+struct rate_keeper *rates_keeper(struct rates *r); /* the keeper is part of `r`, so the
+						      caller need not free the keeper */
 /* The `struct rates` that contains the keeper `k`; NULL if `k` is NULL. */
 struct rates *rates_of(struct rate_keeper *k);
 
 /* Whether buckets have to be written to rows. */
 bool rates_owe(struct rates *r);
-/* Whether a transaction that ends at `steady_ms` has to write the buckets, because they were
- * last written RATE_KEEP_MS before. `steady_ms` is a time of clock_steady_ms(). */
+/* Whether a transaction that ends at `steady_ms` has to write the buckets, because the last
+ * write of the buckets was at least RATE_KEEP_MS before this time. `steady_ms` is a time of
+ * clock_steady_ms(). */
 bool rates_due(const struct rates *r, int64_t steady_ms);
 /* Copies at most `most` of the buckets that have to be written. Returns the number of copied
  * buckets. The copied buckets count as written. */

@@ -10,12 +10,13 @@
 enum {
 	LOOK_MS = 1000,
 	GAP_MS = 2000, /* shorter gaps are ignored; a gap misses at least two looks */
-	NOTE_MS = 1000, /* the row is written this often while calls write */
-	ALIVE_MS = 5000, /* the row is written this often while leases run */
+	NOTE_MS = 1000, /* the row that says that the host runs is written this often
+			   while calls write */
+	ALIVE_MS = 5000, /* this row is written this often while leases run */
 };
 
-/* Reads which effects of time are due into call->out. NULL: the read failed. Runs on a reader's
- * thread. */
+/* Sets call->out to a row that says which effects of time are due. NULL: the read failed. Runs
+ * on a reader's thread. */
 static void reaper_look(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;

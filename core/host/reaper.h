@@ -65,7 +65,7 @@ void reaper_lost(struct host *host, const struct fault *why);
  * so it is called before any code that acts on the clock. */
 bool reaper_holds(struct host *host);
 /* Called before writes are given to the writer. Writes the row which says that the host runs,
- * if the row is older than NOTE_MS. */
+ * if the row was last written NOTE_MS ago or earlier. */
 void reaper_writes(struct host *host);
 
 #endif

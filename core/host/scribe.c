@@ -216,8 +216,9 @@ const struct host_room room_edits = {
 
 enum {
 	SLICE_MS = 50,
-	REST_MS = 40, /* pause between slices, for other work */
-	BUSY_RESTS = 4, /* while others write, the extra pause is this many slices long */
+	REST_MS = 40, /* pause between slices, which leaves time for other work */
+	BUSY_RESTS = 4, /* if a process committed during a slice, the extra pause is this
+			   many times as long as the slice */
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
 	NET_MS = 5000, /* longest sleep, in case a write of the bell was missed */
@@ -324,8 +325,8 @@ static int scribe_work(struct scribe *s)
 	return more ? 0 : due >= 0 && due < NET_MS ? (int)due : NET_MS;
 }
 
-/* Extends the search index for about INDEX_MS. It does no harm if the index lags behind many
- * events, since each search extends the index too. */
+/* Extends the search index for about INDEX_MS. The index may lack many events without harm,
+ * since each search extends the index too. */
 static int index_some(struct scribe *s)
 {
 	struct fault f = { 0 };

@@ -61,8 +61,8 @@ static size_t waits_of(const struct job *job)
 	return n;
 }
 
-/* The number of the caller's waiting calls on other connections than the job's, since an agent
- * may have several connections. */
+/* The number of the caller's waiting calls on connections other than the job's connection,
+ * since an agent may have several connections. */
 static size_t waits_elsewhere(struct host *host, const struct job *job)
 {
 	size_t n = 0;

@@ -206,7 +206,7 @@ static void count_batch(struct writer *w, size_t calls)
 	w->sync_ns = ns;
 }
 
-/*~ All writes, one after the other.  Station 6 of 12.
+/*~ The writer's thread runs all writes, one after the other.  Station 6 of 12.
  *
  * SQLite allows one writer at a time. A COMMIT that has to survive a power failure waits for
  * the disk, between 0.2 ms and 10 ms. With one COMMIT for each call, 64 agents would wait for

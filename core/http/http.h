@@ -15,9 +15,9 @@
  * the request once, in begin() or later, by http_answer(), http_fault(), http_stream() or
  * http_flow(). A body is read only if the service asks for the body. After http_answer() or
  * http_fault() the service must not use the exchange any more. x->gone() is called when an
- * exchange ends otherwise: the peer has closed the connection, the exchange took too long, or a
- * stream has ended, complete or not. After x->gone() the service must not use `x` any more. All
- * functions run on the loop's thread.
+ * exchange ends in any other way than by these two functions: the peer has closed the
+ * connection, the exchange took too long, or a stream has ended, complete or not. After
+ * x->gone() the service must not use `x` any more. All functions run on the loop's thread.
  */
 #ifndef CORE_HTTP_HTTP_H
 #define CORE_HTTP_HTTP_H
@@ -158,8 +158,8 @@ void http_answer_kept(struct http *x, int status, const char *type, const char *
  * fault, or with `status` if `status` is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);
 /* Answers with a body of unknown length. The service adds bytes by http_send(), and ends the
- * body by http_end(). If the peer closes the connection before, x->gone() is called. In
- * HTTP/1.1 the body is sent in chunks. */
+ * body by http_end(). If the peer closes the connection before the body's end, x->gone() is
+ * called. In HTTP/1.1 the body is sent in chunks. */
 void http_flow(struct http *x, int status, const char *type);
 void http_send(struct http *x, const char *data, size_t len);
 /* The number of bytes that http_send() added and that are not yet written to the socket. */

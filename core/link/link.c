@@ -624,7 +624,7 @@ static const char *hybrid_split(const struct link_address *a, char folder[512])
 }
 
 /* Reads the line with the VMM's answer, byte by byte. Does not read beyond the line, since the
- * bytes after the line are the guest's. Returns true when the line is complete, or when the
+ * bytes after the line come from the guest. Returns true when the line is complete, or when the
  * buffer is full. */
 static bool hybrid_take_line(struct link_dial *d)
 {

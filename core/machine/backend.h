@@ -92,8 +92,8 @@ struct backend {
 	 * the guests of this backend. */
 	bool (*seek)(const char *home, const char *id, struct process *process);
 	/* Moves the workspace's content into the trash, before the workspace is destroyed.
-	 * Returns an enum trash_taken, or a negative number. `keep` is NULL if no content is
-	 * moved before destroy(). */
+	 * Returns a value of enum trash_taken, or a negative number. `keep` is NULL if no
+	 * content is moved before destroy(). */
 	int (*keep)(const struct workspace_spec *spec, int64_t now_ms,
 		    const struct trash_bounds *bounds, struct fault *f);
 	int (*destroy)(const struct workspace_spec *spec, struct fault *f);

@@ -248,8 +248,9 @@ static bool has_commit(struct making *m, struct fault *f)
 	return git_has(m, words, f);
 }
 
-/* Judges the end of `git worktree add`. If the checkout fails, git leaves no worktree. If only
- * a hook of the repository fails, git leaves a complete worktree; this counts as success. */
+/* Decides whether `git worktree add` has succeeded. If the checkout fails, git leaves no
+ * worktree. If only a hook of the repository fails, git leaves a complete worktree; this counts
+ * as success. */
 static int judge_add(struct making *m, struct child_end *end, struct fault *f)
 {
 	struct fault why = { 0 };

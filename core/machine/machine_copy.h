@@ -8,9 +8,10 @@
 
 #include "core/base/fault.h"
 
-/* Copies the directory `from` to `to`, with modes and times; `to` must not exist. Shares the
- * blocks if the file system can. On return the copy is on the disk, except for the name `to`
- * itself, which the caller has to sync.
+/* Copies the directory `from` to `to`, with modes and times; `to` must not exist. If the file
+ * system can share blocks, the files of the copy share their blocks with the files of `from`.
+ * On return the copy is on the disk, except for the name `to` itself, which the caller has to
+ * sync.
  *
  * The copy leaves out the entry `except` of the directory `from`. At any depth, it also leaves
  * out sockets, pipes, devices and the folder `to`. The number of entries left out is added to

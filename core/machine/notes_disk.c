@@ -207,7 +207,7 @@ struct tour {
 	notes_each *each;
 	void *with;
 	struct fault *fault;
-	size_t most; /* maximum bytes of a path */
+	size_t most; /* maximum length of a path, in bytes */
 	bool hidden; /* the walk visits hidden entries too */
 	char path[NOTE_PATH + 128];
 	int depth;

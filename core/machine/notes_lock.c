@@ -33,9 +33,9 @@ struct want {
 /* A call locks at most two folders and two notes. */
 enum { WANTS = 4 };
 
-/* Locks the byte. Waits until the time `end`, or does not wait if `end` is 0. The first waiter
- * locks the byte after w->byte, and all other waiters wait for that second byte. So a writer
- * that unlocks and locks again does not overtake a waiter. */
+/* Locks the byte. Waits for the lock until the time `end`, or does not wait if `end` is 0. The
+ * first waiter locks the byte after w->byte, and all other waiters wait for that second byte.
+ * So a writer that unlocks and locks again does not overtake a waiter. */
 static int take_byte(int fd, const struct want *w, int64_t end)
 {
 	const int64_t at = (int64_t)w->byte, queue = at | 1;

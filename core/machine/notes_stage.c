@@ -113,7 +113,7 @@ static void close_ends(struct ends *e)
 }
 
 /* Opens both folders of a move and returns 1. Returns 0 if the move was already made, even if
- * its folder was removed later. Returns -1 with errno. */
+ * one of the move's folders was removed later. Returns -1 with errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {

@@ -20,7 +20,7 @@ bool pid_alive(const struct process *process);
 bool pid_stopped(const struct process *process);
 /* Whether the machine was rebooted after the start of the process. */
 bool pid_rebooted(const struct process *process);
-/* Sends the signal `number`. Also succeeds if the process has ended. */
+/* Sends the signal `number`. Succeeds even if the process has ended. */
 int pid_send(const struct process *process, int number, struct fault *f);
 /* Sends SIGTERM, or SIGKILL if `now` is set. */
 int pid_stop(const struct process *process, bool now, struct fault *f);

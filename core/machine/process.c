@@ -344,7 +344,7 @@ static int process_destroy(const struct workspace_spec *spec, struct fault *f)
 
 /* --- guest processes --------------------------------------------------------------- */
 
-/* The guest's environment variables. They are the host's variables without CADRE_* and
+/* The guest's environment variables. The guest gets the host's variables without CADRE_* and
  * NOTIFY_SOCKET, and new variables for the workspace's door, team and agent. */
 static char **make_env(const struct workspace_spec *spec, struct arena *a)
 {

@@ -1,5 +1,6 @@
 /*
- * hosted_ask - calls about commands and files of a workspace, which the guest has to answer.
+ * hosted_ask - calls about a workspace's commands and files; the guest has to answer these
+ * calls.
  *
  * The store has already run the call and checked the caller's rights. The host now sends the
  * call's arguments to the guest of the workspace job->call.workspace.asked. The guest's answer

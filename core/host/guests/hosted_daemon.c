@@ -60,7 +60,7 @@ static void result_fail(struct daemon_result *r, const struct fault *why, struct
 	r->has_more = r->more = false;
 }
 
-/* Checks the exit code of a result, and the length of its assignment's id. */
+/* Checks a result's exit code, and the length of the id of the result's assignment. */
 static int results_check(const struct daemon_result *r, struct fault *f)
 {
 	if (strlen(r->source_message_id) > RESULT_ID_MOST)
@@ -174,9 +174,9 @@ static void collect_free(struct collect *c)
 	free(c);
 }
 
-/* Sets the time of the next request. If a result of the page was stored, the host asks for the
- * next page at once. If no result was stored, although the guest reported or sent results, or
- * if the guest failed, the host pauses first. */
+/* Sets the time of the next request for results. If a result of the page was stored, the host
+ * asks for the next page at once. If no result was stored, although the guest reported or sent
+ * results, or if the guest failed, the host pauses first. */
 static void weigh(struct collect *c)
 {
 	struct daemon *d = &c->guest->daemon;
@@ -401,8 +401,8 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 	 * all results. */
 	size_t most = t->old ? SIZE_MAX : PAGE;
 
-	/* This answer is newer than all earlier heartbeats, so the host drops the reports of
-	 * results in those heartbeats. */
+	/* This answer is newer than the heartbeats that arrived before, so the host drops the
+	 * reports of results in these heartbeats. */
 	t->daemon.poll_again = t->daemon.told = false;
 	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
 		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));
@@ -461,7 +461,8 @@ static void collect_release(struct hosted_guest *t)
 
 enum {
 	SILENT_MS = 16000, /* a little longer than the time of three heartbeats */
-	UNDER_WAY_MOST = 6, /* enough for the end of one command and five starts */
+	UNDER_WAY_MOST = 6, /* enough heartbeats to report the end of one command and five
+			       starts */
 };
 
 /* --- heartbeats ------------------------------------------------------------------ */
@@ -500,7 +501,7 @@ static void write_beat(struct hosted_guest *t, struct job *job)
 	host_submit(t->host, job);
 }
 
-/* Looks for a lease of the agent that has less than half of its time left. Runs on a reader's
+/* Looks whether a lease of the agent has less than half of its time left. Runs on a reader's
  * thread. */
 static void look_at_leases(struct job *job, struct store *store)
 {
@@ -565,9 +566,9 @@ static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 	return hash_more(h, &beat->spool_seq, sizeof(beat->spool_seq));
 }
 
-/* Sets the agent's status at the first heartbeat after a greeting or a silence. Also sets the
- * status when the daemon starts a first command or ends its last command. While the daemon
- * neither starts nor ends to work, the agent sets its status itself. */
+/* Sets the agent's status at the first heartbeat after a greeting, or after a time without
+ * heartbeats. Also sets the status when the daemon starts a first command or ends its last
+ * command. At all other times the agent sets its status itself. */
 static void take_status(struct hosted_guest *t, struct guest_heartbeat_in *in)
 {
 	struct daemon *d = &t->daemon;

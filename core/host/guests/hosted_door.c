@@ -42,7 +42,7 @@ void door_hear(struct hosted_guest *t, const char *address)
 }
 
 /* The IP address of the guest's machine, from the host's own data; NULL: unknown. Programs in
- * the machine may not choose this address, since teammates send their tokens to it. */
+ * the machine may not choose this address, since teammates send their tokens to this address. */
 static const char *known_ip(const struct hosted_guest *t)
 {
 	if (*t->ip)

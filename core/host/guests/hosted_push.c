@@ -192,8 +192,8 @@ static void hosted_push_tell_page(struct hosted_guest *t)
 	mark->messages = arena_alloc(arena, n * sizeof(*mark->messages));
 	mark->recalled = arena_alloc(arena, n * sizeof(*mark->recalled));
 	mark->refused = arena_alloc(arena, n * sizeof(*mark->refused));
-	p->open = 1; /* counts this loop, so that failed pushes do not end the page in
-			it */
+	p->open = 1; /* counts this loop, so that failed pushes do not end the page during
+			the loop */
 	for (size_t i = 0; i < n; i++) {
 		const struct push *row = &out->pushes[i];
 
@@ -226,7 +226,7 @@ static void on_offered(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Stores in the rows of the page's assignments that the assignments may run in the guest. The
+/* Makes the rows of the page's assignments say that the assignments may run in the guest. The
  * rows have to be stored before the guest gets the assignments. Returns false if no row has to
  * be changed. */
 static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)

@@ -81,9 +81,9 @@ void peer_end(struct mcp_peer *p);
 /* Sets the timer that calls mcp_step(). `now`: the timer calls mcp_step() without delay. */
 void peer_rouse(struct mcp_peer *p, bool now);
 /* Writes the row of a session if the session `begins`, if the session has changed, or if the
- * row was last written an hour ago. Returns true if the answer to a request has to wait until
- * the row of a new or changed session is written. exchanges_release() sends an answer that
- * waits. */
+ * row was last written an hour ago or earlier. Returns true if the answer to a request has to
+ * wait until the row of a new or changed session is written. exchanges_release() sends an
+ * answer that waits. */
 bool peer_keep(struct mcp_peer *p, bool begins);
 
 extern const struct client_way peer_way; /* how peers make calls; way_arg: the peer */

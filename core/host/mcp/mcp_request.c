@@ -190,14 +190,14 @@ static void take_post(struct arriving *a, struct mcp_peer *p)
 	peer_rouse(p, false);
 }
 
-/* A session whose end is being written to its row. */
+/* A session whose end is being written to the session's row. */
 struct ending {
 	struct arriving *a; /* the request with DELETE; NULL: the request has ended */
 	struct host *host;
 };
 
-/* Also ends the session's peer. peer_find() is called here, since another request may have made
- * a new peer from the session's row meanwhile. */
+/* If the session's end was written to the row, ends the session's peer too. peer_find() is
+ * called here, since another request may have made a new peer from the session's row meanwhile. */
 static void mcp_request_on_ended(struct job *job)
 {
 	const struct session_close_in *in = job->call.in;
@@ -317,8 +317,8 @@ static struct mcp_session *copy_row(struct arena *arena, const struct session *s
 	return row;
 }
 
-/* Takes the session's row, if the request has not ended. `*slot` is NULL if the request has
- * ended. */
+/* Gets the session's row from the job, if the request has not ended. `*slot` is NULL if the
+ * request has ended. */
 static void mcp_request_on_found(struct job *job)
 {
 	struct arriving **slot = job->owner, *a = *slot;

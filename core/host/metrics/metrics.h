@@ -16,7 +16,8 @@ struct host;
 struct job;
 struct metrics;
 
-/* Limits whose refusals are counted. Smaller numbers are the limits of enum rate_category. */
+/* Limits whose refusals are counted. The numbers below HIT_PAIR are the limits of enum
+ * rate_category. */
 enum {
 	HIT_PAIR = RATE_CATEGORY_TEAM_MESSAGE + 1, /* see core/access/pair.h */
 	HIT_EXHAUSTED, /* a capacity or budget is used up */
@@ -37,8 +38,8 @@ void metrics_call(struct metrics *m, const struct call *call, uint64_t ns);
 void metrics_refused(struct metrics *m, const struct op *op, const struct fault *why);
 /* Counts a refusal by a limit. */
 void metrics_hit(struct metrics *m, int limit);
-/* Counts a transaction of `calls` calls. In the transaction the disk was synced `syncs` times,
- * which took `ns` in all. Called on the writer's thread. */
+/* Counts a transaction of `calls` calls. The transaction synced the disk `syncs` times, and
+ * these syncs took `ns` in all. Called on the writer's thread. */
 void metrics_batch(struct metrics *m, size_t calls, int64_t syncs, int64_t ns);
 
 /* --- telling -------------------------------------------------------------------- */

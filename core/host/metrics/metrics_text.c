@@ -234,8 +234,8 @@ static void put_lag(const struct metric *metric, const struct exposition *e,
 	put_with(metric, e, "follower", follower, lag > 0 ? lag : 0);
 }
 
-/* Appends how many events each follower of the event log is behind. A follower that is not in
- * use reads no events, and its lag is 0. */
+/* Appends the lag of each follower of the event log: the number of events that the follower has
+ * not read yet. A follower that is not in use reads no events, and its lag is 0. */
 static void put_lags(const struct metric *metric, const struct exposition *e)
 {
 	const struct host *host = e->host;
@@ -421,7 +421,7 @@ static const struct metric table[] = {
 	  .put = put_log_lines },
 };
 
-/* Adds the events that a metrics_read() has counted. */
+/* Adds the numbers of events that a metrics_read() has counted to m->events. */
 static void take_events(struct metrics *m, const struct scrape *s)
 {
 	for (size_t i = 0; i < event_count; i++)
@@ -677,9 +677,9 @@ static void metrics_read(struct job *job, struct store *store)
  * web_metrics - GET /metrics: the host's counters, for Prometheus.
  *
  * Only the operator and observers of all teams may read metrics, since metrics name teams. A
- * request that arrives while the rows are being read shares the result. So many requests at the
- * same time cost no more than one request. If more than EVENTS_AT_ONCE events are new, some
- * events are counted after the answer.
+ * request that arrives while the rows are being read shares the result. Therefore many requests
+ * at the same time cost no more than a single request. If more than EVENTS_AT_ONCE events are
+ * new, some events are counted after the answer.
  */
 
 /* A client that asks for metrics. The struct is in the arena of the client's request. */

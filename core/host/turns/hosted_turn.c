@@ -17,7 +17,8 @@
 
 enum {
 	COME_MS = 60000, /* longest time for which a turn waits for its guest */
-	SILENT_MS = 60000, /* a guest that is this much too late stands still */
+	SILENT_MS = 60000, /* a guest stands still if its answer is late by more than this
+			      time */
 	START_MS = 20000,
 	POLL_S = 30,
 	POLL_MORE_MS = 20000,
@@ -39,8 +40,8 @@ struct hosted_turn {
 	const struct runner_client *client; /* NULL: the runner's client is unknown */
 	enum stage stage;
 	bool listed;
-	int refs; /* references: of the list, the timers, requests to the guest, and
-		     writes */
+	int refs; /* number of references from the list, the timers, requests to the
+		     guest, and writes */
 	int64_t since; /* when the turn began to wait for its guest */
 	int64_t heard_at; /* time of the guest's last answer, or of a later step of the
 			     host */
@@ -456,7 +457,8 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 	}
 	if (!answer) {
 		if (f->code == FAULT_NOT_FOUND)
-			hosted_turn_lose(u); /* the guest that answers is another */
+			hosted_turn_lose(u); /* another guest than the turn's guest
+						answers */
 		else if (f->code == FAULT_TIMEOUT)
 			poll_soon(u, PACE_MS);
 		/* if the guest has no link, hosted_turns_tick() polls again */
@@ -643,7 +645,8 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 	unref(u);
 }
 
-/* The runner's command. Before the command, the shell unsets the variables of runner.env_drop. */
+/* The runner's command. Before the shell runs the command, the shell unsets the variables of
+ * runner.env_drop. */
 static const char *hosted_turn_command_of(const struct hosted_turn *u, struct arena *a)
 {
 	const char *command = runner_command(u->runner, a);
@@ -745,9 +748,9 @@ void hosted_turns_greeted(struct hosted_guest *t)
 }
 
 /* Whether the guest of a turn stands still, so that the turn has to be ended. A guest stands
- * still if its last answer is older than the maximum time of a turn plus a minute. While a turn
- * is being stopped, the guest stands still if the last answer is older than three times
- * runner.interrupt_ms plus a minute. */
+ * still if more time than the maximum time of a turn plus a minute has passed since the guest's
+ * last answer. While a turn is being stopped, the limit is three times runner.interrupt_ms plus
+ * a minute. */
 static bool hosted_turn_stands_still(const struct hosted_turn *u)
 {
 	const struct config *c = &u->host->settings.config;
@@ -787,9 +790,9 @@ static void hosted_turns_close(struct host *host)
 /*
  * host_turns - starts turns for agents with mail, and stops turns.
  *
- * The operation turn.next reads from the rows which turns to start and to stop. The host runs
- * turn.next when an agent with a runner may have mail, when a turn has ended, and when a failed
- * turn may be tried again. The functions above this comment handle a running turn.
+ * The operation turn.next finds in the rows the turns to start and the turns to stop. The host
+ * runs turn.next when an agent with a runner may have mail, when a turn has ended, and when a
+ * failed turn may be tried again. The functions above this comment handle a running turn.
  */
 
 enum { RETRY_AFTER_MS = 1000, MOST = 8 };
@@ -913,14 +916,15 @@ static void turns_make(struct host *host)
 	host->turns->timer.data = host;
 }
 
-/* Runs turn.next with `start`, which first ends the turns that an earlier host has left. */
+/* Runs turn.next with `start`, so that the operation first ends the turns that an earlier host
+ * has left. */
 static void turns_start(struct host *host)
 {
 	turns_poke(host);
 }
 
 /* Forgets the running turns. The commands of these turns run on in the guests, and the next
- * host ends them. */
+ * host ends the turns. */
 static void turns_close(struct host *host)
 {
 	hosted_turns_close(host);

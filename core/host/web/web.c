@@ -27,8 +27,8 @@ enum {
 
 /* --- sockets ------------------------------------------------------------------------------ */
 
-/* The most HTTP connections. The other file descriptors of the process are for guests and for
- * clients at the host's Unix socket. */
+/* The most HTTP connections. The file descriptors that HTTP connections may not use are for
+ * guests and for clients at the host's Unix socket. */
 static int connections(void)
 {
 	const rlim_t others = 2 * CLIENTS_MOST, want = others + CONNECTIONS_MOST;
@@ -338,9 +338,9 @@ static void web_cookie_name(const struct host *host, char name[WEB_COOKIE])
 	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web->tcp.server));
 }
 
-/* Whether a browser's cookie may prove the caller of this request. A request from a page of
- * another site is never proved by a cookie. If a request may write, a cookie proves the caller
- * only if the request has a header Origin, which browsers send with such requests. */
+/* Whether a browser's cookie may prove the caller of this request. A cookie never proves the
+ * caller of a request from a page of another site. If a request may write, a cookie proves the
+ * caller only if the request has a header Origin, which browsers send with such requests. */
 static bool is_meant(struct http *x)
 {
 	const char *site = http_header(x, "sec-fetch-site");

@@ -127,7 +127,7 @@ static bool may_end(int kind)
 	       kind == EVENT_AGENT_REMOVED || kind == EVENT_TEAM_DESTROYED;
 }
 
-/* Whether an event has to be made into a struct told. Most events are skipped, since no group
+/* Whether an event has to be made into a `struct told`. Most events are skipped, since no group
  * wants them. */
 static bool web_feed_is_told(const struct reading *reading,
 			     const struct event_line_row *row)
@@ -191,7 +191,7 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	return g;
 }
 
-/* The number of the last event up to which a follower in a group has all its events. */
+/* A follower in a group has all its events up to the event with the returned number. */
 static int64_t sent_to(const struct follower *f)
 {
 	return f->sent > f->group->sent ? f->sent : f->group->sent;

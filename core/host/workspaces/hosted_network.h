@@ -27,7 +27,8 @@ enum tap {
 
 struct hosted_network {
 	const struct network *how;
-	struct net_linux backend; /* default of `how`, unless the host's options set it */
+	struct net_linux backend; /* `how` points into this struct, unless the host's
+				     options set `how` */
 	struct network_plan *applied; /* plan that was applied last, or NULL */
 	struct network_plan *wanted; /* plan that is being applied */
 	struct fault fault; /* fault of the last try to make or apply a plan */

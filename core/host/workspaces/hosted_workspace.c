@@ -140,7 +140,7 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 }
 
 /* Does work that moves content of a workspace into the trash: WORK_FORGET, WORK_RESTORE or
- * WORK_DESTROY. Then removes entries of the trash that exceed its bounds. */
+ * WORK_DESTROY. Then removes the entries with which the trash exceeds its bounds. */
 static void work_on_trash(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -303,8 +303,9 @@ static void hosted_workspace_work_on_synced(void *arg, struct packet *answer,
 			end_asking(p);
 		return;
 	}
-	/* A copy without a sync is like a disk after a power failure, which is good enough. So
-	 * a workspace can be copied even if its guest has ended or has no command `sync`. */
+	/* A copy without a sync is like a disk after a power failure, and such a copy is good
+	 * enough. So a workspace can be copied even if its guest has ended or has no command
+	 * `sync`. */
 	if (why.code)
 		log_line(p->host->log, LOG_LEVEL_INFO,
 			 "a workspace is copied without a sync",

@@ -1,5 +1,6 @@
 /*
- * hosted_workspace - a workspace as the host knows it, and the steps towards its row.
+ * hosted_workspace - a workspace as the host knows it, and the steps that make it match its
+ * row.
  *
  * hosted_workspace.c chooses the next step of a workspace, and writes the result into the row.
  * The thread pool does the slow work, at most one piece of work at a time for each workspace.
@@ -88,7 +89,8 @@ struct hosted_workspace {
 	bool made; /* the directory or disk is complete */
 	bool restored; /* RESTORE is done; the update of the row is under way */
 	int noting; /* updates of the row under way; above 0: a read row may be stale */
-	int64_t stale_round; /* number of a reading whose row is older than an update */
+	int64_t stale_round; /* number of a reading that may have found the row as it was
+				before an update */
 	bool busy; /* work is under way, or a fork copies the disk */
 	enum work work;
 	struct hosted_workspace *fork_source; /* workspace whose disk is being forked */

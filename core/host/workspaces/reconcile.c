@@ -59,7 +59,7 @@ struct sweep {
 	size_t n_folders, n_guests, n_disks;
 	struct orphan *orphans;
 	size_t n_orphans;
-	bool keeps; /* no folder is removed, because of a former state */
+	bool keeps; /* no folder is removed, since a folder may be of a former state */
 	struct trash_bounds trash;
 	struct fault fault; /* the reason why guests were not ended */
 };
@@ -176,8 +176,8 @@ static void before_starts(uv_work_t *work)
 		rename_folders(s);
 }
 
-/* The name that a renamed folder had before in `HOME/PARENT`. Returns NULL if the folder is in
- * another folder, or is a copy that was never complete. */
+/* The name that a renamed folder in `HOME/PARENT` had before the renaming. Returns NULL if the
+ * folder is in another folder, or is a copy that was never complete. */
 static const char *called_in(struct sweep *s, const char *parent, const char *folder)
 {
 	const char *top = arena_printf(&s->arena, "%s/%s/", s->home, parent);

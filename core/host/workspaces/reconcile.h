@@ -35,7 +35,7 @@ void reconcile_ask(struct host *host, struct job *job);
 
 /* The workspace with this row; NULL: no such workspace is known. */
 struct hosted_workspace *reconcile_place(struct host *host, int64_t row);
-/* Whether a fork of the workspace is still to be copied from it. */
+/* Whether a fork still has to be copied from the workspace. */
 bool reconcile_is_forked(struct host *host, int64_t row);
 
 #endif

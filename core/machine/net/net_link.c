@@ -237,7 +237,7 @@ static int say_address(struct net_talk *t, uint16_t type, uint16_t flags, int in
 /* Addresses that an interface has from an earlier range, and that will be removed. */
 struct strangers {
 	int index;
-	uint32_t ip; /* the address of the interface that is kept */
+	uint32_t ip; /* the interface's address that is kept */
 	int prefix;
 	struct {
 		uint32_t ip;

@@ -92,8 +92,8 @@ static void net_sets_say(struct net_batch *b, const struct net_table *t,
 
 /* --- sets of members ----------------------------------------------------------------- */
 
-/* The number of the group of leads of a team's sub-teams. These leads may reach the members of
- * the team, but not each other. */
+/* The number of the group that contains the leads of a team's sub-teams. These leads may reach
+ * the members of the team, but not each other. */
 static uint32_t from_below(uint32_t team)
 {
 	return team | 1u << 31;
@@ -295,8 +295,8 @@ static void net_sets_put(struct net_batch *b, const struct net_table *inet,
 	free(e.values);
 }
 
-/* Offsets of fields in a packet. An offset begins at the header that the comment beside the
- * offset, or above it, names. */
+/* Offsets of fields in a packet. Each offset counts from a header. The nearest comment, beside
+ * the offset or above, names this header. */
 enum {
 	FRAME_SOURCE = 6, /* from the header of the Ethernet frame */
 	FRAME_TYPE = 12,
@@ -344,7 +344,8 @@ struct net_step {
 	uint32_t numbers[11]; /* pairs of an attribute and its number; 0 ends the list */
 	uint32_t text; /* attribute whose value is `string`, such as a set's name */
 	const char *string;
-	uint32_t data; /* attribute whose value is bytes: `bytes`, or see `value` */
+	uint32_t data; /* attribute whose value consists of `bytes`, or is chosen by
+			  `value` */
 	uint8_t bytes[16], size;
 	enum { AS_IT_IS, THE_BRIDGE, LOOPBACK_NAME, RANGE_MASK, RANGE_BASE } value;
 };

@@ -17,7 +17,8 @@ struct net_talk {
 /* Opens a netlink socket. `bus` is NETLINK_ROUTE or NETLINK_NETFILTER. */
 int net_talk_open(struct net_talk *t, const struct net_lib *lib, int bus,
 		  struct fault *f);
-void net_talk_close(struct net_talk *t); /* also if net_talk_open() failed */
+void net_talk_close(struct net_talk *t); /* may also be called if net_talk_open()
+					    failed */
 
 /* Sends messages, and calls `each` for each message of the answers; `each` may be NULL. To get
  * an answer, a message must have the flag NLM_F_ACK or NLM_F_DUMP. Returns 0, or the negative
