@@ -20,8 +20,8 @@
 
 /* --- entries ------------------------------------------------------------------------- */
 
-/* The time at the beginning of a name, as clock_stamp() writes the time. Returns milliseconds
- * since 1970, or -1 if the name does not begin with a time. */
+/* Reads the time that clock_stamp() wrote at the beginning of an entry's name. Returns
+ * milliseconds since 1970, or -1 if the name does not begin with a time. */
 static int64_t stamp_read(const char *name)
 {
 	struct tm tm = { 0 };

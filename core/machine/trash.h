@@ -7,8 +7,8 @@
  * name ends with .vm leads to the disk of a VM; the disk itself is not moved
  * (core/machine/vm/disk.h).
  *
- * The trash and its entries are folders that belong to the state's owner. Other files with the
- * name of an entry, for example links, are ignored.
+ * The trash and its entries are folders that belong to the state's owner. Files that are no
+ * such folders, for example links, are ignored, even if they have the name of an entry.
  */
 #ifndef CORE_MACHINE_TRASH_H
 #define CORE_MACHINE_TRASH_H
@@ -31,8 +31,10 @@ struct trash_entry {
 	enum trash_kind kind;
 	const char *name; /* name of the workspace, or of a workspace's snapshot */
 	const char *path; /* absolute path of the entry's folder */
-	int64_t removed_at; /* time in milliseconds since 1970, in whole seconds */
-	int64_t moved_ns; /* time of the move, which orders entries of one second */
+	int64_t removed_at; /* time of the removal in ms since 1970, rounded down to a
+			       second */
+	int64_t moved_ns; /* time of the move, which orders entries with the same
+			     removed_at */
 	int64_t bytes;
 };
 
@@ -68,8 +70,8 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f);
 
 /* Returns the length of NAME in `NAME.gone`. A host renames a folder to `NAME.gone` before its
- * removal, and may have added `.gone` more than once. Returns 0 if the name has another end, as
- * an incomplete copy has. */
+ * removal, and may have added `.gone` more than once. Returns 0 if `folder` has another ending,
+ * as the name of an incomplete copy has. */
 size_t trash_called(const char *folder);
 
 /* Whether `path`, an absolute path, is the path of an existing entry. */

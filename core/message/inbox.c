@@ -199,7 +199,7 @@ struct handing {
 	size_t n_again; /* messages in `out` that were in an earlier answer that did not
 			   arrive */
 	int64_t held; /* messages under a lease of any session */
-	int64_t chain; /* the longest chain in `out`; see core/turn/chain.h */
+	int64_t chain; /* the highest chain number in `out`; see core/turn/chain.h */
 	bool more;
 	struct showing *shows; /* space for messages that a model sees; may be NULL */
 };
@@ -260,7 +260,7 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	return true;
 }
 
-/* If the request is repeated, adds the messages that the request still holds to the answer. */
+/* If the request is repeated, adds to the answer the messages that the request still holds. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -453,7 +453,7 @@ static void set_terms(struct handing *h, const struct message_receive_in *in)
 		h->lease_until = call->now + in->lease_seconds * 1000;
 }
 
-/* Collects results of assignments. A request that collected results before gets the same
+/* Collects results of assignments. A request that has already collected results gets the same
  * results again. Any other request gets the results of earlier answers that did not arrive,
  * followed by new results. */
 static int bring_results(const struct handing *h, int64_t collected_at,

@@ -19,7 +19,7 @@ int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
 
 /* Hands one delivery out to `agent` under a new lease, and fills its envelope. If the delivery
  * is already handed out, only fills the envelope, and the lease does not change. `request` is
- * the caller's name for this hand-out; NULL: the hand-out gets no name. */
+ * the caller's name for this hand-out. If `request` is NULL, the hand-out gets no name. */
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
 	       const char *request, struct envelope *out);
 
@@ -40,7 +40,7 @@ struct showing {
 	size_t bytes; /* room for all messages, with HEAD_SHOWN for each */
 	struct envelope *messages; /* filled by inbox_show(), in the call's arena */
 	size_t n;
-	int64_t chain; /* the longest chain of the messages */
+	int64_t chain; /* the highest chain number of the messages (core/turn/chain.h) */
 };
 
 /* Bytes that are shown with each message, besides its content, sender, type and thread. */

@@ -103,7 +103,7 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
  * anew, and writes the event. */
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state);
 
-/* Stores that leases and messages in the inbox of `agent` have ended if their time has run out.
+/* Stores the ends of those leases and messages in the inbox of `agent` whose time has run out.
  * Returns the number of deliveries that changed. */
 int inbox_settle(struct call *call, int64_t agent);
 

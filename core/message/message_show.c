@@ -3,8 +3,8 @@
  * the context of the agent's model.
  *
  * A hook first asks by one read-only call whether there are new messages, and ends if the inbox
- * has no new message. The hook shows the messages before it confirms them. If the hook is
- * killed before it has shown its messages, the next hook gets the same messages.
+ * has no new message. The hook shows the messages before the hook confirms the messages. If the
+ * hook is killed before it has shown its messages, the next hook gets the same messages.
  */
 #include "core/message/inbox.h"
 #include "core/turn/chain.h"

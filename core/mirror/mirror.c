@@ -344,8 +344,8 @@ static int one_slice(struct mirror *m)
 	return rc;
 }
 
-/* After a failure, makes the next step read the cursor from its file again and remove or keep
- * the staged files. */
+/* After a failure, makes the next step read the cursor from its file again. The next step also
+ * removes or keeps each staged file. */
 static void start_over(struct mirror *m)
 {
 	m->known = m->show.ahead = false;
@@ -508,8 +508,8 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 
 /* --- for doctor and cleaning ---------------------------------------------------------------------- */
 
-/* Counts the events behind the place in the cursor's file. Returns 1 if the events were
- * counted, 0 if there is no cursor or everything is to be shown anew, or a negative fault code. */
+/* Counts the events after the place in the cursor's file. Returns 1 if the events were counted,
+ * 0 if there is no cursor or everything is to be shown anew, or a negative fault code. */
 static int mirror_read_lag(const struct home *home, struct store *store,
 			   struct mirror_lag_row *lag, struct fault *f)
 {

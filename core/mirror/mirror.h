@@ -53,7 +53,8 @@ struct mirror_edit {
 	char team[72], agent[72];
 	struct text text; /* the file's text, with a NUL behind the end */
 	const char *unread; /* why the file was not read; NULL if the file was read */
-	bool own; /* the text is the mirror's (new or old), empty or unfinished */
+	bool own; /* the mirror wrote the text (now or earlier), or the text is empty or
+		     unfinished */
 	int code; /* the fault code of a refused text, or 0 */
 	int64_t agent_row; /* 0 if the agent does not exist */
 };

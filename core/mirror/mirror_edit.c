@@ -179,7 +179,8 @@ static bool losses_next_edit(struct losses *l, char *path, size_t size)
 	return true;
 }
 
-/* Adds to l->teams the team that lost the file `path`. The second part of the path is the team. */
+/* Adds to l->teams the team that lost the file `path`. The second part of the path is the
+ * team's name. */
 static void lost_at(struct losses *l, const char *path)
 {
 	char copy[LOSSES_PATH + 260], *rest = copy, *team;

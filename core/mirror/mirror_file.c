@@ -116,8 +116,8 @@ int files_folder(struct files *fs, const char *path, bool make)
 
 /* --- reading and writing ----------------------------------------------------------- */
 
-/* Reads an open file. Returns 0, or -1 with errno. If the file is larger than FILES_TEXT, reads
- * only a beginning of more than FILES_TEXT bytes. */
+/* Reads an open file. Returns 0, or -1 with errno. If the file is larger than FILES_TEXT, stops
+ * when more than FILES_TEXT bytes are read. */
 static int files_read_whole(int fd, struct text *out)
 {
 	char piece[16384];
@@ -295,8 +295,8 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 
 static int purge_at(int dir, const char *name);
 
-/* Leaves hidden files in place. They are no notes, so nobody was asked about them, and the trash
- * does not list them. */
+/* Leaves hidden files in place. Hidden files are no notes, so nobody was asked about the hidden
+ * files, and the trash does not list the hidden files. */
 static int purge_each(void *with, const char *name)
 {
 	return *name == '.' ? 0 : purge_at(*(const int *)with, name);
@@ -502,7 +502,8 @@ static int mirror_stage_look_at(struct files *fs, const char *staged, bool *spar
 			rc = -1;
 		else if (!files_edited(fs, &fs->old))
 			rc = 0;
-		/* A spare file has no other name, and is as private as a new file. */
+		/* A spare file must have only this one name, and must be as private as a new
+		 * file. */
 		*spare = rc == 0 && holder == FILE_FREE && st.st_nlink == 1 &&
 			 (st.st_mode & 07777) == 0600;
 	}

@@ -82,8 +82,8 @@ struct files_folder {
 	int fd;
 };
 
-/* The kinds of people's files, under the names of mirror files, that files_put() does not
- * replace. */
+/* The kinds of files that files_put() does not replace if a person wrote the files under names
+ * of mirror files. */
 enum files_spare {
 	SPARE_NOTHING,
 	SPARE_TEXTS, /* texts that may be a card, see files_is_text() */
@@ -137,7 +137,8 @@ int files_put(struct files *fs, const char *folder, const char *name,
  * person's text from FOLDER/NAME into fs->old. The person's text is not kept. */
 int files_replace(struct files *fs, const char *folder, const char *name,
 		  const struct text *text, struct fault *f);
-/* Removes the replaced files that are still in the stage for later contents to overwrite. */
+/* Removes the replaced files that were kept in the stage so that later contents could overwrite
+ * them. */
 void files_drop_spares(struct files *fs);
 
 /* Whether `file` may be a card that a person saved, because it is text and not too large. */
@@ -184,7 +185,8 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
  * negative fault code. */
 int files_open_up(struct files *fs, const char *folder, struct fault *f);
 
-/* Removes a folder and its contents. Hidden files stay, and so do the folders above them. */
+/* Removes a folder and its contents. Hidden files stay, and each folder that holds a hidden
+ * file at any depth stays, too. */
 int files_purge(struct files *fs, const char *folder, struct fault *f);
 
 /* Calls `each` for every name in a folder. Returns 0, or the first result of `each` other than

@@ -65,8 +65,8 @@ struct mirror {
 };
 
 /* Writes the cursor if a write is due, or at once if `worth` is set. `worth` says that files
- * were written, which a new process would compare again if it read the older cursor. Returns 0
- * or a negative fault code. */
+ * were written. A new process that read the older cursor would compare these files again.
+ * Returns 0 or a negative fault code. */
 int mirror_save(struct mirror *m, bool worth);
 
 /* Shows the rows of the next slice from `at` on, and moves `at` to the end of the slice. After

@@ -9,7 +9,8 @@
 enum {
 	PAGE_BYTES = 262144, /* size of a page at which the next page begins */
 	PAGES = 16, /* maximum number of pages that a call of mail_show() stages */
-	GAPS = 16, /* number of consecutive missing pages after which the search ends */
+	GAPS = 16, /* number of consecutive missing pages after which the search for pages
+		      ends */
 	CHUNK = 64, /* maximum number of messages in memory */
 	DAY_BITS = 20, /* number of bits that hold a day's number */
 	SLACK_MS = 3600000, /* the maximum time by which a clock may have been set back */
@@ -197,7 +198,7 @@ static int mail_add(struct mail_sheet *sh, const struct mirror_mail_row *row)
 	return rc;
 }
 
-/* Adds the messages behind sh->last up to `upto`. Returns 1 if messages are left for the next
+/* Adds the messages after sh->last, up to `upto`. Returns 1 if messages are left for the next
  * call, 0 if no messages are left, or a fault code. */
 static int mail_fill(struct mail_sheet *sh, int64_t upto)
 {
@@ -228,7 +229,7 @@ static int mail_fill(struct mail_sheet *sh, int64_t upto)
 
 /* --- days ------------------------------------------------------------------------ */
 
-/* Adds new messages behind the last message of the newest page that can be used. */
+/* Adds new messages after the last message of the newest page that can be used. */
 static int mail_go_on(struct mail_sheet *sh)
 {
 	int number = sh->pages, rc = 0;

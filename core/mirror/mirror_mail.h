@@ -4,8 +4,8 @@
  * teams/TEAM/messages/DATE.md shows the messages of a day. When DATE.md is full, the next
  * messages are written to DATE-2.md, and so on. A full page does not change. As with any page
  * of the mirror, the text of a person's edit is kept as DATE.conflict.md. New messages are
- * added behind the last message of the newest page, so the pages keep messages that the state
- * no longer has.
+ * added after the last message of the newest page, so the pages keep messages that the state no
+ * longer has.
  *
  * A message is shown as a heading, which ends with the message's number, and a quotation of the
  * text. No text can look like a heading, because each text is quoted. A redaction changes the
@@ -23,8 +23,8 @@ struct mirror_mail {
 	bool on;
 	struct ids days; /* days on which teams have messages to show */
 	struct ids redacted; /* messages whose old texts a file may hold */
-	struct text body; /* scratch: the text of a page behind the frontmatter */
-	/* If `check` is not NULL, it is called instead of files_put() for the page in
+	struct text body; /* scratch: the text of a page after the frontmatter */
+	/* If `check` is not NULL, `check` is called instead of files_put() for the page in
 	 * show->page. */
 	int (*check)(void *with, const char *team, const char *below, const char *file);
 	void *with;
@@ -49,9 +49,10 @@ int mail_show(struct mirror_mail *m, struct mirror_show *s, bool ended);
  * another process still writes a replaced file. Returns 0 or a negative fault code. */
 int mail_redact(struct mirror_mail *m, struct mirror_show *s);
 
-/* Reads up to `limit` messages behind *row. Stages incomplete pages of living teams, for the
- * days of the messages that were read. Sets *row to the last message that was read, or to 0 at
- * the end. Returns 1 if pages are left, 0 if no pages are left, or a fault code. */
+/* Reads up to `limit` messages whose row numbers are higher than *row. Stages incomplete pages
+ * of living teams, for the days of the messages that were read. Sets *row to the last message
+ * that was read, or to 0 at the end. Returns 1 if pages are left, 0 if no pages are left, or a
+ * fault code. */
 int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit);
 
 #endif

@@ -38,7 +38,8 @@ struct agent_view {
 	const struct mirror_skills_row *skills;
 	const struct mirror_protocols_row *protocols;
 	size_t n_skills, n_protocols;
-	const char *workspace_id; /* public id, or NULL if the agent has no workspace */
+	const char *workspace_id; /* public id of the agent's workspace, or NULL if the
+				     agent has no workspace */
 };
 
 struct team_view {

@@ -16,9 +16,9 @@
 /* Moves and removes folders of teams while nobody works in them. */
 
 /* Locks the folder teams/FROM exclusively, and also teams/TO unless `to` is NULL. While the
- * lock is held, no operation works on a note in a locked folder. Makes each write into FROM
- * that a dead process had decided and not made. Sets *lock, the argument of show_let_go(), even
- * on failure. Returns 0 or a negative fault code. */
+ * lock is held, no operation works on a note in a locked folder. Makes each change in FROM on
+ * which a process had decided and which the process did not make before it died. Sets *lock,
+ * the argument of show_let_go(), even on failure. Returns 0 or a negative fault code. */
 static int show_hold(struct mirror_show *s, const char *from, const char *to, int *lock)
 {
 	const struct notes *notes = s->call.settings ? s->call.settings->notes : NULL;
@@ -104,7 +104,7 @@ static int show_join(struct mirror_show *s, const char *name, const char *team)
 	return rc;
 }
 
-/* The notes of a team that is destroyed together with its folder. */
+/* The notes of a purged team, whose folder is destroyed together with the team. */
 
 struct found {
 	const struct notes *notes;
@@ -418,7 +418,8 @@ int64_t team_folder_row(struct mirror_show *s, const char *team)
 	return page_number(s->files.old.data, s->files.old.len, "row: ");
 }
 
-/* Moves the folder "teams/TEAM" to the archive, under a name with the day of the time `at`. */
+/* Moves the folder "teams/TEAM" to the archive, under a name that contains the day of the time
+ * `at`. */
 static int show_archive(struct mirror_show *s, const char *team, int64_t at)
 {
 	char archive[FILES_PATH], day[25];
@@ -787,7 +788,7 @@ static int mirror_renamed_move_folder(struct mirror_show *s, const char *from,
  * is archived or purged. The folder of a living team is moved aside, since the living team was
  * renamed too. The folder of a team without a row is archived. If the folder has no team,
  * people's files are moved into the folder `was`. Returns 1 if a team's folder was moved aside,
- * 0 if not, or a fault code. */
+ * 0 if no folder was moved aside, or a fault code. */
 static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 				    int64_t there, const char *was)
 {

@@ -17,7 +17,7 @@ struct touched {
 
 /* --- everything ----------------------------------------------------------------------- */
 
-/* Reads the next ids behind the cursor's row. */
+/* Reads the next ids after the cursor's row. */
 static int mirror_slice_read_page(struct mirror *m, enum sql id, const void *in,
 				  struct ids *out)
 {
@@ -345,7 +345,7 @@ static int touch_renamed(struct call *call, struct touched *t)
 	return rc;
 }
 
-/* Reads the log behind m->at. Sets *upto to the last event that was read. */
+/* Reads the events of the log after m->at. Sets *upto to the last event that was read. */
 static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 {
 	struct call *call = &m->show.call;

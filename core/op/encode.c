@@ -60,7 +60,8 @@ static void encode_int(int64_t value, struct text *out)
 
 static void encode_time(const struct writing *w, int64_t ms)
 {
-	size_t n = w->brief ? 20 : 24; /* length without or with milliseconds */
+	size_t n = w->brief ? 20 : 24; /* length of a time, without or with
+					  milliseconds */
 	char quoted[27] = "\"";
 
 	time_format(ms, quoted + 1);

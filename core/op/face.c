@@ -20,7 +20,7 @@ const struct face *face_tool(const char *tool, const char *action)
 
 /* --- arguments ------------------------------------------------------------------------ */
 
-/* Returns the operation's name for an argument of the face. */
+/* Returns the name that the operation gives to an argument of the face. */
 static const char *own_name(const struct face *face, const struct field *fd)
 {
 	return face->own ? face->own[fd - face->in->fields] : fd->name;

@@ -35,8 +35,8 @@ struct face {
 	const struct op *op;
 	const struct record *in; /* describes the face's arguments, which are in no
 				    struct */
-	const char *const *own; /* the operation's name for each argument, or NULL if all
-				   names are the same */
+	const char *const *own; /* the name that the operation gives to each argument, or
+				   NULL if all names are the same */
 	const char *sets; /* more arguments for the operation, in JSON, or NULL */
 	const char *
 	operator; /* default arguments for the operator's calls, in JSON, or NULL */

@@ -182,7 +182,7 @@ static size_t field_distance(const struct field *fd, const char *name)
 const struct field *field_nearest(const struct record *r, const char *name)
 {
 	/* A name may be wrong in about one letter of three. A name with more wrong letters is
-	 * another word. */
+	 * taken for another word. */
 	size_t best = strlen(name) / 3 + 2;
 	const struct field *near = NULL;
 

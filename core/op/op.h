@@ -69,7 +69,7 @@ enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
 
-/* Ways to give a text to the command. The names are the words behind `given` in schema/. */
+/* Ways to give a text to the command. The names are the words that follow `given` in schema/. */
 enum given_as {
 	GIVEN_AS_IS,
 	GIVEN_FILE, /* the text, or @FILE or - to read the text from a file or from
@@ -217,7 +217,7 @@ struct op {
 	const enum fault_code *faults; /* ends with FAULT_NONE */
 	const int *events; /* event kinds; the last entry is 0 */
 	int (*run)(struct call *call, const void *in, void *out);
-	/* Runs a call of an operation that needs more than one transaction. If `steps` is NULL,
+	/* Runs a call of this operation in more than one transaction. If `steps` is NULL,
 	 * call_transact() runs the call. */
 	int (*steps)(struct call *call);
 	int index; /* index of the operation in op_table[] */
@@ -428,8 +428,8 @@ size_t op_size(const struct record *r, const void *src);
 void op_encode_brief(const struct op *op, const void *out_struct, struct text *out);
 /* Returns the number of bytes that a record takes as a value of a list in a brief answer. */
 size_t op_size_brief(const struct op *op, const struct record *r, const void *src);
-/* Returns an upper bound of op_size(). This function is far faster, because it does not examine
- * the characters of texts. */
+/* Returns an upper bound of op_size(). op_size_most() is far faster than op_size(), because
+ * op_size_most() does not examine the characters of texts. */
 size_t op_size_most(const struct record *r, const void *src);
 
 /* Returns a hash of a decoded struct. Equal arguments have equal hashes, whatever the order of
@@ -450,8 +450,8 @@ struct time_parts {
 	int offset; /* minutes east of UTC */
 };
 
-/* Read a part of a time in RFC 3339 at *s, and move *s behind the part. Return false if the
- * text at *s does not begin with such a part. */
+/* Read a part of a time in RFC 3339 at *s, and move *s past the part. Return false if the text
+ * at *s does not begin with such a part. */
 bool time_take_date(const char **s, struct time_parts *t);
 bool time_take_clock(const char **s, struct time_parts *t);
 bool time_take_offset(const char **s, struct time_parts *t);

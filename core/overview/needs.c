@@ -413,7 +413,7 @@ static void needs_add_state(struct call *call, struct needs *needs)
 	struct gathering g = { .call = call, .needs = needs };
 	struct fault f = { 0 };
 
-	/* The fault of a read has no hint, and may not occur at the next call. */
+	/* The fault of a read has no hint, and possibly the next call has no fault. */
 	if (store_look(call->store, &f) < 0 && *f.hint)
 		needs_add(&g, (struct need){ .what = CONCERN_STATE,
 					     .text = arena_printf(&call->arena, "%s; %s",

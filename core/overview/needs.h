@@ -26,8 +26,9 @@ struct needs {
  * several teams each row names its team. Returns 0 or a fault. */
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n);
 /* Counts the caller's mail and, in each team, up to 20 things of each other kind that need
- * attention. Counts in the team `team`. If `team` is 0, counts in up to 100 teams with mail and
- * up to 100 teams with other needs. Returns 0 or a fault. */
+ * attention. If `team` is not 0, counts only what the team `team` has. If `team` is 0, counts
+ * what up to 100 teams with mail and up to 100 teams with other needs have. Returns 0 or a
+ * fault. */
 int needs_count(struct call *call, int64_t team, struct needs *needs);
 /* Describes why the first stuck member of a team cannot go on. The text is in the call's arena.
  * `*text` is unchanged if all members can go on. Returns 0 or a fault. */

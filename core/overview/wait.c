@@ -19,7 +19,8 @@
 
 #define BIT(state) (1u << (state))
 
-/* The states for which the caller waits, as bits; `otherwise` if the call gives no state. */
+/* Returns the states for which the caller waits, as bits, or `otherwise` if the call gives no
+ * state. */
 static unsigned wait_wanted(const int64_t *until, size_t n, unsigned otherwise)
 {
 	unsigned bits = 0;
@@ -30,7 +31,8 @@ static unsigned wait_wanted(const int64_t *until, size_t n, unsigned otherwise)
 }
 
 /* Whether rows cannot change because no host of this state runs. `here` says that the rows wait
- * for a host on this machine. A host on another machine may run without being known here. */
+ * for a host on this machine. A host may run on another machine without this process knowing of
+ * the host. */
 static bool wait_is_hostless(const struct call *call, int64_t here)
 {
 	return here && !call_finds_host(call);
@@ -82,7 +84,7 @@ static int find_task(struct call *call, const struct task_wait_in *in, struct ta
 }
 
 /* Finds the reason why the task cannot be completed. Returns 1 if the task cannot be completed,
- * 0 if nothing prevents its completion, or negative. */
+ * 0 if nothing prevents its completion, or a negative fault code. */
 static int tell_hindrance(struct call *call, const struct task_row *t, const char **why)
 {
 	struct task_hindrance_row h;
@@ -201,7 +203,7 @@ static int check_knows(struct call *call, const struct assignment_row *x)
 	return who_leads(call, "/id");
 }
 
-/* The reason why a queued command does not run yet, as a text. */
+/* Returns the reason why a queued command does not run yet, as a text. */
 static const char *place_text(const struct assignment_place_row *place)
 {
 	static const char *const states[] = {
@@ -267,8 +269,8 @@ static int look_back(struct call *call, int rc)
 	return 0;
 }
 
-/* Finds the team with this name that ended last, or a team by its id. Returns 1, 0 if there is
- * no such team, or negative. */
+/* Finds the team with this name that ended last, or a team by its id. Returns 1 if the team was
+ * found, 0 if there is no such team, or a negative fault code. */
 static int find_ended_team(struct call *call, const char *name, int64_t *team)
 {
 	const struct id_among all = { .noun = ID_TEAM, .ended = true, .where = "/team" };
@@ -340,9 +342,9 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
-/* Finds the destroyed workspace with this id, name or agent, the newest if there are several.
- * The caller must be allowed to see the workspace. Returns 1, 0 if there is no such workspace,
- * or negative. */
+/* Finds the destroyed workspace with this id, name or agent. If there are several, finds the
+ * newest. The caller must be allowed to see the workspace. Returns 1 if the workspace was
+ * found, 0 if there is no such workspace, or a negative fault code. */
 static int find_ended_workspace(struct call *call, const struct workspace_wait_in *in,
 				struct workspace_row *w)
 {

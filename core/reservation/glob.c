@@ -18,8 +18,8 @@ enum token {
 	ONE = -1, /* one character of a name */
 	SOME = -2, /* any number of characters of a name, or no character */
 	ALL = -3, /* any number of any characters, or no character */
-	/* FOLDERS and BELOW say that the tokens behind them may be skipped. */
-	FOLDERS = -4, /* stands before ALL and a slash, which may be skipped */
+	/* FOLDERS and BELOW say that the tokens after them may be skipped. */
+	FOLDERS = -4, /* stands before ALL and a slash, both of which may be skipped */
 	BELOW = -5, /* stands before a slash, ONE and ALL at the end of a list */
 	END = -6, /* the end of the list, which takes no character */
 };
@@ -28,7 +28,7 @@ enum {
 	/* The two bytes of a `*` and a slash become three tokens. Up to four tokens follow the
 	 * last name. */
 	TOKENS = GLOB_BYTES * 3 / 2 + 8,
-	JUMP = 4, /* the most tokens that one step can skip */
+	JUMP = 4, /* maximum number of tokens that one step can skip */
 };
 
 /* --- tidying ---------------------------------------------------------------------------- */
@@ -38,8 +38,8 @@ static bool is_wild(char c)
 	return c == '*' || c == '?';
 }
 
-/* The number of bytes of `given` that name the folder `root`. 0: the absolute path `given` is
- * not in the folder `root`. */
+/* Returns the number of bytes of `given` that name the folder `root`, or 0 if the absolute path
+ * `given` is not in the folder `root`. */
 static size_t glob_below(const char *given, const char *root)
 {
 	size_t n = root ? strlen(root) : 0;
@@ -215,8 +215,8 @@ static bool glob_stays(int32_t token)
 	return token == SOME || token == ALL;
 }
 
-/* The number of tokens that one step can skip at this token. 0: the token has to take a
- * character. */
+/* Returns the number of tokens that one step can skip at this token, or 0 if the token has to
+ * take a character. */
 static size_t jump_of(int32_t token)
 {
 	return token == FOLDERS ? 3 : token == BELOW ? JUMP : glob_stays(token) ? 1 : 0;

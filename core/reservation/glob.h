@@ -18,7 +18,7 @@
 #include "core/base/arena.h"
 
 enum {
-	GLOB_BYTES = 255, /* the most bytes of a glob */
+	GLOB_BYTES = 255, /* maximum number of bytes in a glob */
 	GLOB_PATH = 4096, /* room for a path, with the NUL */
 };
 
@@ -27,11 +27,12 @@ enum {
  * or the reason why the path is refused. */
 const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH]);
 
-/* The reason why a text from glob_tidy() cannot be reserved. NULL: the text can be reserved. */
+/* Returns the reason why a text from glob_tidy() cannot be reserved, or NULL if the text can be
+ * reserved. */
 const char *glob_fault(const char *glob);
 
-/* The whole names before the first `*` or `?` of a tidy glob. Every path that matches the glob
- * begins with the stem. The text is in the arena. */
+/* Returns the stem of a tidy glob, which is the whole names before the first `*` or `?`. Every
+ * path that matches the glob begins with the stem. The stem's text is in the arena. */
 const char *glob_stem(struct arena *a, const char *glob);
 
 /* Whether a path can match both globs. Adds the steps of the search to `*steps`. Most searches

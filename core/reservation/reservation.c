@@ -12,8 +12,8 @@
 
 enum {
 	TEAM_MOST = 1024,
-	STEPS_MOST = 1 << 26, /* the most steps of a call that compares globs
-				 (half a second) */
+	STEPS_MOST = 1 << 26, /* maximum number of steps in a call that compares globs;
+				 the steps take half a second */
 };
 
 /* --- paths ------------------------------------------------------------------------------- */

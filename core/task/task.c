@@ -185,8 +185,8 @@ int task_give_back(struct call *call, int64_t agent, const char *why)
  */
 
 enum {
-	STUCK_NAMED = 8, /* the most tasks that a list of ids names */
-	STUCK_COUNTED = 20, /* the most tasks that are counted */
+	STUCK_NAMED = 8, /* maximum number of tasks that a list of ids names */
+	STUCK_COUNTED = 20, /* maximum number of tasks that are counted */
 };
 
 /* Lists the ids of the first STUCK_NAMED tasks, and the number of the other tasks. */

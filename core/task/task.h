@@ -16,8 +16,8 @@
 int task_find(struct call *call, const char *id, struct task_row *t);
 /* Like task_find(), but if `id` is NULL, finds the only task that the caller holds. */
 int task_mine(struct call *call, const char *id, struct task_row *t);
-/* Like task_find(), but sets no fault if the task does not exist. Returns 1, 0 if the task does
- * not exist, or negative. */
+/* Like task_find(), but sets no fault if the task does not exist. Returns 1 if the task exists,
+ * 0 if the task does not exist, or a negative fault code. */
 int task_find_maybe(struct call *call, const char *id, struct task_row *t);
 
 /* A function that changes the task for a handler. Returns 0 or a fault. */
@@ -53,10 +53,11 @@ int task_tell(struct call *call, int64_t id, struct task *out);
 int task_tell_line(struct call *call, const struct task_line_row *r,
 		   struct task_line *out);
 
-/* The name of the task with this number, such as `001`, in the call's arena. */
+/* Returns the name of the task with this number, such as `001`, in the call's arena. */
 const char *task_name(struct call *call, int64_t number);
 
-/* Puts a failed task back on the board. Returns 1, or 0 if the task has not failed. */
+/* Puts a failed task back on the board. Returns 1 if the task was put back, 0 if the task has
+ * not failed, or a negative fault code. */
 int task_put_back(struct call *call, int64_t task);
 
 /* Claims a task for the recipient of an assignment. t->epoch becomes the new epoch. */
@@ -81,7 +82,8 @@ int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
  * for a failed or cancelled task. `*says` is NULL if no task waits. Returns 0 or negative. */
 int task_stuck(struct call *call, const char **says);
 /* Names the pending tasks that wait for a task, directly or through other tasks, as in `002,
- * 003 wait for it`. Returns NULL if no task waits, or with a fault set. */
+ * 003 wait for it`. Returns NULL if no task waits. Also returns NULL after a failure, with a
+ * fault set. */
 const char *task_behind(struct call *call, int64_t task);
 /* Tells the lead of a team that a task failed or was cancelled while other tasks wait for this
  * task. Returns 0 or negative. */

@@ -30,8 +30,8 @@ static const char *slug_of(struct call *call, const char *title)
 	return n ? slug : "task";
 }
 
-/* The title without the blanks around it. NULL, with a fault, if the title has nothing but
- * blanks. */
+/* Returns the title without the blanks around it. Sets a fault and returns NULL if the title
+ * has nothing but blanks. */
 static const char *trimmed(struct call *call, const char *title)
 {
 	size_t n;

@@ -11,7 +11,7 @@
 #include "core/team/estop.h"
 #include "core/turn/chain.h"
 
-enum { BLOCKERS_NAMED = 10 }; /* the most dependencies that a fault names */
+enum { BLOCKERS_NAMED = 10 }; /* maximum number of dependencies in a fault */
 
 /* --- why a claim fails ----------------------------------------------------------------- */
 
@@ -88,7 +88,8 @@ static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
 					     : call->settings->config.task_lease_seconds);
 }
 
-/* Claims a task for an agent. Returns 1, or 0 if another caller has won. */
+/* Claims a task for an agent. Returns 1 if this caller has won, 0 if another caller has won, or
+ * a negative fault code. */
 static int claim_take(struct call *call, int64_t task, const struct agent_row *a,
 		      int64_t lease_ms)
 {
@@ -415,8 +416,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	size_t count;
 	int rc;
 
-	/* Most tasks are not a dependency of any task. This query costs a tenth of an UPDATE
-	 * that returns rows. */
+	/* Most tasks are not a dependency of any task. This query takes a tenth of the time of
+	 * an UPDATE that returns rows. */
 	if ((rc = sql_row(call, task_in_the_way, &w, .dep = done)) <= 0 || !w.any)
 		return rc < 0 ? rc : 0;
 	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
@@ -434,8 +435,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	return rc;
 }
 
-/* The reason why a task failed, for the task's event. Only the first DETAIL_MOST bytes of JSON
- * are kept. NULL: no reason was given. */
+/* Returns the reason why a task failed, for the task's event, or NULL if no reason was given.
+ * Only the first DETAIL_MOST bytes of JSON are kept. */
 static const char *why_failed(struct call *call, const char *text)
 {
 	size_t room = DETAIL_MOST, n = text ? strlen(text) : 0;

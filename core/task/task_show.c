@@ -283,7 +283,7 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	(1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED | \
 	 1u << TASK_STATE_IN_PROGRESS | 1u << TASK_STATE_BLOCKED)
 
-/* The states for which the caller asks, as bits; 0: all states. */
+/* Returns the states for which the caller asks, as bits, or 0 for all states. */
 static unsigned states_of(const struct task_list_in *in)
 {
 	unsigned states = 0;
@@ -425,11 +425,11 @@ struct page {
 	struct call *call;
 	const struct task_part_in *in;
 	int64_t task, offset, limit;
-	int64_t next; /* for a text, the offset behind the shown part */
+	int64_t next; /* for a text, the offset of the end of the shown part */
 	struct task_part_out *out;
 };
 
-/* Whether the last counted entry of the list is on the page. `size` is the number of counted
+/* Whether the last counted entry of the list is on the page. out->size is the number of counted
  * entries. */
 static bool task_part_is_here(const struct page *p)
 {
@@ -588,8 +588,9 @@ int task_part(struct call *call, const struct task_part_in *in, struct task_part
 }
 
 /*
- * order - lists the board in the order of dependencies (Kahn). Every task comes after the tasks
- * on which it depends. Tasks that can come next are sorted by priority, then by number.
+ * order - lists the board in the order of dependencies (Kahn's algorithm). Every task comes
+ * after the tasks on which it depends. Tasks that can come next are sorted by priority, then by
+ * number.
  */
 
 struct node {
@@ -606,7 +607,7 @@ struct graph {
 	struct task_edges_row *edges;
 	size_t n_edges;
 	size_t *next; /* indexes of waiting tasks, grouped by dependency */
-	size_t *heap; /* indexes of tasks that can be listed, the least first */
+	size_t *heap; /* indexes of tasks that can be listed, the smallest index first */
 	size_t n_heap;
 };
 

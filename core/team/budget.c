@@ -207,8 +207,8 @@ int budget_take_message(struct call *call)
 					"for a higher max_messages.");
 }
 
-/* Counts spending in the team up to the team's limit, and the rest in the team above. So no
- * team above shows a rest that is too large. Returns 0 or negative. */
+/* Counts spending in the team up to the team's limit, and counts what exceeds the limit in the
+ * team above. So no team above shows more as left than is really left. Returns 0 or negative. */
 static int budget_spend_here(struct call *call, int64_t team, int64_t kind, int64_t n,
 			     int64_t *over)
 {
@@ -492,7 +492,8 @@ int team_notice(struct call *call, const char *type, const char *text)
 	return team_tell(call, call->caller.team, type, text, CHAIN_NOTICE);
 }
 
-/* Stores the draft in the call's team, and delivers the message to the operator and the lead. */
+/* Stores the draft as a message in the call's team, and delivers this message to the operator
+ * and the lead. */
 static int notice_send(struct call *call, struct draft *d)
 {
 	struct agent_row operator, to;

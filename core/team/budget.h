@@ -34,8 +34,8 @@ struct budget_wish {
 			  [BUDGET_KIND_SECONDS] = (in)->max_seconds,         \
 			  [BUDGET_KIND_MESSAGES] = (in)->max_messages } })
 
-/* Gives a new team its budgets. If `above` is not 0, the budgets are reserved from the rest of
- * the budgets of the team `above`. Returns 0, or exhausted at the argument. */
+/* Gives a new team its budgets. If `above` is not 0, the new budgets are reserved from what is
+ * left of the budgets of the team `above`. Returns 0, or exhausted at the argument. */
 int budget_open(struct call *call, int64_t team, int64_t above,
 		const struct budget_wish *wish);
 

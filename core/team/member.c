@@ -14,7 +14,7 @@
 
 /* --- adding ------------------------------------------------------------------------- */
 
-/* The resources of the VMs that a role's members get. */
+/* Returns the resources of the VMs that a role's members get. */
 static struct vm_wishes wishes_of(const struct role *r)
 {
 	struct vm_wishes w = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
@@ -25,7 +25,7 @@ static struct vm_wishes wishes_of(const struct role *r)
 	return w;
 }
 
-/* The backend of a role. A role that gives resources of a VM but no backend gets a VM. */
+/* Returns the backend of a role. A role that gives resources of a VM but no backend gets a VM. */
 static enum backend_kind backend_of(const struct role *r)
 {
 	const struct vm_wishes w = wishes_of(r);
@@ -127,7 +127,7 @@ int member_add_role(struct call *call, const struct role *r, const char *golden,
 	return rc;
 }
 
-/* The name of a role's first member. */
+/* Returns the name of a role's first member. */
 static const char *first_name(struct call *call, const struct role *r)
 {
 	return r->count > 1 ? arena_printf(&call->arena, "%s-1", r->name) : r->name;

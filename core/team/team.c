@@ -274,9 +274,9 @@ static bool team_update_says(const struct team_update_in *in)
 	       in->has_allow_inter_vm || in->allowed_ports;
 }
 
-/* The first argument that the caller may not give. NULL: the caller may give all arguments of
- * the call. The lead of the team above may give every argument except a name. The team's own
- * lead may give only arguments that concern no other team. */
+/* Returns the first argument that the caller is not allowed to give, or NULL if the caller may
+ * give all arguments of the call. The lead of the team above may give every argument except a
+ * name. The team's own lead may give only arguments that concern no other team. */
 static const char *from_above(const struct call *call, const struct team_update_in *in)
 {
 	bool above = call->identity.agent && call->caller.team != call->caller.own_team;

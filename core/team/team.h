@@ -11,7 +11,7 @@
  * or negative. */
 int team_announce(struct call *call, int64_t team);
 
-enum { TEAM_WAY = 65 }; /* the most levels of teams (limits.max_nesting_depth) */
+enum { TEAM_WAY = 65 }; /* maximum number of levels of teams (limits.max_nesting_depth) */
 
 /* A walk through the teams below a team. Each team comes after the parent team. Teams with the
  * same parent are sorted by name. */
@@ -19,14 +19,15 @@ struct team_walk {
 	int64_t root; /* 0: all teams */
 	const char *path; /* path of the root; NULL: paths leave out the root */
 	bool all; /* include teams that have ended */
-	size_t depth; /* number of teams on the way, the current team included */
+	size_t depth; /* number of teams in `way`, the current team included */
 	struct team_place {
 		struct team_line_row team;
 		const char *path; /* names of the teams on the way to this team */
 	} way[TEAM_WAY], *at;
 };
 
-/* Moves to the next team and sets `at` to this team. Returns 1, 0 at the end, or negative. */
+/* Moves to the next team and sets `at` to this team. Returns 1 if there is a next team, 0 at
+ * the end of the walk, or a negative fault code. */
 int team_walk_next(struct call *call, struct team_walk *w);
 
 /* Fills the lines of team.list with the team `team` and the teams below, or with all teams if
@@ -43,7 +44,8 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 
 /* Sets the caller's team to the team `name`, which must be directly below the agent's own team.
  * The agent must lead its own team, or must have made the team below. The agent stays the
- * caller. Returns 1, 0 if there is no such team, or negative. */
+ * caller. Returns 1 if the caller's team was set, 0 if there is no such team, or a negative
+ * fault code. */
 int team_enter_below(struct call *call, const char *name);
 
 /* The limits and policy that a new or changed team asks for from the team above. */

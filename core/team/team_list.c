@@ -7,8 +7,8 @@
 /* --- walking ------------------------------------------------------------------------ */
 
 /* Moves the walk to another team at `level`. If the way already has a team at this level, the
- * walk goes to the next team of the level, else to the first team of the level. Returns 1, 0 if
- * there is no such team, or negative. */
+ * walk goes to the next team of the level, else to the first team of the level. Returns 1 if
+ * the walk has moved, 0 if there is no such team, or a negative fault code. */
 static int walk_at(struct call *call, struct team_walk *w, size_t level)
 {
 	const struct team_line_row *after = level < w->depth ? &w->way[level].team : NULL;
@@ -49,7 +49,8 @@ struct listing {
 	int64_t guests; /* guests of the teams on the page */
 };
 
-/* Adds a team to the page. Returns 1, 0 if the page is full, or negative. */
+/* Adds a team to the page. Returns 1 if the team was added, 0 if the page is full, or a
+ * negative fault code. */
 static int team_list_add(struct call *call, struct listing *l,
 			 const struct team_line_row *r, const char *path)
 {

@@ -29,7 +29,7 @@ int plan_read(struct call *call, const struct team_create_in *in, struct team_pl
 	      struct team_create_in *whole);
 void plan_release(struct team_plan *p);
 
-/* The JSON pointer to a role, in the arguments or in the plan. */
+/* Returns the JSON pointer to a role, in the arguments or in the plan. */
 const char *plan_role_at(struct call *call, const struct team_create_in *in, size_t role);
 /* Changes a fault that names a place of the plan, so that the fault names the line of the text.
  * Returns the fault's code. */

@@ -10,7 +10,7 @@
 #include "storage/store.h"
 
 struct rule {
-	enum sql statement; /* finds the first bad row behind `from` (storage/rule.sql) */
+	enum sql statement; /* finds the first bad row after `from` (storage/rule.sql) */
 	const char *table, *column; /* a fault names the bad row by this column */
 	const char *of; /* the column has row numbers of this table */
 	const char *what; /* text of the fault for a row that breaks the rule */
@@ -19,8 +19,8 @@ struct rule {
 extern const struct rule rule_table[];
 extern const size_t rule_count;
 
-/* Finds the first row behind the number `from` that breaks a rule. Returns 1, 0 if no row
- * breaks the rule, or a fault. */
+/* Finds the first row that breaks a rule and whose number is higher than `from`. Returns 1 if
+ * such a row was found, 0 if there is no such row, or a fault. */
 int rule_broken(struct store *store, const struct rule *rule, int64_t from, int64_t *row,
 		struct fault *f);
 

@@ -19,7 +19,7 @@
 #define TRANSFER_FORMAT "cadre-export"
 enum {
 	TRANSFER_VERSION = 1,
-	TRANSFER_LINE = 64 << 20, /* most bytes of a line */
+	TRANSFER_LINE = 64 << 20, /* maximum number of bytes in a line */
 };
 
 struct transfer_report {

@@ -14,14 +14,14 @@
 /* transfer_check - checks the relations between the rows of an export, after the rows were
  * added. */
 
-/* The value of a column in a line that is a row. */
+/* Returns the value of a column in a line that is a row. */
 static const struct transfer_value *transfer_value_of(const struct transfer_line *line,
 						      const char *column)
 {
 	return &line->values[transfer_column(line->table, column)];
 }
 
-/* The highest key of a table before the import. */
+/* Returns the highest key that a table had before the import. */
 static int64_t transfer_from(const struct import *m, const char *table)
 {
 	return m->from[transfer_find(table)];
@@ -331,7 +331,8 @@ static const char *new_name(const struct import *m, const char *was, size_t n)
 
 /* --- rows ------------------------------------------------------------------------------ */
 
-/* The table that holds the subject of an event of this kind, or -1. */
+/* Returns the table that holds the subject of an event of this kind, or -1 if there is no such
+ * table. */
 static int subject_table(int64_t kind)
 {
 	switch (events_of(kind)) {
@@ -374,7 +375,7 @@ static int check_earlier(const struct transfer_line *line,
 			 "%s is not the number of an earlier row", c->name);
 }
 
-/* Shifts the row's numbers behind the numbers that this state already uses. */
+/* Raises the row's numbers above the numbers that this state already uses. */
 static int move_numbers(struct import *m, struct transfer_line *line)
 {
 	const struct transfer_table *t = &transfer_table[line->table];
@@ -500,8 +501,8 @@ static int set_counts(struct import *m, FILE *in)
 }
 
 /* Corrects times that are too far in the future. The clock of the exported state may have been
- * ahead, or somebody may have edited the file. No lease may end later than a lease given now. A
- * message whose delay is longer than the longest delay is delivered now. */
+ * ahead, or somebody may have edited the file. No lease may end later than a lease that begins
+ * now. A message whose delay is longer than the longest delay is delivered now. */
 static int set_times(struct import *m)
 {
 	struct call *call = m->call;

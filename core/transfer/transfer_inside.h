@@ -39,21 +39,21 @@ struct transfer_reader {
 /* Sets the reader to the beginning of the file `in`. */
 void transfer_reader_init(struct transfer_reader *r, FILE *in, int64_t now);
 void transfer_reader_release(struct transfer_reader *r);
-/* Reads and checks the next line. Returns 1, 0 behind the last line, or a fault that names the
- * line. */
+/* Reads and checks the next line. Returns 1 if a line was read, 0 after the last line, or a
+ * fault that names the line. */
 int transfer_read(struct transfer_reader *r, struct fault *f);
 /* Writes the sum in hexadecimal digits, as the last line of an export has it. */
 void transfer_sum(SHA2_CTX *sum, char hex[2 * SHA256_DIGEST_LENGTH + 1]);
-/* The index of the column `name`, which the table must have. */
+/* Returns the index of the column `name`, which the table must have. */
 int transfer_column(int table, const char *name);
 /* Puts the number of the line in front of the fault's text. */
 int transfer_at(int64_t line, struct fault *f);
 
 /* --- transfer_value.c ------------------------------------------------------------------ */
 
-/* The highest number of a row, the highest count and the highest time that a file may have at
- * the time `now`. The bounds grow faster than the numbers of a state. So rows written after an
- * import can be exported and read again. */
+/* Return the highest number of a row, the highest count and the highest time that a file may
+ * have at the time `now`. The bounds grow faster than the numbers of a state. So rows written
+ * after an import can be exported and read again. */
 int64_t transfer_key_most(int64_t now);
 int64_t transfer_count_most(int64_t now);
 int64_t transfer_time_most(int64_t now);

@@ -1,4 +1,4 @@
-/* transfer_line - reads an export line by line, and trusts nothing in it. */
+/* transfer_line - reads an export line by line, and trusts nothing in the export. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,7 +56,8 @@ static int transfer_line_refuse(struct fault *f, const char *what)
 
 /* --- bytes ------------------------------------------------------------------------ */
 
-/* Reads a line, without the newline. Returns 1, 0 at the end of the file, or a fault. */
+/* Reads a line, without the newline. Returns 1 if a line was read, 0 at the end of the file, or
+ * a fault. */
 static int read_bytes(struct transfer_reader *r, struct fault *f)
 {
 	int c;
@@ -188,7 +189,8 @@ static int read_row(struct transfer_reader *r, const char *name, struct fault *f
 {
 	struct transfer_line *line = &r->line;
 	const struct transfer_table *t;
-	size_t n = 1; /* number of known fields, with the table's name */
+	size_t n = 1; /* number of known fields, the field with the table's name
+			 included */
 
 	line->kind = LINE_ROW;
 	line->table = transfer_find(name);

@@ -42,7 +42,7 @@ static int transfer_note_take_bytes(struct call *call, const struct transfer_lin
 }
 
 /* Compares the note at `path` with these bytes. Returns 1 if the note has the same bytes, 2 if
- * the note differs, 0 if there is no note, or negative. */
+ * the note differs, 0 if there is no note, or a negative fault code. */
 static int transfer_note_look(struct call *call, const char *path,
 			      const struct text *bytes)
 {
@@ -61,7 +61,8 @@ static int transfer_note_look(struct call *call, const char *path,
 
 /* Finds a path at which a note can be staged, either `*path` or a path beside `*path`, and
  * stores the found path in `*path`. Returns 0 if the path is free and no other note of the
- * import gets the path. Returns 1 if the same note is already at the path, or negative. */
+ * import gets the path. Returns 1 if the same note is already at the path, or a negative fault
+ * code. */
 static int transfer_note_find_place(struct call *call, const struct transfer_notes *n,
 				    const struct text *bytes, const char **path)
 {

@@ -31,7 +31,8 @@ struct head {
 
 enum { MAGIC = 0x514649fb };
 
-/* Returns the number from a file name of the form NUMBER.qcow2; -1: the name has another form. */
+/* Returns the number from a file name of the form NUMBER.qcow2, or -1 if the name has another
+ * form. */
 static int layer_number(const char *name)
 {
 	char *end;
@@ -40,7 +41,8 @@ static int layer_number(const char *name)
 	return n >= 0 && n < INT_MAX && !strcmp(end, ".qcow2") ? (int)n : -1;
 }
 
-/* Returns the highest number of the layers in the folder `dir`; -1: the folder has no layers. */
+/* Returns the highest number of the layers in the folder `dir`, or -1 if the folder has no
+ * layers. */
 static int layer_highest(const char *dir)
 {
 	DIR *d = opendir(dir);

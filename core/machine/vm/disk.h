@@ -9,9 +9,9 @@
  *	                               other disks are based on them, or the trash
  *	                               keeps the disk
  *
- * A layer is made under another name and renamed when the layer is complete. So after any crash
- * the layer with the highest number is a whole disk with all data that was written. Paths that
- * these functions return are in the disk's arena.
+ * A layer is made under a temporary name and renamed when the layer is complete. So after any
+ * crash the layer with the highest number is a whole disk with all data that was written. Paths
+ * that these functions return are in the disk's arena.
  *
  * The functions of disk.h do not know which VMs run. Callers make sure that a disk is not
  * frozen while another program writes to it, and that disk_sweep() runs alone.
@@ -32,9 +32,9 @@ struct disk {
 	const char *folder, *id;
 };
 
-/* The layer to which the VM writes; NULL: there is no disk. */
+/* Returns the layer to which the VM writes, or NULL if there is no disk. */
 const char *disk_top(const struct disk *d);
-/* The folder of the disk's image. */
+/* Returns the folder of the disk's image. */
 const char *disk_image(const struct disk *d);
 
 /* disk_begin() makes a new disk over an image. disk_branch() makes a new disk over a layer of
@@ -67,10 +67,10 @@ void disk_sweep(const char *home);
  * disk_layer - reads facts about a layer from the first bytes of its qcow2 file.
  */
 
-/* The size in bytes of a layer's whole disk; -1: the file is no qcow2 file. */
+/* Returns the size in bytes of a layer's whole disk, or -1 if the file is no qcow2 file. */
 int64_t layer_size(const char *path);
-/* Returns the absolute path, without links, of the layer on which the layer `path` is based;
- * NULL: there is no layer below. */
+/* Returns the absolute path, without links, of the layer on which the layer `path` is based, or
+ * NULL if there is no layer below. */
 const char *layer_below(struct arena *a, const char *path);
 
 /*
@@ -87,14 +87,14 @@ const char *layer_below(struct arena *a, const char *path);
  */
 
 /* Makes a trash entry for a disk before the disk's workspace or snapshot is removed. Bounds and
- * results are those of trash_take(). `top` is the layer to keep: the disk's top or a snapshot's
- * layer; NULL: there is no layer. */
+ * results are those of trash_take(). `top` is the layer to keep, which is the disk's top or a
+ * snapshot's layer, or NULL if there is no layer. */
 int disk_trash_take(const struct disk *d, const char *top,
 		    const struct workspace_spec *spec, int64_t now_ms,
 		    const struct trash_bounds *bounds, struct fault *f);
 
-/* Finds the disk and the layer that an entry of the trash keeps; false if the disk or the layer
- * is missing. The caller sets the arena and the folder of `from`. */
+/* Finds the disk and the layer that an entry of the trash keeps. Returns false if the disk or
+ * the layer is missing. The caller sets the arena and the folder of `from`. */
 bool disk_trash_find(const char *entry, struct disk *from, const char **layer);
 
 #endif

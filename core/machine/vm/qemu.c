@@ -174,7 +174,7 @@ enum {
 	WORDS_MOST = 32 << 10,
 };
 
-/* The path of QEMU's monitor socket. */
+/* Returns the path of QEMU's monitor socket. */
 static const char *vm_monitor(struct arena *a, const char *sockets)
 {
 	return arena_printf(a, "%s/qmp.sock", sockets);
@@ -182,7 +182,7 @@ static const char *vm_monitor(struct arena *a, const char *sockets)
 
 /* --- finding ------------------------------------------------------------------------ */
 
-/* Returns the word of a command line that follows the option `word`; NULL: the option is
+/* Returns the word of a command line that follows the option `word`, or NULL if the option is
  * missing. */
 static const char *word_behind(const char *words, size_t len, const char *word)
 {

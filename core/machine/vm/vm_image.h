@@ -20,7 +20,7 @@ struct image {
 	const char *dir; /* the version's folder, absolute */
 };
 
-/* The folder of all images; the folder may be missing. */
+/* Returns the folder of all images. The folder may be missing. */
 const char *image_folder(struct arena *a);
 
 /* Checks the name of an image or a version: 1 to 64 characters of a-z A-Z 0-9 . _ -, of which
