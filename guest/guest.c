@@ -79,8 +79,8 @@ static bool guest_env_has(const struct env *e, const char *name)
 	return false;
 }
 
-/* Adds the variables that tell commands the socket of the host, the team and the agent. If
- * CADRE_SOCKET is set already, these variables are not added. */
+/* Adds the variables that tell commands the path of the door's socket, the team and the agent.
+ * If CADRE_SOCKET is set already, these variables are not added. */
 static void add_door(struct guest *g, struct env *e)
 {
 	if (guest_env_has(e, "CADRE_SOCKET"))
@@ -258,7 +258,7 @@ static bool anything_runs(const struct guest *g)
 
 static void end_soon(struct guest *g)
 {
-	if (!anything_runs(g)) /* the event loop sends the last answer before it ends */
+	if (!anything_runs(g)) /* the last answer is sent before the event loop ends */
 		uv_timer_start(&g->end, end_now, ANSWER_MS, 0);
 }
 

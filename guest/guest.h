@@ -28,8 +28,8 @@ struct guest_options {
 	const char *name; /* the workspace's name, which people read; may be NULL */
 	const char *dir; /* root of the workspace */
 	const char *state; /* the guest's own folder: spool, lock */
-	bool state_inside; /* allows `state` in `dir`, where git and copies find
-			      `state` */
+	bool state_inside; /* allows `state` to be in `dir`, although git and copies find
+			      `state` there */
 	/* The number of times that the workspace was put back to a snapshot, in digits. The
 	 * guest does not use a spool that contains another number. NULL: the number is not
 	 * known. */

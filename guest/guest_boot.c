@@ -641,7 +641,7 @@ static void load_late(void)
 }
 
 /* Waits for the end of the guest. A process whose parent has ended becomes a child of this
- * process, so this function also reaps such processes. */
+ * process, so this function reaps that process, too. */
 static int guest_boot_wait_for(pid_t guest)
 {
 	int status;

@@ -5,7 +5,7 @@
  *
  * Each of these steps is stored on the disk before the next step begins. So a guest that is
  * killed at any instant runs no assignment twice and loses no assignment. Messages that are no
- * assignments wait in the host's inbox, and the guest does not store such messages.
+ * assignments wait in the host's inbox, and the guest does not store these messages.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -406,7 +406,7 @@ static size_t cost_of(const struct spool_result_row *r, const struct output_part
 	text_json_fit(r->task_id, strlen(r->task_id), &room);
 	text_json_fit(p->text[0], p->len[0], &room);
 	text_json_fit(p->text[1], p->len[1], &room);
-	return before - room + 300; /* 300 bytes: numbers, and names of fields */
+	return before - room + 300; /* 300 bytes for numbers and for names of fields */
 }
 
 /* Adds a result to the answer if the answer has room. The first result is always added, and is

@@ -36,9 +36,9 @@
  * a job, and a turn is a job, too.
  *
  * Each request waits until the command has output after the request's offsets, until the
- * command has ended, or until the request's waiting time has passed. Output of about the same
- * time is sent in one answer, so that many short lines become few answers. For a short command,
- * one answer contains both the output and the end.
+ * command has ended, or until the request's waiting time has passed. Output that is printed at
+ * about the same time is sent in one answer, so that many short lines become few answers. For a
+ * short command, one answer contains both the output and the end.
  */
 
 /* Answers the request `q`, or sends a fault. The process `run` may still be running. */
@@ -67,7 +67,7 @@ struct command {
 
 enum {
 	GATHER_MS = 10, /* time from the first output to the answer */
-	PLENTY = 64 << 10, /* an answer with so many bytes is sent at once */
+	PLENTY = 64 << 10, /* an answer with this many bytes is sent at once */
 };
 
 struct follower {
@@ -514,8 +514,8 @@ static void tell_loss(struct wire_exec_result *out, const struct output_parts *p
 }
 
 /* Answers with the result of a command. If the output cannot be read, returns a fault without
- * an answer. *job is the job of the process `run`, or NULL. If *job is NULL and the answer has
- * no room for all output, makes a job, if the guest has a place for the job. */
+ * an answer. *job is the job of the process `run`, or NULL. Makes a job if *job is NULL, the
+ * answer has no room for all output, and the guest has a place for one more job. */
 static int tell_result(struct guest_request *q, struct proc *run,
 		       struct background_job **job, struct fault *f)
 {
@@ -689,8 +689,8 @@ int answer_exec(struct guest_request *q, struct fault *f)
 /* --- turns ------------------------------------------------------------------- */
 
 /*
- * guest_turn - runs the commands of the agent's turns, one at a time. Such a command is a job
- * that reads a prompt.
+ * guest_turn - runs the commands of the agent's turns, one at a time. The command of a turn is
+ * a job that reads a prompt.
  */
 
 /* Before a turn begins, the whole guest waits at most this time for the end of processes that
@@ -804,8 +804,8 @@ static void turn_done(struct proc *run)
 	struct background_job *job = run->owner;
 
 	/* A turn that ends well may leave a server running. If a turn was stopped or has
-	 * failed, its processes are killed, since such processes would go on working during the
-	 * next turn. */
+	 * failed, its processes are killed, since these processes would go on working during
+	 * the next turn. */
 	if (run->status || run->signalled || run->timed_out)
 		guest_kill_orphans(job->guest, job->turn, run->group);
 	if (job->guest->turn_job == job->id) {
@@ -838,8 +838,8 @@ int answer_turn_stop(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* Sets the variables of the turn's command, which are the variables from the host and three of
- * the guest. */
+/* Sets the variables of the turn's command, which are the variables from the host and three
+ * variables of the guest. */
 static void add_env(const struct guest *g, const struct wire_turn_start *in,
 		    struct command *c, struct arena *a)
 {

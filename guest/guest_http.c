@@ -426,7 +426,7 @@ static json_t *guest_http_mail_read_body(struct http_visit *v)
 }
 
 /* Refuses a request with arguments that are not allowed at this door, even if other doors allow
- * such arguments. Returns true if the request was refused. */
+ * these arguments. Returns true if the request was refused. */
 static bool has_strange_key(struct http_visit *v, json_t *args)
 {
 	static const char *const known[] = {

@@ -10,9 +10,9 @@ enum {
 	STRANGER_MOST = 4096, /* most bytes of a stranger's Hello */
 	WAITING_MOST = 16, /* the guest reads no more from a peer with this many waiting
 			      requests */
-	UNREAD_MOST = 8 << 20, /* the guest reads no more from a peer with so many unread
-				  bytes */
-	UNHEARD_MOST = 64 << 10, /* a peer with so many unread bytes is sent only
+	UNREAD_MOST = 8 << 20, /* the guest reads no more from a peer with this many
+				  unread bytes */
+	UNHEARD_MOST = 64 << 10, /* a peer with this many unread bytes gets only
 				    answers */
 };
 

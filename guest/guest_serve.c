@@ -23,13 +23,13 @@
 /* --- commands of a dead guest ------------------------------------------------ */
 
 /*
- * Commands may go on running after their guest was killed. The host counts such commands as
- * interrupted, so these commands must not go on. A new guest kills the commands of an earlier
- * guest before it begins any work. A guest that ends in order kills its own commands before its
- * end. When a host halts running commands, the guest also halts processes that earlier commands
- * have left behind. A process belongs to a command if its environment names the spool's
- * workspace and this guest's folder, even if the process has made a session of its own. The
- * environment of a turn's process names the turn, too.
+ * Commands may go on running after their guest was killed. The host counts the commands of a
+ * killed guest as interrupted, so these commands must not go on. A new guest kills the commands
+ * of an earlier guest before it begins any work. A guest that ends in order kills its own
+ * commands before its end. When a host halts running commands, the guest also halts processes
+ * that earlier commands have left behind. A process belongs to a command if its environment
+ * names the spool's workspace and this guest's folder, even if the process has made a session
+ * of its own. The environment of a turn's process names the turn, too.
  *
  * SIGKILL does not end a process at once. A killed process holds its locks and ports until the
  * kernel has closed the files of the process. The guest waits for the end of a killed process
@@ -162,8 +162,8 @@ static void keep_process(struct guest *g, pid_t process)
 	g->dying[g->n_dying++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
-/* Adds the processes of the groups `of` to g->dying. The function finds a process by its
- * process group, because a dying process has no environment any more. */
+/* Adds the processes of the process groups in `of` to g->dying. The function finds a process by
+ * its process group, because a dying process has no environment any more. */
 static void keep_dying(struct guest *g, const struct groups *of)
 {
 	DIR *proc = opendir("/proc");
@@ -248,9 +248,9 @@ static bool proves(const char *given, const char *token)
 }
 
 /* Whether this guest's spool is not the spool that the host knows. The host's Hello may name
- * another spool. The host's Hello may also contain a later time of the same spool, if this
- * guest's spool is an old copy. Times are compared only before the guest's first assignment,
- * when the host knows all assignments that have begun. */
+ * another spool. If this guest's spool is an old copy of the right spool, the host's Hello may
+ * contain a higher `spool_seq` than the copy. These numbers are compared only before the
+ * guest's first assignment, when the host knows all assignments that have begun. */
 static bool is_other_spool(const struct guest *g, const struct wire_hello *hello)
 {
 	if (!hello->spool)

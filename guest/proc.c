@@ -325,7 +325,7 @@ enum {
 	LAST_READS = 32, /* reads after the command's exit, for more bytes than a pipe can
 			    hold */
 	WINDOW = 1 << 20, /* output is not read if the reader of a command with `waits`
-			     has so many unread bytes */
+			     has this many unread bytes */
 };
 
 /* --- the child's side ----------------------------------------------------------- */
@@ -470,8 +470,8 @@ int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 		free(run);
 		return f->code;
 	}
-	setpgid(pid, pid); /* the child makes the same call, and the first call has the
-			      effect */
+	setpgid(pid, pid); /* the child makes the same call; only the first of the two
+			      calls has an effect */
 	for (int i = 0; i < 3; i++)
 		close(fd[i][1]);
 	run->loop = loop;

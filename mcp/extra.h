@@ -1,9 +1,9 @@
 /*
  * extra - tools, prompts and resources that are not in the schema.
  *
- * The program `cadre` has no extras. The official MCP test suite needs a server whose tools
- * return images, ask the client and fail. For that suite, a test program links its own tables
- * in place of no_extra.c.
+ * The program `cadre` has no extras. The official MCP test suite needs a server with tools that
+ * return images, tools that ask the client for input, and tools that fail. For that suite, a
+ * test program links its own tables in place of no_extra.c.
  */
 #ifndef MCP_EXTRA_H
 #define MCP_EXTRA_H

@@ -370,7 +370,8 @@ static const char *standing(const struct identity *who)
 	return who->nobody ? "are nobody yet" : "act as the operator";
 }
 
-/* Writes a hint if another session in the same folder is already the folder's agent. */
+/* Writes a hint if another session in this session's folder is already the agent of this
+ * folder. */
 static void write_beside(const struct mcp *m, struct text *t)
 {
 	if (!m->options.identity && m->options.home->beside)
@@ -504,8 +505,8 @@ static void take_cancel(struct mcp *m, json_t *params)
 	struct text want = { 0 };
 	struct request *r;
 
-	/* Over modern HTTP, a cancel message is ignored, since another client may use the same
-	 * id. A modern client closes its stream to cancel a request. */
+	/* Over modern HTTP, a cancel message is ignored, since two clients may use equal ids. A
+	 * modern client closes its stream to cancel a request. */
 	if (!rpc_is_id(id) || m->options.eras == ERA_MODERN)
 		return;
 	rpc_add_id(&want, id);

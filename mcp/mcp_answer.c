@@ -25,10 +25,11 @@
  *
  * An answer that could not be written is treated as lost. A client that cancels a request may
  * not have read the answer, even if the answer is written. After such a cancel, the answer's
- * messages are handed out again. The answer's claim is given back unless the work began or a
- * later request named the task. But a cancel has no effect if the client was seen to have read
- * the answer before the cancel. Many clients use a library that cancels every request of a turn
- * at the end of the turn, long after the answers were shown to a model.
+ * messages are handed out again. The answer's claim is given back unless the work on the
+ * claimed task began or a later request named this task. But a cancel has no effect if the
+ * client was seen to have read the answer before the cancel. Many clients use a library that
+ * cancels every request of a turn at the end of the turn, long after the answers were shown to
+ * a model.
  */
 
 enum { ARRIVALS_MAX = 64 };
@@ -748,7 +749,8 @@ void request_log(struct request *r, enum level level, const char *fmt, ...)
  * last as long as the client asks for.
  */
 
-/* If a wait ends less than this time before its limit, the limit counts as the cause. */
+/* If a wait ends less than this time before the limit of the wait, the limit counts as the
+ * cause of the end. */
 enum { NEAR_MS = 250 };
 
 void wait_cut(struct request *r, const struct op *op, json_t *args)

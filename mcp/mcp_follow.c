@@ -105,7 +105,8 @@ static bool mcp_follow_has_choice(const struct type *t, const char *name)
 }
 
 /* Returns the choice of the type `parts` that stands for the text of a place. The choice is
- * named like the field or like the field's record. Returns NULL if no part has this name. */
+ * named like the field or like the field's record. Returns NULL if no choice has one of these
+ * two names. */
 static const char *part_name(const struct place *p, const struct type *parts)
 {
 	if (mcp_follow_has_choice(parts, p->field->name))

@@ -97,7 +97,7 @@ struct request {
 	/* These members belong to the method that runs. */
 	const struct noun *noun; /* completion: lists the names of this noun */
 	char *word, *scope;
-	json_t *joins; /* arguments of a call by which the session may join */
+	json_t *joins; /* arguments of a call by which the session may join a team */
 	bool opening; /* some watches are not open yet */
 	bool subscribing; /* some watches have this request as their owner */
 	bool listening; /* a modern subscription: answered when it ends */
@@ -225,8 +225,8 @@ int tools_open(struct mcp *m, struct fault *f);
 
 /* Remembers the arguments of a call by which a session may join a team. */
 void who_joins(struct request *r, const struct op *op, json_t *args);
-/* Whether a call to join failed because the identity kept for this directory is no longer
- * valid. When the function returns true, the session is nobody, and the call runs again. */
+/* Whether a call to join a team failed because the identity kept for this directory is no
+ * longer valid. When the function returns true, the session is nobody, and the call runs again. */
 bool who_begins_anew(struct request *r, const struct fault *f);
 /* Called when a call by which a session may join a team has ended, with a result or with a
  * fault. */
@@ -270,9 +270,9 @@ void mcp_arrivals_release(struct mcp *m);
 
 /* --- subscriptions (subscription.c) ------------------------------------------- */
 
-/* Adds a watch of `uri` for `r`; returns false if the URI names no resource. After the last
- * watch, the caller calls subscription_open(). subscription_open() holds `r` until each watch
- * is open or refused, and then answers `r`. */
+/* Adds a watch of `uri` for `r`; returns false if the URI names no resource. When the last
+ * watch is added, the caller calls subscription_open(). subscription_open() holds `r` until
+ * each watch is open or refused, and then answers `r`. */
 bool subscription_add(struct request *r, const char *uri);
 void subscription_add_list(struct request *r); /* adds a watch of the resource list */
 void subscription_open(struct request *r);

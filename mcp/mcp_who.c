@@ -3,8 +3,8 @@
  *
  * If many agents share one configuration, nothing tells a session which agent it is. A session
  * without an agent may read, and may join a team as an agent. After joining, the session and
- * every `cadre` command in its worktree are that agent. The model never has to pass a token. A
- * session that is already an agent stays that agent.
+ * every `cadre` command in its worktree act as that agent. The model never has to pass a token.
+ * A session that is already an agent stays that agent.
  */
 #include <stdlib.h>
 #include <string.h>

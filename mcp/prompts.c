@@ -175,8 +175,7 @@ static const struct argument *argument_find(const struct prompt *p, const char *
 	return NULL;
 }
 
-/* Whether the prompt of the name `prompt` takes the argument. If `prompt` is NULL, returns
- * false. */
+/* Whether the prompt named `prompt` takes the argument. If `prompt` is NULL, returns false. */
 static bool prompt_has(const char *prompt, const char *argument)
 {
 	const struct prompt *p = prompt_find(prompt);
@@ -255,7 +254,8 @@ enum { VALUES_MAX = 100 };
 
 /* --- answers --------------------------------------------------------------------- */
 
-/* Writes the values of a field in the rows of a list, but only values that begin with `prefix`. */
+/* Writes the values that a field has in the rows of a list, but only the values that begin with
+ * `prefix`. */
 static void write_values(json_t *list, const char *field, const char *prefix,
 			 struct text *out)
 {
@@ -335,7 +335,8 @@ static bool complete_find_noun(json_t *ref, const char *argument,
 }
 
 /* Makes the arguments of the call that lists the values. The team is the request's team, or
- * else the caller's team. The limit is the highest that the operation allows. */
+ * else the caller's team. The argument `limit` gets the highest value that the operation
+ * allows. */
 static json_t *make_args(struct request *r, json_t *params, const struct op *op)
 {
 	json_t *context = json_object_get(params, "context");

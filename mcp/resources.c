@@ -167,7 +167,8 @@ void resources_list(struct request *r, json_t *params)
 			return;
 		}
 	}
-	/* The state's status lists the teams, and names the last event that the list includes. */
+	/* The answer of state.status lists the teams, and names the last event that this list
+	 * includes. */
 	request_call(r, op_state_status, json_object(), list_end);
 }
 

@@ -1,10 +1,11 @@
 /*
  * rpc - reads lines, and takes JSON-RPC 2.0 messages of MCP apart.
  *
- * A message is one line of UTF-8. The length of a line is limited. A longer line is skipped up
- * to its newline and reported as LINE_TOO_LONG. The limit keeps a faulty peer from filling the
- * memory. The line after a skipped line is read as usual. An id is a text or a whole number.
- * The answer repeats the id unchanged, so the id is kept as JSON text.
+ * A message is one line of UTF-8. The length of a line is limited. A line that is longer than
+ * the limit is skipped up to its newline and reported as LINE_TOO_LONG. The limit keeps a
+ * faulty peer from filling the memory. The line after a skipped line is read as usual. An id is
+ * a text or a whole number. The answer repeats the id unchanged, so the id is kept as JSON
+ * text.
  */
 #ifndef MCP_RPC_H
 #define MCP_RPC_H

@@ -23,7 +23,7 @@ static const char usage[] =
 	"many tokens the list of tools takes of each set, a token being 4 bytes, and of all.\n";
 
 enum {
-	OUT_MOST = 1 << 20, /* a round that has more bytes of output writes early */
+	OUT_MOST = 1 << 20, /* bytes of output that are written before a round ends */
 	UNREAD_MOST_MS = 1000,
 };
 

@@ -27,7 +27,7 @@
 enum feed_state {
 	FEED_OPENING, /* the end of the log is not yet known */
 	FEED_LIVE,
-	FEED_BROKEN, /* the team is missing, may not be read, or opening failed */
+	FEED_BROKEN, /* the team is missing or may not be read, or opening failed */
 };
 
 struct mcp_feed {
@@ -501,8 +501,8 @@ static void watch_read(struct mcp *m, struct subscription *w)
 
 /* --- changes ------------------------------------------------------------------------- */
 
-/* Which kinds of resources an event changes. The first line with a prefix of the event's name
- * counts. */
+/* The kinds of resources that an event changes. Only the first line whose `prefix` begins the
+ * event's name counts. */
 static const struct {
 	const char *prefix;
 	unsigned kinds;
@@ -527,7 +527,7 @@ static unsigned changed_kinds(const char *event)
 }
 
 /* Whether an event is about the resource of a watch. An event without a task counts as an event
- * about every task, and an event without a recipient as an event about every inbox. */
+ * about every task, and an event without a recipient counts as an event about every inbox. */
 static bool subscription_is_about(const struct subscription *w, json_t *event)
 {
 	const char *kind = json_find_text(event, "event");
@@ -573,7 +573,7 @@ static void subscription_tell(struct mcp *m, const struct subscription *w, bool 
 		note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
-/* Notifies the owners of a feed's watches of the events. `events` is borrowed; it is NULL if
+/* Notifies the owners of a feed's watches about the events. `events` is borrowed; it is NULL if
  * events were missed, so that anything may have changed. A watch gets one notification for all
  * events about its resource. A watch that is not acknowledged yet gets no notification, because
  * the client has not read the resource yet. */

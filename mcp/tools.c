@@ -26,8 +26,8 @@ enum {
 	HINT = 400, /* bytes kept free for the hint in an answer */
 };
 
-/* Clients that show more tokens of an answer than other clients do. `name` is the beginning of
- * the name that the client sends. */
+/* Clients that show more tokens of an answer than the clients that are not in this list. `name`
+ * is the beginning of the name that the client sends. */
 static const struct {
 	const char *name;
 	int64_t tokens;
@@ -48,8 +48,8 @@ int64_t result_tokens(const struct mcp *m, const char *client)
 	return most;
 }
 
-/* The number of bytes that the state's answer may take if the answer with its hint may take
- * `tokens` tokens. */
+/* The number of bytes that the state's answer may take if this answer and its hint together may
+ * take `tokens` tokens. */
 static size_t result_most_of(int64_t tokens)
 {
 	return (size_t)(tokens * TOKEN) - HINT;
@@ -270,7 +270,8 @@ static void no_tool(struct request *r, const char *name)
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "no tool %.100s", name);
 }
 
-/* Returns the tool's next operation from op_table[*i] on, or NULL after the last operation. */
+/* Returns the tool's next operation from op_table[*i] on, or NULL if the tool has no further
+ * operation. */
 static const struct op *next_op(const struct tool *tool, size_t *i)
 {
 	while (*i < op_count) {

@@ -6,7 +6,8 @@
  * words of an agent without a runner are a person's words too, because a person works with this
  * agent. There are two exceptions. If mail made the client of an agent without a runner go on,
  * the agent's words have a number higher by one than the mail. If another agent gave a command
- * to an agent without a runner, the words have a number higher by one than the command.
+ * to an agent without a runner, the words of the agent that got the command have a number
+ * higher by one than the command.
  *
  * The number of a turn is higher by one than the highest number among its messages that may
  * start turns. If one of the turn's messages has a person's words, the turn has the number
@@ -46,7 +47,8 @@ int chain_follow(struct call *call, const struct agent_row *a, int64_t chain);
 int chain_give(struct call *call, int64_t agent);
 
 /* Tells the lead and the operator that mail for `to` starts no turn. A team gets a second
- * message about waiting mail only after the operator has read the first. Returns 0 or negative. */
+ * message about waiting mail only after the operator has read the first message. Returns 0 or
+ * negative. */
 int chain_tell(struct call *call, const struct agent_row *to);
 
 #endif

@@ -53,8 +53,8 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 	return team_announce(call, call->caller.team);
 }
 
-/* Notes in the agent's row whether the agent has a runner, and writes an event. The agent's row
- * is read for each message. */
+/* Stores a flag in the agent's row: whether the agent has a runner. This row is read for each
+ * message. Also writes an event. */
 static int runner_note(struct call *call, int64_t agent, const char *command)
 {
 	int rc = sql_run(call, runner_say, .agent = agent, .runs = *command != 0);
@@ -198,9 +198,9 @@ static int limit_spread(struct call *call, const struct turn_row *u, int64_t unt
 	return rc < 0 ? rc : 0;
 }
 
-/* Guesses when a limit ends. If the agent waits already, the guess is the end of this wait. If
- * the agent does not wait yet, the guess is one minute from now, and twice as long with each
- * further limit. */
+/* Guesses when a limit ends. If the agent already waits for the end of a limit, the guess is
+ * the end of this wait. If the agent does not wait yet, the guess is one minute from now. Each
+ * further limit doubles this minute, up to LIMIT_DOUBLINGS times. */
 static int64_t limit_guess(const struct call *call, const struct runner_of_row *r)
 {
 	int64_t doubled = r->limited < LIMIT_DOUBLINGS ? r->limited : LIMIT_DOUBLINGS;

@@ -10,7 +10,8 @@ enum {
 
 struct runner_client {
 	const char *name;
-	/* The command line before and behind the words that a runner adds to the client's name. */
+	/* The two parts of the client's command line: before and behind the words that a runner
+	 * adds to the client's name. */
 	const char *before, *after;
 	void (*read)(const json_t *line, struct runner_told *told);
 };

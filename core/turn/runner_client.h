@@ -24,8 +24,8 @@ struct runner_told {
 	size_t passed; /* bytes of a line that is too long to be read */
 	char session[200]; /* id of the client's session; "": no session */
 	int64_t tokens_in, tokens_out, cost; /* cost in micro-dollars */
-	/* Whether tokens or cost count from the beginning of the client's session, not of the
-	 * turn. */
+	/* Whether tokens or cost count from the beginning of the client's session, and not from
+	 * the beginning of the turn. */
 	bool whole_tokens, whole_cost;
 	bool limited; /* the client is at the limit of its plan */
 	int64_t limited_until; /* end of the limit in ms; 0: the client gave no end */
@@ -44,9 +44,9 @@ const char *runner_command(const char *runner, struct arena *a);
 /* Whether the text of a client's error says that the client is at the limit of its plan. */
 bool runner_client_limit(const char *error);
 
-/* Takes a piece of a turn's output. If `c` is a client, its lines of JSON are read. All other
- * lines are kept unchanged, because a client also writes errors that are not JSON. If a line is
- * too long to be read, only the line's length is kept. */
+/* Takes a piece of a turn's output. If `c` is not NULL, the client's lines of JSON are read.
+ * All other lines are kept unchanged, because a client also writes errors that are not JSON. If
+ * a line is too long to be read, only the line's length is kept. */
 void runner_client_take(const struct runner_client *c, const char *s, size_t len,
 			struct runner_told *told);
 /* Ends the output, which also ends the last line. */

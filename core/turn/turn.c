@@ -92,8 +92,8 @@ static int tell_hour(struct call *call, const struct agent_row *a)
 			     a->name, chain_per_hour(call), a->name));
 }
 
-/* Stores the chain number of a turn that begins. Sends a notice if the agent has now begun the
- * most turns that an hour allows. */
+/* Stores the chain number of a turn that begins. Sends a notice if the agent has now begun as
+ * many turns as are allowed in an hour. */
 static int follow_chain(struct call *call, const struct agent_row *a, int64_t turn)
 {
 	struct turn_chain_row chain;
@@ -108,8 +108,8 @@ static int follow_chain(struct call *call, const struct agent_row *a, int64_t tu
 	return hour.n == chain_per_hour(call) ? tell_hour(call, a) : 0;
 }
 
-/* Begins the turn `u`, and fills `s`, with which the host starts the turn. Returns 1, 0 if no
- * mail waits any more, or negative. */
+/* Begins the turn `u`, and fills `s`, with which the host starts the turn. Returns 1 if the
+ * turn has begun, 0 if no mail waits any more, or a negative fault code. */
 static int turn_begin_picked(struct call *call, const struct turn_pick_row *u,
 			     struct turn_start *s)
 {
@@ -401,9 +401,10 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 	return inbox_unhand(call, &a, u->request, !in->limited, &n);
 }
 
-/* Returns the turn's own part of an amount that a client reported. `whole` says that the client
- * reports the sum of its session. `*before` is the last sum of the client's session, and is
- * updated. If the new sum is smaller than the last sum, the client has counted from 0 again. */
+/* Returns the turn's own part of an amount that a client reported. `whole` is true if the
+ * reported amount is the sum of the client's whole session. `*before` is the last sum of the
+ * client's session, and is updated. If the new sum is smaller than the last sum, the client has
+ * counted from 0 again. */
 static int64_t turn_own_part(bool whole, int64_t told, int64_t *before)
 {
 	int64_t own = whole && told >= *before ? told - *before : told;
@@ -462,8 +463,8 @@ static int tell_stood(struct call *call, const struct turn_row *u, const char *r
 					u->id, a.name, reason));
 }
 
-/* Ends a turn that still runs (see turn.end). Returns 1, 0 if the turn has ended before, or
- * negative. */
+/* Ends a turn that still runs (see turn.end). Returns 1 if this call has ended the turn, 0 if
+ * the turn had ended before, or a negative fault code. */
 static int turn_finish(struct call *call, const struct turn_end_in *in)
 {
 	const struct caller was = call->caller;

@@ -39,8 +39,8 @@ int runner_limit(struct call *call, const struct turn_row *u, int64_t until);
 int runner_limit_over(struct call *call, const struct turn_row *u);
 
 /* Gives an agent a runner, or with "" removes the agent's runner. An agent without a workspace
- * gets a workspace in its project folder, or in an empty directory. Only the operator, a lead,
- * or a member whose role nests gives runners. Returns 0 or a fault at `where`. */
+ * gets a workspace in its project folder, or in an empty directory. Only the operator, leads,
+ * and members who may make lower teams may give runners. Returns 0 or a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
 /* Changes the status `ready` or `idle` to `failed` if the agent's runner has failed for good.

@@ -64,8 +64,9 @@ bool vault_is_mirrored(const char *path);
 struct notes;
 
 /* Whether a file contains a person's words (vault_path.c). Notes contain a person's words, and
- * so do files of the mirror that somebody edited. Folders contain no words. Returns 1, 0, or a
- * fault for a folder that cannot be entered. */
+ * so do files of the mirror that somebody edited. Folders contain no words. Returns 1 if the
+ * file contains such words, 0 if not, or a negative fault code. A folder that cannot be entered
+ * causes a fault. */
 int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 		     struct fault *f);
 
@@ -81,20 +82,23 @@ struct notes {
 	/* Locks a path, or two paths if `other` is not NULL, against all processes and threads.
 	 * While the lock is held, the folders of the paths' teams cannot be moved. Fails with
 	 * `unavailable` if the lock is taken. With `wait`, waits up to 10 s for the lock.
-	 * Returns the number that unlock() takes, or negative. */
+	 * Returns the number that unlock() takes, or a negative fault code. */
 	int (*lock)(const void *self, const char *path, const char *other, bool wait,
 		    struct fault *f);
 	/* Locks the folder of one team, or the folders of two teams if `other` is not NULL.
 	 * With `alone`, nobody else can use the folders until unlock(), so the caller can move
-	 * the folders. Waits up to 10 s, and returns like lock(). */
+	 * the folders. Waits up to 10 s for the lock. Returns the number that unlock() takes,
+	 * or a negative fault code. */
 	int (*lock_teams)(const void *self, const char *team, const char *other,
 			  bool alone, struct fault *f);
 	void (*unlock)(const void *self, int lock);
 
-	/* Gets the note's stamp. Returns 1, 0 if there is no note, or negative. */
+	/* Gets the note's stamp. Returns 1 if there is a note, 0 if not, or a negative fault
+	 * code. */
 	int (*look)(const void *self, const char *path, struct note_stamp *out,
 		    struct fault *f);
-	/* Appends a part of the note to `out`. Returns 1, 0 if there is no note, or negative. */
+	/* Appends a part of the note to `out`. Returns 1 if there is a note, 0 if not, or a
+	 * negative fault code. */
 	int (*read)(const void *self, const char *path, struct note_part part,
 		    struct text *out, struct note_stamp *stamp, struct fault *f);
 
@@ -122,12 +126,12 @@ struct notes {
 		    struct arena *a, struct fault *f);
 	int64_t (*clock_ms)(void); /* monotonic clock */
 
-	/* Calls `each` for every entry of a folder ("" is the root), in no order. Enters the
-	 * folders for which `each` returns NOTES_ENTER. Hidden names and symlinks are left out,
-	 * except in the trash. Paths for which `skip` returns true are left out, too, and their
-	 * files are not opened (`skip` may be NULL). For a folder that cannot be entered,
-	 * `each` is called a second time, with `closed`. Returns 1, 0 if there is no such
-	 * folder, or the number that ended the walk. */
+	/* Calls `each` for every entry of a folder ("" is the root), in no fixed order. Enters
+	 * the folders for which `each` returns NOTES_ENTER. Hidden names and symlinks are left
+	 * out, except in the trash. Paths for which `skip` returns true are left out, too, and
+	 * their files are not opened (`skip` may be NULL). For a folder that cannot be entered,
+	 * `each` is called a second time, with `closed` set. Returns 1 after a complete walk, 0
+	 * if there is no such folder, or the number that ended the walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);
 };
@@ -137,13 +141,13 @@ struct store;
 /* The folders of teams, teams/NAME, which the mirror makes, marks and moves. */
 struct team_folders {
 	const void *self;
-	/* The row of the team that owns the folder teams/NAME. Returns 0 if no team owns the
-	 * folder, or negative. */
+	/* Returns the number of the row of the team that owns the folder teams/NAME. Returns 0
+	 * if no team owns the folder, or a negative fault code. */
 	int64_t (*row)(const void *self, const char *name, struct fault *f);
 	/* Lets the mirror apply the changes of teams to the folder teams/NAME. Ends when the
-	 * team `team` owns the folder (with 0, when no team owns the folder), or when no change
-	 * is left. `store` must be outside a transaction. Returns 0 or negative. Fails also if
-	 * the work takes over 10 s. */
+	 * team `team` owns the folder. If `team` is 0, ends when no team owns the folder. Ends
+	 * in both cases when no change is left. `store` must be outside a transaction. Returns
+	 * 0 or negative. Fails also if the work takes over 10 s. */
 	int (*settle)(const void *self, struct store *store, const char *name,
 		      int64_t team, struct fault *f);
 	/* Whether the mirror has read all changes of teams in the log. Returns 1, 0 or

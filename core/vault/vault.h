@@ -81,7 +81,7 @@ int vault_folder(struct call *call, const char *given, const char *where,
 bool vault_sees(struct call *call, const struct note_entry *entry);
 /* Whether the mirror fills the folder `path`, or a folder above `path`, with its files. */
 bool vault_is_shown_folder(const char *path);
-/* Whether a path has the ending of a note. */
+/* Whether a path ends with the extension of a note. */
 bool vault_is_note(const struct call *call, const char *path);
 
 #endif

@@ -61,7 +61,7 @@ static const char *first_foreign(const struct card *said, const struct card *is)
 								   : NULL;
 }
 
-/* The file of a card from which a writer has made a text. */
+/* A file that shows a card, and from which a writer has made a text. */
 struct origin {
 	int64_t rev;
 	const char *sum; /* NULL: the text has no sum */
@@ -116,7 +116,7 @@ static int refuse_moved(struct call *call, const struct origin *from, const char
 	return fault_hint(&call->fault, "Read the card again, and change that.");
 }
 
-/* Whether the text was made from the card of an earlier agent of the same name, before the
+/* Whether the text was made from the card of an earlier agent with the name of `a`, before the
  * agent `a` was made. Returns 1, 0 or negative. */
 static int is_anothers(struct call *call, const struct agent_row *a,
 		       const struct origin *from)
@@ -129,7 +129,7 @@ static int is_anothers(struct call *call, const struct agent_row *a,
 
 /* Compares a text with the present card. The text's sum tells whether the text was made from
  * the present card. Returns 0 if the caller may make this change, or a fault. Returns 1 if the
- * card already has the text's values, because the same text was written before. */
+ * card already has the text's values, because this text was written before. */
 static int check_foreign(struct call *call, const struct agent_row *a,
 			 const struct card *said, const struct origin *from)
 {

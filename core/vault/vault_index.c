@@ -55,7 +55,7 @@ static int vault_index_compare(void *with, const struct note_entry *e, struct fa
 }
 
 /* Lists the notes that changed. Returns the number of entries of the index that must change, or
- * negative. */
+ * a negative fault code. */
 static int64_t vault_index_look(struct indexing *x)
 {
 	struct call *call = x->call;

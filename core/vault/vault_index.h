@@ -9,10 +9,10 @@
 
 /* Indexes the notes that changed since the last look, for about `ms` milliseconds. With
  * SEARCH_OWN, mirrored notes are left out, and a look that took long is not repeated at once.
- * So a note that was written meanwhile may be found only a second later. Among thousands of
- * files of the mirror, a note may be found only half a minute after its change. Sets `*whole`
- * if every change of this look is indexed, and every folder that the caller may see can be
- * entered by this process. */
+ * So a note that was written since the last look may be found only a second later. Among
+ * thousands of files of the mirror, a note may be found only half a minute after its change.
+ * Sets `*whole` if every change of this look is indexed, and every folder that the caller may
+ * see can be entered by this process. */
 int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
 		bool *whole);
 

@@ -11,8 +11,8 @@ static inline const struct notes *notes_of(const struct call *call)
 	return call->settings->notes;
 }
 
-/* Finds the living team that owns the folder of a note. Returns 1 with the team's row, 0 if
- * there is no such team, or negative. */
+/* Finds the living team that owns the folder of a note. Returns 1 and fills `row` if there is
+ * such a team, 0 if not, or a negative fault code. */
 int vault_team_in(struct call *call, const char *path, struct vault_team_row *row);
 
 /* Plans a write of the note `path`. */
@@ -20,11 +20,11 @@ int vault_plan(struct call *call, const char *path,
 	       int (*run)(struct call *call, struct vault_work *w));
 
 /* Decides the write in the second run of a handler. If the call is repeated, reports the
- * earlier write. Fills `path` and `size` (or NULL) of the answer. Does nothing in the first
- * run, which has just planned the write. Returns 0 or negative. */
+ * earlier write. Fills the answer's fields `path` and `size`; the argument `size` may be NULL.
+ * Does nothing in the first run, which has just planned the write. Returns 0 or negative. */
 int vault_finish(struct call *call, const char **path, int64_t *size);
 
-/* Reads a note and its stamp. Returns 1, 0 if there is no note, or negative. */
+/* Reads a note and its stamp. Returns 1 if there is a note, 0 if not, or a negative fault code. */
 int vault_old(struct call *call, const char *path, struct text *old,
 	      struct note_stamp *was);
 
@@ -39,7 +39,8 @@ struct vault_card {
 };
 
 /* Whether an argument at /path is the path of an agent's card that the caller may see. Returns
- * 1 with `card`, 0, or negative. */
+ * 1 and fills `card` if this is true, 0 if the argument is no path of a card, or a negative
+ * fault code. */
 int vault_card_named(struct call *call, const char *given, struct vault_card *card);
 /* Changes a card to the values of its new text. A plan only checks whether this change is
  * possible. Returns 0 or negative. */
@@ -65,7 +66,7 @@ int vault_moves_read(struct call *call, struct vault_move_row **rows, size_t *n)
 /* Reads the fields of a decided change from its row. */
 struct note_move vault_move_read(const struct vault_move_row *r);
 
-/* Whether a note of this name can have a frontmatter. */
+/* Whether a note with this path can have a frontmatter. */
 bool vault_has_front(const char *path);
 
 /* A text, in the call's arena, that tells readers that somebody has edited a file of the

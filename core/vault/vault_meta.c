@@ -6,7 +6,7 @@
 #include "core/vault/vault_inside.h"
 #include "ops.gen.h"
 
-/* Refuses a note that is not Markdown, because such a note has no frontmatter. */
+/* Refuses a note that is not Markdown, because only notes in Markdown have a frontmatter. */
 static int vault_meta_check_kind(struct call *call, const char *path)
 {
 	if (vault_has_front(path))
@@ -81,7 +81,8 @@ static int put_front(struct call *call, struct vault_work *w, const struct text 
 	return rc;
 }
 
-/* Calls `changes` with a note's frontmatter, and makes the changes that the function returns. */
+/* Calls `changes` with a note's frontmatter, and makes those changes in the frontmatter that
+ * the function `changes` returns. */
 static int change_front(struct call *call, struct vault_work *w,
 			json_t *(*changes)(struct call *call, json_t *front))
 {

@@ -15,7 +15,7 @@ enum {
 
 /* --- the size of an expression ---------------------------------------------------- */
 
-/* The numbers of atoms at each level of parentheses. A repetition that follows multiplies
+/* The numbers of atoms at each level of parentheses. A repetition behind an atom multiplies
  * `last`, the size of the level's last atom. */
 struct measure {
 	size_t sum[DEPTH_MOST], last[DEPTH_MOST];
@@ -50,8 +50,8 @@ static size_t set_size(const char *s)
 	return n + (s[n] == ']');
 }
 
-/* Reads {m,n} at `s` and returns its length; `*most` is the larger of m and n. Braces without
- * numbers count as a byte that repeats nothing. */
+/* Reads {m,n} at `s` and returns its length; `*most` is the larger of m and n. If neither a
+ * digit nor a comma follows the brace, returns 1 and sets `*most` to 1. */
 static size_t vault_regex_repeat(const char *s, size_t *most)
 {
 	char *end;
@@ -208,8 +208,8 @@ static void vault_regex_renew(struct vault_regex *r, size_t len)
 		return;
 	regfree(&r->re);
 	r->read = len;
-	/* The expression has compiled before, so regcomp() fails only if memory is short. After
-	 * such a failure, the expression becomes `$.`, which matches nothing. */
+	/* The expression was compiled once already, so regcomp() fails only if memory is short.
+	 * After such a failure, the expression becomes `$.`, which matches nothing. */
 	if (regcomp(&r->re, r->pattern, REG_EXTENDED) != 0)
 		regcomp(&r->re, "$.", REG_EXTENDED);
 }

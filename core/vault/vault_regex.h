@@ -15,7 +15,7 @@
 
 #include "core/base/fault.h"
 
-/* Two neighbouring pieces share so many bytes, so that no shorter match is missed. */
+/* The number of bytes that two neighbouring pieces share, so that no shorter match is missed. */
 enum { REGEX_OVERLAP = 128 };
 
 struct vault_regex {

@@ -390,9 +390,9 @@ static int vault_trash_look_in(struct call *call, struct vault_work *w,
 	return rc;
 }
 
-/* Refuses to restore a note if the note's folder now belongs to another team than the entry. If
- * the caller names another path, the restore is not refused. Returns 0 or a negative fault
- * code. */
+/* Refuses to restore a note if the note's folder now belongs to a team other than the team of
+ * the entry. If the caller names another path, the restore is not refused. Returns 0 or a
+ * negative fault code. */
 static int vault_trash_check_place(struct call *call, const struct vault_work *w,
 				   const struct vault_teams_row *owner)
 {

@@ -3,8 +3,8 @@
  *
  * At most a thousand answers are kept, so a caller that never confirms an answer uses only a
  * bounded amount of memory. If more answers are sent, the oldest answer counts as lost. The
- * user of this file has a struct for each answer. The receipt is the first member, and the
- * answer's messages and claims follow.
+ * user of this file has a struct for each answer. The receipt is the first member of this
+ * struct, and the answer's messages and claims follow.
  */
 #ifndef CORE_WIRE_RECEIPT_H
 #define CORE_WIRE_RECEIPT_H

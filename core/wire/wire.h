@@ -55,8 +55,8 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 		   struct fault *f);
 
 /* Fills `dst`, the zeroed struct of a message (`struct wire_NAME *`); the struct's texts point
- * into the packet. A message of another type is a fault, so no message is decoded into a wrong
- * struct. The caller must include ops.gen.h. */
+ * into the packet. If the message has another type than the struct, the result is a fault, so
+ * no message is decoded into a wrong struct. The caller must include ops.gen.h. */
 #define packet_decode(p, dst, a, f) packet_decode_as(p, wire_record_of(dst), dst, a, f)
 /* Like packet_decode(), for a type that is known only at run time. `dst` has as->size bytes. */
 int packet_decode_as(struct packet *p, const struct record *as, void *dst,

@@ -79,9 +79,9 @@ static int workspace_find_whole(struct call *call, const char *team, const char 
 	return 0;
 }
 
-/* Finds the whole id that begins with `name`, after a search for a workspace `name` has failed.
- * Searches the call's team or, with `any_team`, all teams. If no id begins with `name`,
- * call->fault stays unchanged. */
+/* Finds the whole id that begins with `name`, after the search for a workspace with the name
+ * `name` has failed. Searches the call's team or, with `any_team`, all teams. If no id begins
+ * with `name`, call->fault stays unchanged. */
 static int find_short(struct call *call, bool any_team, const char *name, const char **id)
 {
 	const struct id_among among = {
@@ -374,11 +374,12 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* --- work of the host in workspaces: the checks before it ------------------------- */
 
-/* The kinds of operations, by the answer to a repeated call with the same key. If the guest's
- * first answer is stored, the call returns this answer. If no answer is stored, an operation of
- * READS or AGAIN runs once more, and a repeat of any other operation is refused. A call of
- * READS stores no key. A call of AGAIN writes the same content again. An operation of RUNS is
- * also refused to agents of a stopped team, but not to the operator. */
+/* The kinds of operations, by the answer to a call that repeats the key of an earlier call. If
+ * the guest's answer to the earlier call is stored, the repeated call returns this answer. If
+ * no answer is stored, an operation of READS or AGAIN runs once more, and a repeat of any other
+ * operation is refused. A call of READS stores no key. A call of AGAIN writes the same content
+ * again. An operation of RUNS is also refused to agents of a stopped team, but not to the
+ * operator. */
 enum repeat { READS, AGAIN, ONCE, RUNS };
 
 static int begun(struct call *call)
@@ -399,8 +400,8 @@ static int begun(struct call *call)
 		"look at what it did there; a new key runs it again.");
 }
 
-/* Checks that an agent may run a command in the workspace of the call, and stores the chain of
- * the workspace's agent. */
+/* Checks that an agent may run a command in the workspace of the call, and stores the chain
+ * number for the words of the workspace's agent. */
 static int check_run(struct call *call)
 {
 	struct workspace_row w;
@@ -467,8 +468,8 @@ int workspace_answered(struct call *call, const struct workspace_answered_in *in
 }
 
 /*
- * Stores the states of workspaces that the host reports, and lists the rows that the host
- * needs.
+ * These functions store the states of workspaces that the host reports, and list the rows that
+ * the host needs.
  */
 
 /* Tells the lead and the operator that a workspace has failed, if the workspace's agent has a
@@ -538,7 +539,7 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 	return rc < 0 ? rc : 1;
 }
 
-/* The new status of a workspace's agent. If the workspace fails before it was ever up, the
+/* The new status of a workspace's agent. If the workspace has failed and was never up, the
  * agent has failed, too. */
 static int64_t status_in(const struct workspace_row *w,
 			 const struct workspace_note_in *in)

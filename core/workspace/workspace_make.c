@@ -1,6 +1,6 @@
 /*
- * workspace_make - makes the rows of new workspaces. A workspace is a directory or a VM, which
- * may be a copy, or belongs to a machine that runs already.
+ * workspace_make - makes the rows of new workspaces. A workspace is a directory or a VM, or
+ * belongs to a machine that runs already. The directory or the VM may be a copy.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
 
 /* Tries to add the workspace under `name`, which ends with four random digits. Returns 0 if
- * another workspace has the name. */
+ * another workspace has the name `name`. */
 static int add_named(struct call *call, const struct new_workspace *n, int64_t id,
 		     const char *name)
 {
@@ -215,7 +215,7 @@ static bool is_kept_disk(const struct call *call, const char *source)
 	       end && !strcmp(end, ".vm");
 }
 
-/* Refuses arguments that belong to another backend than the call's backend. */
+/* Refuses arguments that are for a backend other than the call's backend. */
 static int check_backend(struct call *call, const struct workspace_create_in *in)
 {
 	struct fault *f = &call->fault;

@@ -27,7 +27,7 @@ struct removal {
 	bool hostless; /* no host runs, so the next host removes the files */
 	const char *says; /* text for the fault, or NULL for the usual text */
 	/* Folders of the vault that are removed, too. The last of these folders contains the
-	 * other folders, or is in the same folder. */
+	 * other folders, or is in the same folder as the other folders. */
 	const char **purged;
 	size_t n_purged;
 	/* `notes` counts a person's notes in the vault, and `files` counts the changed files in
@@ -37,7 +37,7 @@ struct removal {
 	size_t notes_kept, notes_large; /* like `kept` and `large`, for notes */
 	const char *inside; /* name of the current folder, with a slash at the end */
 	struct names {
-		const char *text; /* the first few names, or NULL before a name */
+		const char *text; /* the first few names; NULL: no name yet */
 		size_t named; /* number of names; NAMED + 1 if the list ends with `…` */
 		const char *folder; /* last folder in the list of names, or NULL */
 	} note_names, file_names;
@@ -87,9 +87,9 @@ static struct folder *workspace_removal_add(struct call *call,
 	return f;
 }
 
-/* If no other copy exists of the files that a workspace began with, these files count as work,
- * too. There is no other copy if the workspace was restored from the trash, or if the parent is
- * destroyed. */
+/* The files that a workspace began with count as work, too, if no other copy of these files
+ * exists. There is no other copy if the workspace was restored from the trash, or if the parent
+ * is destroyed. */
 static int add_beginnings(struct call *call, size_t from)
 {
 	struct removal *l = call->removal;
@@ -229,7 +229,7 @@ static void count_file(void *with, const char *path)
 	struct removal *l = call->removal;
 
 	if (!strncmp(path, ".git/", 5) || strstr(path, "/.git/"))
-		return; /* git wrote this file, no person or agent */
+		return; /* git wrote this file, not a person or an agent */
 	l->files++;
 	name_file(call, &l->file_names, l->inside, path);
 }

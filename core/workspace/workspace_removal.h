@@ -13,7 +13,7 @@
 #include "core/call/call.h"
 
 /* Adds a workspace to the plan. A handler calls this function while call->plans is true.
- * Returns 0 or a positive number, or a fault. */
+ * Returns a number of 0 or more, or a negative fault code. */
 int removal_add(struct call *call, const struct workspace_row *w);
 /* Adds all living workspaces of a team that ends. Also counts the team's held tasks, and the
  * messages that the operator has not read. `purged` is the name of the team's folder in the
