@@ -118,7 +118,7 @@ WHERE agent = :agent AND state IN {assignment_state.open} ORDER BY message;
 
 -- name: assignments_accepted
 -- row: assignments_running
--- Open assignments whose command an agent's daemon has or may have, running or waiting.
+-- Open assignments, running or waiting, whose command an agent's daemon has or may have.
 SELECT x.message FROM assignment x
 WHERE x.agent = :agent AND x.state IN {assignment_state.open} AND (x.state = {assignment_state.running} OR x.offered = 1
 	OR EXISTS (SELECT 1 FROM delivery d
@@ -258,8 +258,9 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- row: result_line
 -- text: agent_name stdout stderr
 -- Results in answers whose arrival is not confirmed. The session that collected a result may
--- collect the result again at once. Another session of the sender may collect the result after
--- :lapsed, the end of a lease, or if the clock was put back after the first collection.
+-- collect the result again at once. Another session of the sender may collect the result if the
+-- first collection was at :lapsed (one lease ago) or before, or if the clock was put back after
+-- the first collection.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line

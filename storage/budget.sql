@@ -43,9 +43,9 @@ WHERE team = :team;
 
 -- name: budget_set
 -- A lowered limit, or a team's first limit, must be at least the used amount plus the reserved
--- amount. If a limit is raised, the remainder of the team above must be at least the
--- difference. If a team has a limit, every team below has a limit, too. Time is counted only
--- while time has a limit.
+-- amount. If a limit is raised, the remainder of the team above must be at least the difference
+-- between the new limit and the old limit. If a team has a limit, every team below has a limit,
+-- too. Time is counted only while time has a limit.
 UPDATE budget SET most = :most,
 	used = CASE WHEN :most = 0 THEN used + coalesce((:now - since) / 1000, 0) ELSE used END,
 	since = CASE WHEN :most = 0 OR kind <> {budget_kind.seconds} THEN NULL
@@ -72,7 +72,7 @@ UPDATE team SET limits = (SELECT count(*) FROM budget b WHERE b.team = team.id A
 WHERE id = :team;
 
 -- name: budget_unlimited
--- Of the living teams directly below, the first team without a limit.
+-- The first living team directly below that has no limit.
 SELECT k.name FROM team k JOIN budget c ON c.team = k.id
 WHERE k.parent = :team AND k.destroyed_at IS NULL AND c.kind = :kind AND c.most = 0
 ORDER BY k.name LIMIT 1;

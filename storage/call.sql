@@ -93,8 +93,8 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 		AND (:leads <> 0 OR up.created_by = :agent));
 
 -- name: replay_find
--- A key is valid for a day. A row that is older is ignored, even if cleaning has not yet
--- removed the row.
+-- A key is valid for a day. A row that is older than a day is ignored, even if cleaning has not
+-- yet removed the row.
 SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 

@@ -32,8 +32,8 @@ int dir_sync_above(const char *path);
  * existing folder is synced too, since the process that made the folder may have been killed
  * before its sync. */
 int dir_make(const char *path, mode_t mode);
-/* Makes a folder, or accepts an existing folder, without a sync. Used for a folder whose
- * content may be lost. */
+/* Makes a folder, or accepts an existing folder, without a sync. The function is used for a
+ * folder whose content may be lost. */
 int dir_have(const char *path, mode_t mode);
 /* Makes the folder `path` as dir_make() does, and also the missing folders above. */
 int dir_make_all(const char *path, mode_t mode);

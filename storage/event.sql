@@ -53,8 +53,8 @@ SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :
 -- the range of event numbers again and again. A later event has a later time, with two
 -- exceptions: the clock was set back, or an import added the events of another state. After
 -- such an exception, several events at or after :at may directly follow an event before :at.
--- The result is one of the several events, and some events before the result may be younger
--- than :at.
+-- The result is then one of these several events, and some events before the result may be
+-- younger than :at.
 WITH RECURSIVE half(low, high) AS (
 	SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0) + 1
 	UNION ALL
@@ -91,7 +91,8 @@ DELETE FROM event WHERE seq IN (SELECT seq FROM event
 
 -- name: gc_count
 -- scan ok: only before a gc that a caller has to confirm
--- Counts the events and messages since the time :from that a complete `cadre gc` would delete.
+-- Of the events and messages from the time :from on, counts how many a complete `cadre gc`
+-- would delete.
 SELECT (SELECT count(*) FROM event
 		WHERE seq < :keep_events AND at >= :from AND at < :before) AS events,
 	(SELECT count(*) FROM message m

@@ -192,8 +192,9 @@ static bool is_of_other(const struct generation *g, const struct header *file, b
 }
 
 /* Whether the WAL belongs to another file. First reads only the beginning of each frame, and
- * then whole frames if the WAL seems to belong to another file. Reads the WAL again if the WAL
- * still seems so, since page 1 may be half written, or if the WAL begins anew meanwhile. */
+ * then whole frames if the WAL seems to belong to another file. Reads the WAL again if the
+ * whole frames also seem to belong to another file, since page 1 may be half written. Also
+ * reads the WAL again if the WAL begins anew meanwhile. */
 static bool wal_is_of_other(const struct store *s)
 {
 	bool other = false, gone = false;
@@ -360,7 +361,7 @@ enum { ONE_PAGE = 4096 };
 
 /* Whether SQLite would write the pages of a journal back into a finished state.db. SQLite
  * ignores a journal that begins with a zero byte. A database of at most one page is still being
- * made, so a journal beside such a database is its own journal. */
+ * made, so a journal beside such a database is the database's own journal. */
 static bool has_journal(const struct store *s)
 {
 	char journal[4096], first = 0;

@@ -94,9 +94,9 @@ int ground_note(struct store *s, struct fault *f);
 /* Checks that state.db, -wal and -shm are still the files that ground_note() remembered. After
  * a check has failed, every later check fails. */
 int ground_check(struct store *s, enum ground_look look, struct fault *f);
-/* Called after a COMMIT. Checks that state.db is in its place, and that neither state.db nor
- * -wal was cut off or overwritten, so that the written data is kept. A -wal that was removed is
- * left to the next check, since the data of an open -wal is not lost yet. */
+/* Called after a COMMIT. Checks that the written data is kept: state.db must be in its place,
+ * and neither state.db nor -wal may have been cut off or overwritten. A -wal that was removed
+ * is left to the next check, since the data of an open -wal is not lost yet. */
 int ground_kept(struct store *s, struct fault *f);
 /* Called before the connection is closed. Whether the store's WAL holds data that may be copied
  * into state.db. The data may be copied only if state.db is still the file that the store has

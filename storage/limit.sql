@@ -38,7 +38,8 @@ SELECT due_at, level FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient ORDER BY due_at DESC LIMIT 1;
 
 -- name: pair_before
--- The message of a pair that has exactly :skip later messages, in the order of `due_at`.
+-- The message of a pair that is followed, in the order of `due_at`, by exactly :skip messages
+-- of the pair.
 SELECT due_at FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient
 ORDER BY due_at DESC LIMIT 1 OFFSET :skip;

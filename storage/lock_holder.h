@@ -20,7 +20,8 @@ struct lock_holder {
 bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out);
 /* Writes the number and the command line of a process, as struct lock_holder holds them. */
 void lock_holder_name(long pid, char *out, size_t size);
-/* Names all other processes that lock the byte, exclusively or shared. */
+/* Writes the names of all processes that lock the byte, exclusively or shared, through a
+ * descriptor other than `fd`. */
 void lock_holder_all(int fd, int64_t byte, char *out, size_t size);
 
 #endif

@@ -225,9 +225,9 @@ WHERE d.due_at IS NOT NULL AND d.state IN {delivery_state.open} AND d.due_at <= 
 ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 
 -- name: delivery_requeue
--- When a lease has ended, the message waits again, and expires at its old time. A negative
--- `request` is the number of the last hand-out's request, after the hand-out's lease has ended.
--- An acknowledgement of the last hand-out counts until the message is handed out again.
+-- When a lease has ended, the message waits again, and expires at its old time. While the
+-- message waits again, `request` is the negated number of the last hand-out's request. An
+-- acknowledgement of the last hand-out counts until the message is handed out again.
 UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
 	seen = 0
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};

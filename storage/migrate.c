@@ -64,8 +64,9 @@ static int refuse_other(const struct store *s, const struct schema_object *o,
 	return fault_hint(f, "use a state that cadre made, or a backup of it");
 }
 
-/* Compares an object with the expected object (NULL: no further object is expected).  Returns 1
- * if the objects are the same. */
+/* Compares an object with the expected object (NULL: no further object is expected). Returns 1
+ * if the objects are the same, 0 if the object is an unexpected table of statistics, or a
+ * negative fault code. */
 static int schema_check_compare(const struct store *s, const struct schema_object *found,
 				const struct schema_object *wanted, struct fault *f)
 {

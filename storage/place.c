@@ -9,9 +9,9 @@
 
 #include "storage/store_inside.h"
 
-/* Names a file system that belongs to another machine or runs in user space. Returns NULL for
- * other file systems. On a file system that another machine or a program serves, a lock or an
- * fsync may have no effect. virtiofs is a kind of fuse. */
+/* Returns the name of the file system, if the file system belongs to another machine or runs in
+ * user space. Otherwise returns NULL. On a file system that another machine or a program
+ * serves, a lock or an fsync may have no effect. virtiofs is a kind of fuse. */
 static const char *distrusted(int dir)
 {
 	static const struct {

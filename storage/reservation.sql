@@ -8,8 +8,8 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM reservation;
 
 -- name: reservation_take
 -- An agent holds a glob only once. In the same transaction, the caller has checked that no
--- other agent's reservation conflicts. The caller has compared each glob with all rows of
--- reservation_lines.
+-- other agent's reservation conflicts with the glob. The caller has compared each glob with all
+-- rows of reservation_lines.
 INSERT INTO reservation (id, team, agent, generation, paths, stem, shared, reason, lease_ms, lease_until, created_at)
 VALUES (:id, :team, :agent, :generation, :paths, :stem, :shared, :reason, :lease_ms, :now + :lease_ms, :now)
 ON CONFLICT (agent, paths) DO UPDATE SET generation = excluded.generation, stem = excluded.stem,

@@ -96,7 +96,7 @@ bool store_is_wanted(const struct store *s);
 /* Whether a process prevents all other processes from writing to the state. The answer is true
  * if Ctrl-Z or a debugger has stopped a process in a transaction. With wait_ms > 0, the answer
  * is also true if the same process has the writer's turn during all of wait_ms. Writes the
- * process's name to `who`, such as `12 (cadre mcp)`. */
+ * process's name, such as `12 (cadre mcp)`, to `who`. */
 bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size);
 
 /* --- statements: use the macros of core/call/call.h ------------------------------ */
@@ -114,11 +114,11 @@ struct query {
 int store_erases(struct store *s, bool on, struct fault *f);
 
 /* store_run() runs a statement, and returns the number of changed rows (0 for a `late`
- * statement), or a fault code. store_row() reads one row, and copies the texts into the arena.
- * store_row() returns 1 if there is a row, 0 if there is no row, or a fault code. For an
- * `always` statement, store_row() never returns 0. store_query() begins a statement that
- * returns many rows. Each store_next() then reads a row, like store_row(), and query_end() ends
- * the query. */
+ * statement), or a negative fault code. store_row() reads one row, and copies the texts into
+ * the arena. store_row() returns 1 if there is a row, 0 if there is no row, or a negative fault
+ * code. For an `always` statement, store_row() never returns 0. store_query() begins a
+ * statement that returns many rows. Each store_next() then reads a row, like store_row(), and
+ * query_end() ends the query. */
 int store_run(struct store *s, enum sql id, const void *in, struct fault *f);
 int store_row(struct store *s, enum sql id, const void *in, void *row, size_t size,
 	      struct arena *a, struct fault *f);
@@ -128,7 +128,7 @@ void query_end(struct query *q);
 int query_over(struct query *q, int rc); /* ends the query; returns min(`rc`, 0) */
 /* Returns the id for the next new row of a table; the caller must insert a row with this id.
  * `ask` is the statement NAME_new_id of the table. `ask` runs only once as long as no other
- * connection writes. Returns a positive id, or a fault. */
+ * connection writes. Returns a positive id, or a negative fault code. */
 int64_t store_new_id(struct store *s, enum sql ask, struct fault *f);
 
 /* Makes the next store_new_id() run the statement `ask` again. The function is called after a
@@ -143,7 +143,7 @@ int64_t store_schema_version(struct store *s, struct fault *f); /* negative: a f
  * fault. Writes fail until somebody undoes the changes of the tables. */
 int store_look(struct store *s, struct fault *f);
 /* Does a PASSIVE checkpoint. Returns the number of frames that the checkpoint could not copy,
- * or a negative fault code. After 0, the next commit starts the WAL anew. */
+ * or a negative fault code. If the function returns 0, the next commit starts the WAL anew. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* frames not copied into the file yet */
 int64_t store_wal_length(const struct store *s); /* number of all frames in the WAL */
@@ -154,15 +154,15 @@ int64_t store_wal_syncs(const struct store *s, int64_t *ns);
  * Returns 1 if the next commit starts the WAL anew, 0 if a read still uses the WAL, or a
  * negative fault code. */
 int store_restart_wal(struct store *s, int ms, struct fault *f);
-/* Whether a step found the disk full after the last call of this function. After a full disk, a
- * checkpoint helps, since the next commits overwrite the frames of the WAL. */
+/* Whether, since the last call of this function, a step has found the disk full. After a full
+ * disk, a checkpoint helps, since the next commits overwrite the frames of the WAL. */
 bool store_found_full(struct store *s);
 /* Refuses a folder in which no state can be made. A state needs a reliable file system, and a
  * folder to which this process can write. */
 int store_check_place(const char *path, struct fault *f);
 const char *store_path(const struct store *s); /* path of the state file */
-/* Makes a verified copy of the state at `path` (VACUUM INTO, integrity_check). The function
- * fails if `path` exists already. */
+/* Copies the state to a new file `path`, and verifies the copy (VACUUM INTO, integrity_check).
+ * The function fails if `path` exists already. */
 int store_backup(struct store *s, const char *path, struct fault *f);
 /* Runs integrity_check and foreign_key_check, and checks that the table `state` has its row.
  * Returns 0 if the state is sound, else a fault with the first error. */

@@ -33,7 +33,7 @@
  * oldest row.
  */
 
-/* So many places are enough for some hundred agents at work. */
+/* KEPT_PLACES places are enough for some hundred agents at work. */
 enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
 
 struct kept {
@@ -134,7 +134,7 @@ enum {
 	HEADER_MARK = 68, /* the application id, which is the file's mark (ground.h) */
 };
 
-/* Reads a number of a file's header, which has the high byte first. */
+/* Reads a number of a file's header. The number has the high byte first. */
 static inline uint32_t number_at(const unsigned char *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];

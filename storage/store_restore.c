@@ -254,7 +254,7 @@ static int read_aside(int new, char *name, size_t room, struct fault *f)
 }
 
 /* Makes or opens the folder `name`, and syncs the folder above. Returns a descriptor, or a
- * fault. */
+ * negative fault code. */
 static int store_restore_make_folder(int above, const char *name, struct fault *f)
 {
 	int fd = -1;

@@ -37,8 +37,8 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 void restore_unstage(const char *dir);
 
 /* Replaces the state in DIR by the staged state, which the caller must have closed. Copies the
- * file `secret`, too, or makes a new secret if `secret` is NULL. Writes the path of the folder
- * with the former files to `aside`. Returns 0 or a fault. If other processes have the state
+ * file `secret`, too, or makes a new secret if `secret` is NULL. Writes to `aside` the path of
+ * the folder with the former files. Returns 0 or a fault. If other processes have the state
  * open, the fault names these processes. */
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f);

@@ -30,7 +30,7 @@ static int store_transfer_ask(struct store *s, const char *sql, int64_t number,
 }
 
 /* Reads the number in the first row of a statement. Returns 1 if there is a row, 0 if there is
- * no row, or a fault. */
+ * no row, or a negative fault code. */
 static int store_transfer_ask_number(struct store *s, const char *sql, int64_t number,
 				     int64_t *out, struct fault *f)
 {

@@ -88,8 +88,8 @@ int transfer_last(struct transfer *t, int table, int64_t *key, struct fault *f);
 /* Adds a row.  The fault FAULT_INVALID says which rule of the table the row breaks. */
 int transfer_add(struct transfer *t, int table, const struct transfer_value *values,
 		 struct fault *f);
-/* Finds a number above `from` in a column of row numbers, if the row of this number is missing.
- * Returns 1 if a number is found, 0 if not, or a negative fault code. */
+/* In a column of row numbers, finds a number above `from` whose row is missing. Returns 1 if a
+ * number is found, 0 if not, or a negative fault code. */
 int transfer_loose(struct transfer *t, int table, int column, int64_t from,
 		   int64_t *number, struct fault *f);
 

@@ -59,8 +59,8 @@ FROM task k WHERE k.id = :id;
 
 -- name: task_whole
 -- text: holder_name assignee_name creator_name
--- A task with the names of its agents. Each bit of `parts` means that another table contains
--- rows of the task.
+-- A task with the names of its agents. Each bit of `parts` stands for one table other than
+-- `task`, and means that this table contains rows of the task.
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
 	{columns.state_now}, k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at,
 	k.ended_at, k.result, k.parts, k.notes, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
@@ -70,7 +70,7 @@ LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.id = :id;
 
 -- name: task_has
--- Sets the bits of `parts` for the other tables that contain rows of the task.
+-- Sets the bits of `parts` for tables that contain rows of the task (see task_whole).
 UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :parts;
 
 -- name: task_lines
@@ -360,8 +360,8 @@ WHERE id = :id AND (:seen = 0 OR updated_at = :seen);
 SELECT EXISTS (SELECT 1 FROM task_dep WHERE dep = :dep) AS any;
 
 -- name: task_unblocks
--- After a task is completed, counts one open dependency less in each task that waits for the
--- completed task.
+-- After a task is completed, lowers by one the number of open dependencies of each task that
+-- waits for the completed task.
 UPDATE task SET open_deps = open_deps - 1
 WHERE id IN (SELECT task FROM task_dep WHERE dep = :dep)
 RETURNING id, number, open_deps, state;

@@ -259,7 +259,7 @@ WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
 
 -- name: agent_task
--- Of the tasks that an agent holds, the task that changed last.
+-- The task that changed last among the tasks that an agent holds.
 SELECT k.number FROM task k
 WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC LIMIT 1;
@@ -359,9 +359,9 @@ ORDER BY a.id LIMIT :limit;
 -- name: agents_parked
 -- scan ok: members of a team that have runners and mail, few
 -- Members whose mail starts no turn now. A member is listed if no host runs (:hosted = 0), or
--- if the member's client is at the limit of its plan. A member is also listed if all mail is at
--- the end of its chain (core/turn/chain.h). A member whose turns of the hour are used up is
--- listed as well.
+-- if the member's client is at the limit of its plan. A member is also listed if all of the
+-- member's mail is at the end of its chain (core/turn/chain.h). A member whose turns of the
+-- hour are used up is listed as well.
 SELECT a.name, a.active_at, CASE WHEN r.limited > 0 AND r.retry_at > :now THEN r.retry_at ELSE 0 END AS until,
 	CASE WHEN r.hour_turns >= :per_hour AND abs(:now - r.hour_at) < 3600000 THEN 1 ELSE 0 END AS hour
 FROM agent a JOIN runner r ON r.agent = a.id JOIN agent_inbox i ON i.agent = a.id

@@ -9,8 +9,8 @@ ON CONFLICT DO NOTHING;
 
 -- name: token_drop_ended
 -- Deletes codes that have ended, and tokens that ended before :before. A code that was
--- exchanged for a token is kept until the code ends. The new token has a number of its own, and
--- the token's text is made from this number.
+-- exchanged for a token is kept until the code ends. The token that a client got for the code
+-- has a number of its own, from which the token's text is made.
 -- scan ok: an operator's tokens are few
 DELETE FROM token WHERE (once = 1 AND expires_at <= :now) OR expires_at <= :before;
 

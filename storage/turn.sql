@@ -251,8 +251,9 @@ WHERE agent = :agent AND command = :command;
 -- text: client_session
 -- After a failed turn, the next turn starts later, unless the runner was replaced meanwhile.
 -- After the first failure, the next turn continues the session that the failed turn reported,
--- if any. After another failure, the next turn begins a new session, since the old session may
--- be the cause. If another agent has met a longer limit meanwhile, this limit still holds.
+-- if any. After each further failure in a row, the next turn begins a new session, since the
+-- old session may be the cause. If another agent has met a longer limit meanwhile, this limit
+-- still holds.
 UPDATE runner SET failures = failures + 1, stopped = 0,
 	limited = CASE WHEN limited > 0 AND retry_at > :retry_at THEN limited ELSE 0 END,
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,

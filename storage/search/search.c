@@ -113,8 +113,8 @@ int search_connect(struct search *s, int patience_ms)
 		return rc;
 	sqlite_defend(s->side.db);
 	sqlite3_extended_result_codes(s->side.db, 1);
-	/* To make the index, a process waits for another process. To add rows, a process does
-	 * not wait. */
+	/* While a process makes the index, the process waits up to `patience_ms` for other
+	 * processes. A process that adds rows waits at most BUSY_MS. */
 	sqlite3_busy_timeout(s->side.db, patience_ms);
 	if ((rc = side_exec(&s->side, SQL_SEARCH)) || (rc = make_tables(s)) ||
 	    (rc = search_words_open(s)))

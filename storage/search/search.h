@@ -47,7 +47,7 @@ struct search_query {
 	size_t n_terms;
 };
 
-/* Parses a query. Wrong syntax returns the fault `invalid` at /query, with a hint. */
+/* Parses a query. If the syntax is wrong, returns the fault `invalid` at /query, with a hint. */
 int search_parse(struct search *s, const char *text, struct search_query *out,
 		 struct arena *a, struct fault *f);
 
@@ -60,12 +60,12 @@ struct search_scope {
 };
 
 /* Finds the row ids of matches below `before`, newest first. Fills `rows` with at most `limit`
- * ids, and returns the number of ids. With an agent, the ids may include broadcasts that the
- * agent never got. So the caller must check each row. */
+ * ids, and returns the number of ids. If `scope` names an agent, the ids may include broadcasts
+ * that the agent never got. So the caller must check each row. */
 int search_match(struct search *s, const struct search_query *q,
 		 const struct search_scope *scope, int64_t *rows, struct fault *f);
 
-/* Makes an excerpt of `text` around a match in the arena. The excerpt has at most some 200
+/* Makes, in the arena, an excerpt of `text` around a match. The excerpt has at most some 200
  * bytes on one line, with the found words [in brackets]. Without a match, the excerpt is the
  * beginning of the text. */
 const char *search_excerpt(struct search *s, const struct search_query *q,

@@ -181,8 +181,8 @@ static const char *parse_term(struct parser *p)
 	return out;
 }
 
-/* Reads terms that stand side by side or after AND or NOT. A note or row must match all terms
- * except the terms after NOT, which must not match. */
+/* Reads terms that stand side by side, or that follow AND or NOT. A note or row must match all
+ * terms except the terms after NOT, which must not match. */
 static const char *parse_and(struct parser *p)
 {
 	const char *all = NULL, *none = NULL;

@@ -1,6 +1,6 @@
 /*
  * search_vault - stores the vault's notes in the search index, with paths, words, tags, and the
- * stamps at the time of reading.
+ * stamps that the files had when the notes were read.
  *
  * People edit the files, so the index may be out of date. For this reason each search first
  * compares the files with the index. A changed note gets a new document in the index. The words
@@ -44,7 +44,8 @@ bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);
 
 /* Like search_notes_rest(), for the folders in which the mirror has a file for each task. With
- * few files the pause is very short, and with thousands of files the pause is half a minute. */
+ * few files the pause between two comparisons is very short, and with thousands of files this
+ * pause is half a minute. */
 bool search_shown_rest(const struct search *s, int64_t now);
 void search_shown_looked(struct search *s, int64_t from, int64_t to);
 
@@ -76,8 +77,8 @@ int search_notes_find(struct search *s, enum search_vault which,
 int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out,
 		      size_t *n, struct fault *f);
 
-/* Calls `each` with the offset of each word or phrase of the query in `text`, in
- * order. */
+/* Calls `each`, in order, with the offset of each place in `text` at which a word or phrase of
+ * the query begins. */
 void search_places(struct search *s, const struct search_query *q, const char *text,
 		   size_t len, void (*each)(void *with, size_t at), void *with);
 

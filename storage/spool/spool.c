@@ -33,7 +33,7 @@ struct spool_witness {
 	int64_t seq;
 };
 
-/* The size of the file in bytes. So few bytes fit into one block, so a write stores either all
+/* The size of the file in bytes. The few bytes fit into one block, so a write stores either all
  * of the bytes or no byte. */
 enum { LINE = 96 };
 
@@ -87,7 +87,7 @@ static void spool_witness_write(const char *dir, const char *identity, int64_t s
 /* Runs a statement of spool.sql with its parameters.  Returns 0, or a fault. */
 #define spool_run(s, name, f, ...) \
 	spool_run_in((s), sql_##name, side_in(name, __VA_ARGS__), (f))
-/* Reads one row. Returns 1 if there is a row, 0 if there is no row, or a fault. */
+/* Reads one row. Returns 1 if there is a row, 0 if there is no row, or a negative fault code. */
 #define spool_row(s, name, row, a, f, ...) \
 	spool_row_in((s), SIDE_ROW(spool_side(s), name, (row), (a), __VA_ARGS__), (f))
 
@@ -162,7 +162,7 @@ static int spool_run_in(struct spool *s, enum spool_sql id, const void *in,
 }
 
 /* Converts `rc`, the result of SIDE_ROW(). Returns 1 for a row, 0 if there is no row, or a
- * fault. */
+ * negative fault code. */
 static int spool_row_in(struct spool *s, int rc, struct fault *f)
 {
 	if (rc == SQLITE_ROW)
@@ -436,9 +436,9 @@ int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
 	return rc;
 }
 
-/* Empties a spool whose count is lower than the count in DIR.seq, or whose identity differs. An
- * older copy of the spool may contain waiting commands that were started after the copy was
- * made. */
+/* Empties a spool whose count is lower than the count in DIR.seq, or whose identity differs
+ * from the identity in DIR.seq. An older copy of the spool may contain waiting commands that
+ * were started after the copy was made. */
 static int compare_witness(struct spool *s, struct fault *f)
 {
 	struct spool_witness w;

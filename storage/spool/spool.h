@@ -79,7 +79,7 @@ int spool_put(struct spool *s, const char *message_id, const char *content, int6
 int spool_drop(struct spool *s, const char *message_id, int64_t now, struct fault *f);
 
 /* Reads the first waiting assignment. Returns 1 with `a` filled, 0 if no assignment waits, or a
- * fault. */
+ * negative fault code. */
 int spool_next(struct spool *s, struct arena *arena, struct spool_assignment_row *a,
 	       struct fault *f);
 
@@ -93,7 +93,8 @@ int spool_finish(struct spool *s, const struct spool_result_row *r, int64_t now,
 		 struct fault *f);
 
 /* Reads the result of the assignment message_id. If message_id is NULL, reads the first result
- * after the number `after`. Returns 1 with `r` filled, 0 if there is no result, or a fault. */
+ * after the number `after`. Returns 1 with `r` filled, 0 if there is no result, or a negative
+ * fault code. */
 int spool_result(struct spool *s, int64_t after, const char *message_id,
 		 struct arena *arena, struct spool_result_row *r, struct fault *f);
 
@@ -108,7 +109,7 @@ int spool_count(struct spool *s, struct spool_counts_row *c, struct fault *f);
 /* Sets a variable that all commands get. */
 int spool_set_env(struct spool *s, const char *name, const char *value, struct fault *f);
 /* Reads the first variable whose name sorts after `after`. Returns 1 with name and value in the
- * arena, 0 if there is no such variable, or a fault. */
+ * arena, 0 if there is no such variable, or a negative fault code. */
 int spool_env(struct spool *s, const char *after, struct arena *arena, const char **name,
 	      const char **value, struct fault *f);
 

@@ -32,8 +32,8 @@ INSERT OR IGNORE INTO had (message_id, at) VALUES (:message_id, :at);
 
 -- name: spool_prune
 -- scan ok: once, when the spool is opened
--- No host delivers an assignment again after so long a time, so the spool may forget the ids of
--- assignments from before :before.
+-- The spool may forget the ids of assignments from before :before, since no host delivers so
+-- old an assignment again.
 DELETE FROM had WHERE at < :before
 	AND NOT EXISTS (SELECT 1 FROM assignment a WHERE a.message_id = had.message_id)
 	AND NOT EXISTS (SELECT 1 FROM result r WHERE r.message_id = had.message_id);
