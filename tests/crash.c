@@ -40,7 +40,8 @@ static void kill_somebody(struct scene *s, struct toll *t)
 	} else if (luck < 50) {
 		guest = scene_guest(s);
 		t->guests += guest && kill(guest, SIGKILL) == 0;
-		/* Often kills the host too, while the host is about to start another guest. */
+		/* Often the host is killed soon after the guest, while the host is about to
+		 * start another guest. */
 		if (guest && dice_percent(&s->dice, 40))
 			t->host_at = clock_steady_ms() + dice_below(&s->dice, 700);
 	} else {

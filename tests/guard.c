@@ -4,10 +4,11 @@
  *	valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no guard
  *
  * Each round makes many calls of one kind, in transactions of a fixed size. The tables of the
- * state are filled. Each call counts from the parsed arguments to the answer's text. Clock and
- * random numbers are replaced by fixed numbers, so that a round needs the same number of
- * instructions in every run. After each round the program dumps the count under NAME:CALLS.
- * tests/guard/run compares the count with a count that is kept in a file.
+ * state are filled. For each call the instructions from the parsed arguments to the answer's
+ * text are counted. Clock and random numbers are replaced by fixed numbers, so that a round
+ * needs the same number of instructions in every run. After each round the program dumps the
+ * count under NAME:CALLS. tests/guard/run compares the count with a count that is kept in a
+ * file.
  */
 #include <stdio.h>
 #include <stdlib.h>

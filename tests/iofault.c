@@ -43,8 +43,8 @@ static int host_teardown(void **state)
 	return 0;
 }
 
-/* In each round makes one disk operation fail, and in the next round a later disk operation.
- * Ends after a round in which no disk operation failed. */
+/* Each round makes one disk operation fail, and the next round makes a later disk operation
+ * fail. Ends after a round in which no disk operation failed. */
 static void fail_each(struct stage *s, int kinds, int result)
 {
 	long step = 3, struck = 0;

@@ -48,7 +48,7 @@ static json_t *make_short(struct scene *s)
 }
 
 /* Opens a turn whose client prints the parts that make() makes. The worker threads are held
- * back until finish_turn(). */
+ * back until finish_turn() runs. */
 static struct scene *open_turn(json_t *(*make)(struct scene *s))
 {
 	const struct turn_start start = {

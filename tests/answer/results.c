@@ -163,8 +163,8 @@ static void forget(struct scene *s)
 	futile_end(&s->rig.guest->daemon.futile);
 }
 
-/* Returns how often the host asks for results. Meanwhile the guest reports results all the
- * time, and no pause of the host ends. */
+/* Returns how often the host asks for results while the guest reports results all the time and
+ * no pause of the host ends. */
 static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 {
 	static const char beat[] = "{\"type\":\"Heartbeat\",\"results\":5}";
@@ -187,7 +187,7 @@ static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 }
 
 /* The pauses between the host's requests for results get longer while no result is stored. A
- * request that brings a stored result ends the pauses. */
+ * request whose answer holds a result that the host stores ends the pauses. */
 void test_futile(void **state)
 {
 	static json_t *(*const made[])(struct scene *) = { make_strays, make_none,

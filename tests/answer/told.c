@@ -1,5 +1,5 @@
 /*
- * told - a guest that refuses messages or does not read.
+ * told - a guest that refuses messages, or does not read the host's answers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,8 +49,8 @@ void test_refused(void **state)
 	scene_close(s);
 }
 
-/* If a guest asks again and again and does not read, the host ends the link. The unsent answers
- * stay below a limit. */
+/* If a guest asks again and again and does not read the host's answers, the host ends the link.
+ * The unsent answers stay below a limit. */
 void test_unread(void **state)
 {
 	static const char ask[] = "{\"type\":\"Nonsense\",\"id\":\"0123456789\"}";

@@ -80,8 +80,8 @@ INSERT INTO command SELECT substr(x.command, instr(x.command, '/runs/') + 6,
 	r.success, r.stderr
 	FROM s.assignment x LEFT JOIN s.result r ON r.message = x.message;
 CREATE INDEX command_key ON command(key);
--- Each change of a task's owner with the change before (`last`, `holder`). The last change of a
--- task has back = 1.
+-- The table `log` has each change of a task's owner, with the kind and the target of the change
+-- before (`last`, `holder`). The last change of a task has back = 1.
 CREATE TABLE log AS SELECT seq, subject, kind, actor, target, detail,
 	lag(kind) OVER w AS last, lag(target) OVER w AS holder,
 	row_number() OVER (PARTITION BY subject ORDER BY seq DESC) AS back

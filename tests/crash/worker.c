@@ -335,7 +335,8 @@ static void act_assign_task(struct worker *w)
 
 /* --- repeats ------------------------------------------------------------------------------ */
 
-/* Repeats an acknowledged call. The answer must have the same ids as the first answer. */
+/* Repeats an acknowledged call. The answer to the repeat must have the same ids as the first
+ * answer. */
 static void act_again(struct worker *w)
 {
 	int n = w->n_past < PAST_MOST ? w->n_past : PAST_MOST;

@@ -36,8 +36,8 @@ types C-c
 types 'echo ended $?' Enter
 until_is '^ended 130' seen
 
-# begin WORDS...: runs a script in a session of its own. The script starts the command WORDS
-# with the program in the background.
+# begin WORDS...: runs a script in a session of its own. In the background the script runs
+# WORDS, followed by a call of `cadre agent run` that starts the program.
 begin() {
 	rm -f "$TMPDIR/pid"
 	setsid sh -c 'echo $$ >"$1"; shift; "$@" & wait' sh "$TMPDIR/script" "$@" "$CADRE" agent run ann -- \

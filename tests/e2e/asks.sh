@@ -143,8 +143,8 @@ is 4 'conflict: the operator has not read 1 message$' cadre team destroy busy
 cadre --team busy inbox --lease-seconds 0 >/dev/null
 is 0 'busy is destroyed' cadre team destroy busy
 
-# Without a host, `team destroy` also asks, and tells that the team's guests run on until the
-# next host.
+# Without a host, `team destroy` also asks, and says that the team's guests run on until the
+# next host starts.
 cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team big big/b-1 ls
 until_is '^big$' cadre exec --team big big/b-2 'echo big >big; ls big'
@@ -195,14 +195,15 @@ is 0 'team t is destroyed; what 1 workspace held is kept until 20[^;]*$' cadre t
 rm "$CADRE_HOME/cadre.toml"
 cadre restart >/dev/null
 
-# `gc` with fewer days than the configured number asks first, since the removal is final.
+# `gc` asks first if --keep-days is less than gc.keep_days, since old events and messages are
+# removed for good.
 is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, which gc.keep_days = 30 keeps' cadre gc --keep-days 0
 answers n cadre gc --keep-days 0 >said && bad "no was taken for yes"
 grep -q 'Go on?' said || bad "gc asks: $(cat said)"
 is 0 '^nothing to remove' cadre gc
 is 0 '^removed [1-9]' cadre gc --keep-days 0 --yes
 
-# On a terminal, `inbox` asks before the command takes another agent's messages. `inbox peek`
+# On a terminal, the command `inbox` asks before it takes another agent's messages. `inbox peek`
 # takes no messages.
 cadre team create mail --roles ann,bob >/dev/null || bad "team"
 cadre --team mail --as ann send bob "for you" >/dev/null

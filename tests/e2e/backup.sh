@@ -36,7 +36,7 @@ last=$(sed 's/: .*//' "$TMPDIR/out")
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"
 is 2 'from 1 on' cadre backup --keep 0
 is 2 'folder of backups alone' cadre backup --keep 2 "$TMPDIR/other.db"
-# A backup that fails leaves no file. The hint of the fault asks for room on the disk.
+# A backup that fails leaves no file. The hint of the fault says to free room on the disk.
 mkdir "$TMPDIR/small"
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none "$TMPDIR/small" 2>/dev/null; then
 	is 7 . cadre backup "$TMPDIR/small/copy.db"
@@ -53,8 +53,8 @@ touch "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp"
 is 0 . cadre export "$TMPDIR/lines"
 [ ! -e "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp" ] || bad "a leftover of an export stays"
 
-# A plain copy does not notice that a table's tree has lost a row. `backup` refuses a database
-# that has lost a row, and removes no older backup.
+# A plain copy does not notice that a row is cut off a page of a table. `backup` refuses a
+# database that has lost a row, and removes no older backup.
 for i in $(seq 20); do cadre task create "task $i $(head -c 300 /dev/zero | tr '\0' x)" >/dev/null; done
 sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
 /usr/bin/python3 - "$CADRE_HOME/state.db" <<-'END'

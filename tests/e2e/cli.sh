@@ -55,8 +55,8 @@ is 3 'hint: make one: cadre init' cadre status
 is 3 'hint: make one: cadre init' cadre task list
 # Without a state, `status --line` prints nothing for a shell prompt, and returns 0.
 line=$(cadre status --line 2>&1) && [ -z "$line" ] || bad "a prompt is told '$line' of no state"
-# `init` makes a state, and so does any command with --create and the state's folder. Other
-# commands make no state.
+# `init` makes a state. Any command that has --create and names the state's folder makes a state
+# too. Other commands make no state.
 for verb in 'task create x' 'send a b' up down doctor; do
 	is 3 "there is no state at $CADRE_HOME" cadre $verb
 	is 3 'there is no .cadre in .* or above it, and none at /nowhere/cadre' env -u CADRE_HOME XDG_STATE_HOME=/nowhere sh -c 'cd / && exec "$@"' . "$CADRE" $verb
@@ -351,8 +351,8 @@ is 2 'hint: Name its team too. Teams: blue, green' cadre task list --as painter
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
-# `team create` prints one line with the first of many members. The next step is printed on
-# stderr.
+# `team create` prints one line with the first of many members. A command for the next step is
+# printed on stderr.
 is 0 '^created team many: w-1, w-2, w-3, w-4, w-5, w-6, w-7, w-8 and 5 more$' \
 	cadre team create many --roles '[{"name":"w","count":12}]'
 grep -q '^next: cadre --team many task create TITLE' "$TMPDIR/err" || bad "no next step"
@@ -390,8 +390,8 @@ offers 'task list --status pen' 'pending '
 offers 'task list --status pending --ow' '--owner '
 offers 'task list --status=pending --team blue --owner p' 'painter '
 offers 'nothing ""' ''
-# Keys of the configuration do not hide options. For example, `--st` completes to --status, and
-# not to the key `--state.durability`.
+# In completions, keys of the configuration do not hide options. For example, `--st` completes
+# to --status, and not to the key `--state.durability`.
 offers 'task list --st' '--status '
 offers 'task list --state.d' '--state.durability '
 offers 'task list --stat' '--status '

@@ -72,8 +72,8 @@ for by in 86400 0 -86400 0; do
 	cadre --team red task show 001 | grep -q ann || bad "set by $by: ann has lost the task"
 	cadre --team red --as bob claim 001 >/dev/null 2>&1 && bad "set by $by: bob has it"
 done
-# Setting the clock does not change the length of a wait. When the short wait ends, the host
-# checks all other waits.
+# Setting the clock does not change the length of a wait. In this test a short wait ends during
+# a long wait, because the host then checks all other waits.
 "$CADRE" --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
 long=$!
 cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # when the short wait ends, the long wait has begun

@@ -36,8 +36,8 @@ real=$CADRE
 serve "$(dirname "$real")/conformance"
 requirements() { # REVISION SCENARIOS
 	suite --requirements "$1" -o "$TMPDIR/o" || bad "requirements of $1: $(grep -v '^✓' "$TMPDIR/plain" | tail -40)"
-	# The revision of the protocol does not require the scenarios that are listed as not
-	# scored.
+	# Scenarios that are listed as not scored are not required by the tested revision of the
+	# protocol.
 	passed=$(sed -n '/=== SUMMARY/,/^Not scored/p' "$TMPDIR/plain" | grep -c '^[✓✗]')
 	unscored=$(sed -n '/^Not scored/,$p' "$TMPDIR/plain" | grep -c '^  [✓✗]')
 	test $((passed - unscored)) = "$2" || bad "$((passed - unscored)) scenarios of $1 ran, not $2"

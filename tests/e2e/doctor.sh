@@ -176,8 +176,8 @@ is 0 '001 *pending' cadre task list --team red
 cadre events --limit 50 | grep -q 'task.lapsed' || bad "nobody was told of the lapse"
 is 0 . cadre doctor
 grep -q leases "$TMPDIR/out" && bad "leases are still late"
-# After an hour without a host, a new host would extend this lease. The doctor also extends the
-# lease instead of ending the lease.
+# After an hour without a host, a new host would extend the lease of task 001. The doctor also
+# extends the lease instead of ending the lease.
 cadre --team red --as w claim 001 --lease-seconds 600 >/dev/null
 now=$(($(date +%s) * 1000))
 sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000 WHERE number = 1; UPDATE host SET alive_at = $now - 3600000"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# estop - `estop` stops a team, the teams below, and the commands in their workspaces. Stopped
-# commands stay stopped even if the host is restarted. `thaw` lets all commands continue.
+# estop - `estop` stops a team, the teams below this team, and the commands in the workspaces of
+# these teams. Stopped commands stay stopped even if the host is restarted. `thaw` lets all
+# commands continue.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT

@@ -170,7 +170,8 @@ done
 is 0 'plan' b vault read teams/shop-2/notes/plan.md
 [ -e "$B/vault/teams/shop-2/tasks/001-one.md" ] || bad "the vault does not show shop-2"
 is 0 . b --team shop-2 --as dev send tester "goes on"
-# A note whose path is taken comes in beside the notes that have the path, however many there are.
+# If an imported note's path is taken, the note gets a new path beside the taken path, even if
+# very many of the new paths are taken too.
 python3 -c '
 import sys
 for n in ["", ".imported"] + [".imported-%d" % n for n in range(2, 1201)]:
@@ -378,7 +379,7 @@ is 0 . "$CADRE" --home "$E" import bad.jsonl
 	bad "an imported message is by an agent of a team that was here"
 
 # The clock of a budget of seconds begins at the import, if the file has no clock, or a clock
-# that begins in 30 years.
+# that begins decades later.
 mangle 'for b in lines:
     if b.get("row") == "budget" and b["kind"] == 3: b["most"] = 3600
 cellar = first("team", name="cellar")["id"]
@@ -392,8 +393,8 @@ is 0 . "$CADRE" --home "$TMPDIR/c" import bad.jsonl
 	bad "clocks: $(ask "$TMPDIR/c" 'SELECT * FROM budget WHERE kind = 3')"
 is 0 . "$CADRE" --home "$TMPDIR/c" doctor
 
-# An import shortens leases that would end in 30 years. An import also changes the due time of a
-# message from 30 years ahead to at most one day ahead.
+# An import shortens leases that would end decades later. If a message is due decades later, the
+# import sets a due time at most one day ahead.
 mangle 'far = 2 * lines[0]["created_at"]
 next(l for l in lines if "lease_until" in l)["lease_until"] = far
 first("delivery", state=2)["due_at"] = far

@@ -29,8 +29,8 @@ see '^created team web: coder, tester, lead$'
 run cadre team status
 see '^coder '
 
-# `setup` prepares a client. The first run only shows the changes, and the second run makes the
-# changes after consent.
+# `setup` prepares a client. The first run of `setup` only shows the changes, and the second run
+# of `setup` makes the changes after consent.
 run cadre setup claude --dry-run
 see '^+  "mcpServers": {$'
 [ ! -e .mcp.json ]

@@ -33,8 +33,8 @@ def call():
     subprocess.run([cadre, "task", "list", "--team", "shop"], check=True, stdout=subprocess.DEVNULL,
                    timeout=PATIENCE)
 
-# The host makes the document only once, at the first request. Each later answer costs only the
-# sending.
+# The host makes the text of DOCUMENT only once, at the first request for DOCUMENT. Each later
+# answer costs only the sending of the text.
 cost(DOCUMENT, 1)
 (short, _), (long, size) = cost("/healthz", 300), cost(DOCUMENT, 300)
 print("%d us for /healthz, %d us for %d bytes" % (short / 1000, long / 1000, size))

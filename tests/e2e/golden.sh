@@ -1,14 +1,15 @@
 #!/bin/sh
-# golden - a copy of a person's folder leaves out the state that makes the copy, and other
-# states with their secrets. The copy also leaves out a `.git` that refers to the person's own
-# repository.
+# golden - a copy of a person's folder leaves out the state for which the copy is made, and
+# other states with their secrets. The copy also leaves out a `.git` that refers to the person's
+# own repository.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes one >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 git() { command git -c user.name=a -c user.email=a@b -c protocol.file.allow=always "$@"; }
 worker='[{"name":"w","workspace":true}]'
 
-# The folder $gold holds the state of this story and another state, each in a folder below.
+# The folder $gold holds two states, each in a folder below $gold: the state of this story, and
+# another state.
 gold="$TMPDIR/gold"
 export CADRE_HOME="$gold/deep/state"
 mkdir -p "$gold/deep" "$gold/tool"

@@ -18,7 +18,7 @@ new_state() {
 }
 ask() { sqlite3 -readonly "$1/state.db" "$2"; }
 
-# The backup of another state, which a person may copy over this state.
+# Makes a backup of another state. A person may copy this backup over the story's own state.
 new_state other
 cadre --team t --as a send b "of the other state" >/dev/null
 cadre backup "$story/other.db" >/dev/null

@@ -36,7 +36,7 @@ hold 3
 named send ann hi --team red &
 named task create "a task" --team red
 wait $!
-# A command may begin with the signal ignored that ends its waits (SIGRTMIN).
+# A command may be started with SIGRTMIN ignored, the signal that ends the command's waits.
 ignored=34
 named task create "a task" --team red
 ignored=PIPE

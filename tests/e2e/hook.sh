@@ -32,8 +32,8 @@ nothing() { # CLIENT [COMMAND...]
 	told "$@"
 	[ ! -s "$TMPDIR/told" ] || bad "$1 is told something: $(cat "$TMPDIR/told")"
 }
-# tells CLIENT 'OBJECT' PATTERN: checks that the hook prints OBJECT, with a text for TEXT that
-# matches PATTERN. `judge` compares all objects at the end.
+# tells CLIENT 'OBJECT' PATTERN: checks that the hook prints OBJECT, with a text that matches
+# PATTERN in place of the word TEXT. `judge` compares all objects at the end.
 n_told=0
 tells() {
 	told "$1"
@@ -395,7 +395,7 @@ cadre --team crew send tester "not for coder" >/dev/null || bad "send"
 at UserPromptSubmit "$TMPDIR/other"
 grep -q 'coder of team.* mine' "$TMPDIR/told" && ! grep -q 'not for' "$TMPDIR/told" ||
 	bad "a client in another worktree: $(cat "$TMPDIR/told")"
-# The client also stays the first agent when its session is compacted in the other worktree.
+# The client also stays the same agent when its session is compacted in the other worktree.
 # Relative paths of files start from the client's present folder.
 at SessionStart "$TMPDIR/other"
 grep -q 'You are coder' "$TMPDIR/told" || bad "a session that goes on: $(cat "$TMPDIR/told")"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # http-events - clients follow the event log over HTTP. After a kill of the host, a client tells
-# the next host which event it read last, and so gets each event once. A client gets events only
-# while its token is valid.
+# the next host which event the client has read last. Therefore the client gets each event once.
+# A client gets events only while its token is valid.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1; kill $followers 2>/dev/null' EXIT

@@ -317,8 +317,8 @@ CADRE_HTTP_ADDRESS=0.0.0.0 CADRE_HOME=$other cadre up >/dev/null || bad "up at 0
 [ ! -e "$other/endpoint" ] || bad "it listens for everybody without a token"
 CADRE_HOME=$other cadre logs | grep -q 'before a client has a token' || bad "nobody is told why"
 
-# A report of a team's usage is repeated after the team was destroyed. The refusal says that the
-# first report was counted.
+# A report of a team's usage is repeated after the team was destroyed. The repeated report is
+# refused, and the refusal says that the first report was counted.
 lead=$(cadre token create --agent shop/lead)
 is 0 . cadre --team shop --as lead team create fleet
 report='{"team":"fleet","tokens_in":3,"idempotency_key":"fleet-1"}'

@@ -30,7 +30,7 @@ waited 0 workspace red/a
 
 # If a command has ended, a repeated call gets the first call's answer, and the command does not
 # run again. For long output the answer to the repeated call contains the beginning of the
-# output and its full size.
+# output, and the full size of the output.
 says 0 '"exit_code":3,"stdout":"once\\n"' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
 says 0 '"exit_code":3,"stdout":"once\\n".*"replayed":true' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
 [ "$(lines ran)" = 1 ] || bad "it ran again"

@@ -15,7 +15,7 @@ print(json.load(sys.stdin)["left"][0][sys.argv[1]])' "$2"; }
 # remaining calls to the state only after a moment.
 spent() { [ "$(left "$1" other --direct)" -le 0 ]; }
 # limited WHO COMMAND...: the command of agent WHO is refused. The function runs the command
-# twice, because on a slow machine one more call may be allowed after a minute.
+# twice, because on a slow machine so much time may have passed that one more call is allowed.
 limited() {
 	as "$@" >/dev/null 2>&1 || :
 	is 6 "$1 calls too often" as "$@"
@@ -134,8 +134,8 @@ refused() {
 	grep -q 'reader was written to a moment ago' "$TMPDIR/said" ||
 		bad "no message was too soon: $(cat "$TMPDIR/said")"
 }
-# later TEXT: sends messages until a message is delayed. Sets `said` to the answer to the
-# delayed message, and `text` to its text.
+# later TEXT: sends messages until a message is delayed. Sets `text` to the text of the delayed
+# message, and `said` to the answer to this message.
 later() {
 	for n in 1 2 3 4 5 6; do
 		text="$1 $n"
@@ -168,8 +168,8 @@ later three
 comes
 cadre down >/dev/null
 
-# On the routes for agents in tabs (docs/http.md), limits.pair by default limits how soon one
-# agent may write to another again.
+# On the routes for agents in tabs (docs/http.md), the default of limits.pair limits how soon an
+# agent may write again to the same agent.
 unset CADRE_LIMITS_PAIR
 cadre up >/dev/null || bad "up for tabs"
 token=$(cadre token create --agent shop/coder)

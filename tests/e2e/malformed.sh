@@ -30,7 +30,7 @@ closed() { [ "$(count_fds)" -le "$fds" ]; }
 until_done closed
 is 0 'the only one' cadre task list --team shop
 echo "the host has $(kib) KiB, and had $size"
-# The sanitizer's allocator keeps freed memory. Without the host's limit on bodies, its memory
-# would grow by GiB.
+# The sanitizer's allocator keeps freed memory. Without the host's limit on bodies, the host's
+# memory would grow by GiB.
 [ "$(kib)" -lt $((size + 60000 + 10 * N)) ] || bad "the host has grown from $size to $(kib) KiB"
 exit $failed

@@ -2,8 +2,8 @@
 # permute - tests that all code uses the names of enum values and events, not their numbers. The
 # script makes a copy of the tree, in which every stored enum has its values in reverse order.
 # If rows are sorted by an enum, the enum's values keep their order, and the copy has one more
-# value in front of them. In the copy, events have other numbers. The script builds the copy,
-# and the copy has to pass the transcripts.
+# value in front of these values. In the copy, events have other numbers. The script builds the
+# copy, and the copy has to pass the transcripts.
 #	tests/e2e/permute.sh            all transcripts
 #	tests/e2e/permute.sh FILE...    these transcripts
 set -eu

@@ -21,7 +21,7 @@ made() {
 	is 0 . asked team create shop
 }
 # works STATE PLACE AGENT: the agent registers in the working directory. Commands in the working
-# directory, and in a folder below, act as this agent.
+# directory, and in a folder below the working directory, act as this agent.
 works() {
 	state=$1 place=$2 agent=$3 session=$((session + 1))
 	is 0 "^you are $agent of team shop" asked agent register "$agent" --here

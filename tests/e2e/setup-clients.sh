@@ -1,7 +1,7 @@
 #!/bin/sh
-# setup-clients - a real client, Codex, reads the files that setup wrote, and runs the hooks.
-# The test does not fetch Codex. `make clients` fetches Codex, and runs the same test with three
-# other clients.
+# setup-clients - a real client, Codex, reads the files that `setup` wrote, and runs the hooks
+# that these files name. The test does not fetch Codex. `make clients` fetches Codex, and runs
+# the same test with three other clients.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 : "${CADRE:=$PWD/build/cadre}"

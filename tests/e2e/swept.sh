@@ -1,7 +1,7 @@
 #!/bin/sh
-# swept - the folder with a host's sockets is removed, as after the last logout or by a program
-# that removes old files. The host and its guests still run, and make their sockets again, in
-# another folder if necessary. Callers can reach the host and the guests again.
+# swept - the folder with a host's sockets is removed, as happens after the last logout, or when
+# a program removes old files. The host and its guests still run, and make their sockets again,
+# in another folder if necessary. Callers can reach the host and the guests again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export XDG_RUNTIME_DIR="$TMPDIR/x" CADRE_TEAM=crew

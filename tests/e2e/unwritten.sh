@@ -2,7 +2,7 @@
 # unwritten - if a command cannot write its answer, the command says so, and the answer's
 # messages stay in the inbox. The test covers a full disk, and a state that is removed before an
 # answer can be undone. The test also covers answers with messages that are six times as long in
-# JSON.
+# JSON as in the state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
@@ -141,8 +141,8 @@ def wait_unread():
 put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
 until(1)
 for words in ({"lease_seconds": 0}, {}):
-    # A peek or a ping does not prove that the client has read the answer to its receive. A
-    # cancel of the receive still takes effect after a peek or a ping.
+    # A peek or a ping does not prove that the client has read the answer to the client's
+    # earlier receive. A cancel of the receive still takes effect after a peek or a ping.
     put(ask(2, action="receive", **words), {"id": 3, "method": "ping"}, ask(4, action="peek"))
     wait_unread()
     put({"id": 5, "method": "ping"}, {"method": "notifications/cancelled", "params": {"requestId": 2}})

@@ -1,8 +1,8 @@
 #!/bin/sh
 # upgrade - a newer cadre migrates the state while MCP sessions are open. Idle and waiting
 # sessions close state.db, and tell their clients to restart. If a session is stopped by a
-# signal, the migration is refused, and the refusal names the session. `cadre up` says so if the
-# host has another version.
+# signal, the migration is refused, and the refusal names the session. If the host has another
+# version than `cadre up`, the command `cadre up` says so.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 root=$here/..
@@ -105,7 +105,7 @@ for pid in $sessions; do wait "$pid" || bad "a session ended with $?"; done
 sessions=
 new --team red --as coder task show 001 | grep -q 'claimed' || bad "the claim is lost: $(new task show 001 --team red)"
 
-# If the host has another version, `cadre up` says so.
+# If the host has another version than `cadre up`, the command `cadre up` says so.
 version=$(cadre --version | sed 's/.* //')
 other=$(echo "$version" | tr 0-8 1-9)
 sed "s/$version/$other/g" "$TMPDIR/new/cadre" >"$TMPDIR/new/other"

@@ -94,7 +94,8 @@ is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
 is 0 'notes is destroyed; its notes are kept until 20..-..-.. at the latest: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
 find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && bad "pages of rows are kept: $(find "$trash")"
-# Hidden files are no notes. A purge asks nothing about them, and so leaves them in place.
+# Hidden files are no notes. A purge asks no question about hidden files, and therefore leaves
+# these files in place.
 cadre team create shy --roles s >/dev/null || bad "team"
 until_is '^TEAM.md$' ls "$vault/teams/shy"
 mkdir -p "$vault/teams/shy/deep/.git" && echo mine >"$vault/teams/shy/deep/.git/x"
@@ -102,8 +103,8 @@ is 0 'team shy is destroyed' cadre team destroy shy --purge
 until_is '^deep$' ls -A "$vault/teams/shy"
 [ "$(cat "$vault/teams/shy/deep/.git/x")" = mine ] || bad "a hidden file is lost"
 rm -r "$vault/teams/shy"
-# A team that gets the name of a purged team cannot see the purged team's notes, whether the
-# team is new or older.
+# Neither a new team nor an older team that gets the name of a purged team can see the purged
+# team's notes.
 is 0 . cadre team update heir --new-name notes
 cadre --team notes --as h vault removed | grep -q mine && bad "another team's notes"
 is 3 'the trash holds no note' cadre --team notes --as h vault restore mine.md

@@ -148,8 +148,8 @@ grep '"id":3' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"path":"teams/alpha/model.md
 	bad "the model reads: $(cat "$TMPDIR/mcp")"
 grep '"id":4' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"code":"denied"' || bad "the model reads what it may not"
 
-# Many processes append to one note at once, without a host, through a host, and both ways
-# together.
+# Many processes append to one note at once, without a host, through a host, or in both ways at
+# the same time.
 append() { # NOTE N [--direct]
 	for i in $(seq "$2"); do
 		case $3 in mixed) [ $((i % 2)) = 0 ] && way=--direct || way= ;; *) way=$3 ;; esac

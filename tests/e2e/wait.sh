@@ -121,7 +121,7 @@ begun wait task 003 pending --timeout $long
 ended 0 'task 003 is pending'
 
 # If no task is ready, `cadre claim` has its own exit status, which can end a loop. With --json
-# an empty claim still prints its usual answer.
+# a claim that gets no task still prints its usual answer.
 cadre --as b claim 004 >/dev/null && cadre --as b done 004 >/dev/null || bad "claim 004"
 n=0
 while cadre --as b claim >"$TMPDIR/out" 2>&1; do
@@ -204,7 +204,7 @@ ends 7 'timeout: after 1 s the command of task' cadre assignment retry "$(cadre 
 	sed 's/.*"message_id":"\([^"]*\)"[^{}]*"task":"013".*/\1/')" --wait=1
 
 # The host cannot copy the folder `gold`, because a limit on file sizes keeps the host from
-# writing its large file.
+# writing the folder's large file.
 cadre down >/dev/null
 (ulimit -f 40000 && cadre up >/dev/null) || bad "up with a limit"
 truncate -s 64M "$TMPDIR/gold/large"

@@ -93,7 +93,8 @@ cat "$TMPDIR/id" >.cadre/id && cp "$TMPDIR/known" "$XDG_STATE_HOME/cadre/known"
 counts 'the state beside a lock'
 kill "$pid" && wait "$pid"
 rm held
-# After a change by the program `sqlite3` the database still counts as the same.
+# After a change by the program `sqlite3` the file state.db still counts as the database that
+# `id` names.
 sqlite3 .cadre/state.db 'VACUUM' || bad "sqlite3"
 counts 'VACUUM'
 

@@ -66,8 +66,8 @@ is 0 "^made $PWD/.cadre" cadre init
 [ "$(stat -c %a .cadre)" = 700 ] || bad "it is not private"
 is 0 'team.default  *mine  *.*/.cadre/cadre.toml' cadre config
 is 0 'already there' cadre init
-# A file cadre.toml that was there before the state may set no more than a project's
-# configuration file, because anyone may have written the file.
+# A file cadre.toml that was in the folder before the state was made may set only what a
+# project's configuration file may set, because anyone may have written the file.
 into "$TMPDIR/shipped"
 mkdir .cadre && printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
 is 2 "vault.root is not for a project's file" cadre init
@@ -104,7 +104,7 @@ CADRE_HOME=$XDG_STATE_HOME/cadre is 0 '^host' cadre status
 # --- worktrees -------------------------------------------------------------------------
 
 # Usage: one STATE FOLDER...: in each FOLDER `init` names STATE, and commands in a folder below
-# use STATE.
+# FOLDER use STATE.
 one() {
 	state=$1
 	shift

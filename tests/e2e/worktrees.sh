@@ -51,7 +51,7 @@ git worktree add ../third && cd ../third || exit 1
 is 0 '^you are [a-z]*-[a-z]* of team shop: whenever' "$CADRE" agent register --here
 cd "$main" || exit 1
 # Two hundred agents that register at once get two hundred names. The names are made of pairs of
-# words, of which there are fewer than two hundred.
+# words, and there are fewer than two hundred words.
 is 0 . "$CADRE" team create crowd
 seq 200 | xargs -P 8 -I{} "$CADRE" agent register --team crowd --json --role r{} >"$TMPDIR/names" 2>&1
 [ "$(grep -o '"name":"[a-z0-9-]*"' "$TMPDIR/names" | sort -u | wc -l)" = 200 ] ||
@@ -73,7 +73,7 @@ for n in 1 2; do
 done
 is 0 "" "$CADRE" down
 
-# Commands in a worktree's shell act as the worktree's agent, also in folders below.
+# Commands in a worktree's shell act as the worktree's agent, also in folders of the worktree.
 for name in ann ben cid dot eva; do
 	mkdir -p "../$name/src/deep" && cd "../$name/src/deep" || exit 1
 	is 0 "^$name of team shop, as is kept for $TMPDIR/$name" "$CADRE" whoami
@@ -111,8 +111,8 @@ is 0 '"you":"hal of team shop' "$CADRE" --operator --json agent register hal --h
 grep -q token "$TMPDIR/out" && bad "a token is shown"
 is 0 '^hal of team shop' "$CADRE" whoami
 
-# `agent register` prints no token to a terminal, but the command that makes the shell act as
-# the agent. `agent register` also prints no token to a pipe. Only the answer with --json
+# On a terminal `agent register` prints no token, but prints the command that makes the shell
+# act as the agent. `agent register` also prints no token to a pipe. Only the answer with --json
 # contains the token.
 script -qec "stty cols 80; '$CADRE' --operator agent register kim" /dev/null >"$TMPDIR/typed" </dev/null
 grep -q "eval \"\$(cadre agent env kim)\"" "$TMPDIR/typed" || bad "a terminal is not told how to be kim: $(cat "$TMPDIR/typed")"

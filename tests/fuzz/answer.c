@@ -2,10 +2,10 @@
  * answer - a host reads any bytes as the answers of a guest.
  *
  * The first byte chooses the host's call and the dialect. The next lines are the guest's
- * answers, one line for each question of the host. A line with a JSON object gets the
- * question's id, `=` sends the rest of the line unchanged, and `-` sends no answer. After the
- * last line the guest begins again with the first line. The host's own code reads the answers
- * over a real link, and every call must end.
+ * answers, one line for each question of the host. A line with a JSON object is sent with the
+ * question's id. A line that begins with `=` sends the rest of the line unchanged. A line that
+ * begins with `-` sends no answer. After the last line the guest begins again with the first
+ * line. The host's own code reads the answers over a real link, and every call must end.
  */
 #include <assert.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ struct talk {
 	const char *line[LINES_MOST];
 	size_t size[LINES_MOST];
 	int n, next;
-	int greetings; /* number of correct answers, which make the link */
+	int greetings; /* correct answers so far; the first ones make the link */
 	bool over;
 };
 
@@ -126,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!begun) {
 		begun = true;
-		signal(SIGPIPE, SIG_IGN); /* a host ignores it too */
+		signal(SIGPIPE, SIG_IGN); /* a host ignores this signal too */
 		assert(mkdtemp(folder));
 		atexit(clean);
 	}

@@ -3,7 +3,7 @@
  * with a shared index of the same bytes.
  *
  * tracked_look() returns one of its three results, and returns the same result again for the
- * same index. The checksum of the folder is never cut.
+ * same index. The checksum of the folder always has its full length.
  */
 #include <assert.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /*
  * web - any bytes at a host's HTTP door: calls, streams of events, MCP over HTTP.
  *
- * The door is the host's own code. The door's calls run on a state in memory, in the loop's
- * next iteration. The first byte chooses whether the bytes arrive at the Unix socket, as from
- * the operator, or at TCP. At TCP the input cannot guess a valid token, so no row may change.
- * For any input the output is HTTP, and a client that hangs up leaves no memory or descriptor
- * behind.
+ * The door is the host's own code. The door's calls run on a state in memory, in the next
+ * iteration of the host's event loop. The first byte chooses whether the bytes arrive at the
+ * Unix socket, as from the operator, or at TCP. At TCP the input cannot guess a valid token, so
+ * no row may change. For any input the output is HTTP, and a client that hangs up leaves no
+ * memory or descriptor behind.
  */
 #include <assert.h>
 #include <poll.h>

@@ -550,7 +550,7 @@ void test_full_of_messages(void **state)
 	expect_error(tell(relay, "more", 1001, 1000), "Exhausted");
 	expect_error(tell(old, "more", 1001, 1000), "InvalidRequest");
 	expect_ok(tell(relay, "more", 1001, 1)); /* only one message is still unread */
-	expect_ok(tell(relay, "again", 1, 0)); /* as after a restore of the state */
+	expect_ok(tell(relay, "again", 1, 0)); /* a restored state repeats numbers */
 	for (int i = 1; i <= 2000; i++)
 		expect_ok(
 			ask(relay,

@@ -38,7 +38,7 @@ json_t *hear_type(int fd, const char *type, int ms);
 json_t *ask(int fd, const char *json);
 json_t *askf(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-const char *text_at(json_t *o, const char *key); /* "" if there is no such member */
+const char *text_at(json_t *o, const char *key); /* "" if `o` has no member `key` */
 int64_t int_at(json_t *o, const char *key);
 bool true_at(json_t *o, const char *key);
 void expect_ok(json_t *answer); /* also frees the answer */

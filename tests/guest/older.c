@@ -1,5 +1,5 @@
 /*
- * older - a guest with an older copy of the spool that its host knows, or with another spool.
+ * older - a guest whose host knows a newer copy of the guest's spool, or another spool.
  */
 #include <setjmp.h>
 #include <stdarg.h>

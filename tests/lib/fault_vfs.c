@@ -159,7 +159,7 @@ static int file_shm_unmap(sqlite3_file *f, int del)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 2, /* without mmap, which the store does not use */
+	.iVersion = 2, /* version 2 has no mmap, which the store does not use */
 	.xClose = file_close,
 	.xRead = file_read,
 	.xWrite = file_write,

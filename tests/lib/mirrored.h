@@ -17,7 +17,7 @@ struct mirrored {
 	char dir[100];
 	struct home home;
 	struct store *store;
-	sqlite3 *db; /* for writing rows without the handlers */
+	sqlite3 *db; /* writes rows without the handlers */
 	struct mirror *mirror; /* NULL: the mirror is not open */
 };
 

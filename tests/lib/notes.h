@@ -22,7 +22,7 @@ struct fake_notes {
 	struct fake_note files[FAKE_NOTES];
 	int64_t now; /* the time in ms */
 	int64_t last_ino;
-	int fail_make; /* number of the next calls of make() that fail */
+	int fail_make; /* how many of the next calls of make() fail */
 };
 
 /* Makes `f->notes` refer to `f`. */
