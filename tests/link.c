@@ -200,8 +200,8 @@ static void test_much(void **state)
 	free(base64);
 }
 
-/* A host may leave half a frame or unread answers. The next host must get no bytes of a frame
- * or an answer of an earlier host. */
+/* A host that disconnects may leave half a frame or unread answers behind. The next host must
+ * get no bytes of the earlier host's frame, and no answer to the earlier host. */
 static void test_host_goes_in_a_frame(void **state)
 {
 	struct scene *s = *state;
@@ -470,7 +470,8 @@ static void test_addresses(void **state)
 	}
 }
 
-/* mark_read() finds a mark even if the bytes arrive in two parts. All other bytes are kept. */
+/* mark_read() finds a mark even if the bytes arrive in two parts. All bytes before and behind
+ * the mark are kept. */
 static void test_marks(void **state)
 {
 	static const char frames[] = "\0\0\xff\xff{\"a\":1}\0\0\1\xff{half";

@@ -297,8 +297,8 @@ static int count_lost(struct world *w)
 	return lost;
 }
 
-/* Adds 1 to `*expected` at each heading of the page that names message `*expected`. Returns the
- * number of all other headings. */
+/* Adds 1 to `*expected` at each heading in the page whose message number is `*expected`.
+ * Returns the number of all other headings. */
 static int count_page(FILE *page, int *expected)
 {
 	char *line = NULL;

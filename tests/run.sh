@@ -109,7 +109,7 @@ in_own() {
 
 # t NAME SECONDS VARIANT COMMAND...: runs one test, in an empty home and temporary folder, with
 # the programs of build/VARIANT. With the VARIANT `make` the test runs in the caller's
-# environment. Only programs of tests and one story look for leaked memory, since this search
+# environment. Only the test programs and one story look for leaked memory, since this search
 # takes as long as a command.
 t() {
 	name=$1 limit=$(($2 * TEST_SCALE)) variant=$3
@@ -148,7 +148,7 @@ t() {
 }
 
 # skipped_of LOG: prints the skipped cases in the log, each with its reason. If the whole test
-# was skipped, prints its name.
+# was skipped, prints the test's name.
 skipped_of() {
 	awk -v name="$name" -v whole="$([ $word != skip ] || echo yes)" '
 		sub(/^.*skipped: */, "") { reason = $0; next }
@@ -208,9 +208,10 @@ words=$all_words
 # tests/rooms names the stories and programs of each room. A story runs under AddressSanitizer
 # if the story or its room has changed since the last check that passed, or if the story tests
 # hostile input. Among the remaining stories, every TURNS-th story runs under AddressSanitizer,
-# and the next check takes the next of these stories. The other stories run with the release
-# command. All other stories run if no check has passed yet, or if a file has changed that all
-# stories depend on. Otherwise each check runs half of the other stories, in turn.
+# and the next check takes the next of these stories. The stories that do not run under
+# AddressSanitizer run with the release command. All of these stories run if no check has passed
+# yet, or if a file has changed that all stories depend on. Otherwise each check runs half of
+# these stories, in turn.
 TURNS=24
 passed=$(cat build/passed 2>/dev/null)
 # `tree` is the id of a commit of the present files. The next check compares its files with this
@@ -276,7 +277,7 @@ fi
 planned=0
 plan() {
 	wanted "$1" || return 0
-	# Skips tests for which counting lines is of no use or not possible.
+	# Skips the tests for which it is useless or impossible to count lines.
 	[ -z "$counting" ] || case $1 in
 	lint* | fuzz* | tsan* | bench* | sim* | crash* | power* | soak* | steps | portable | 'op coverage' | e2e/permute | e2e/deb) return 0 ;;
 	esac

@@ -3,7 +3,7 @@
  *
  *	run_op FILE...             runs the transcripts, and a sample of failures in each.
  *	run_op --faults FILE...    repeats every call with every failure.
- *	run_op --way=N FILE...     steps fail only in way N of four ways, from 0.
+ *	run_op --way=N FILE...     steps fail only in way N of four ways, counted from 0.
  *	run_op --coverage FILE...  makes no failures, and names the operations, faults and events that
  *	                           no transcript has seen.
  */

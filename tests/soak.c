@@ -47,8 +47,8 @@ enum {
 	CACHES_KIB = 20000,
 };
 
-/* The p50 and p99 of the last part may be at most this many times as long as in the first part.
- * A difference below slack_ms does not count. */
+/* The p50 and p99 of the last part may be at most this many times the p50 and p99 of the first
+ * part. A difference below slack_ms does not count. */
 static const double drift_most = 1.5;
 static const double quantiles[2] = { 0.5, 0.99 };
 static const double slack_ms[2] = { 0.25, 5.0 };

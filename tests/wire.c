@@ -82,7 +82,7 @@ void test_garbage(void **state)
 
 		for (size_t k = 0; k < n; k++)
 			noise[k] = (char)dice_roll(&dice);
-		/* Every second noise is sent as the body of a valid frame. */
+		/* Every second sequence of random bytes is sent as the body of a valid frame. */
 		assert_true(raw_dial(&r, s->found.socket));
 		if (i % 2)
 			raw_frame(&r, noise, n, ANSWER_MS);
@@ -301,8 +301,8 @@ void test_stops_in_a_frame(void **state)
 	raw_hang_up(&r);
 }
 
-/* A team below another team is made only once. A second call with the same name gets the same
- * type of answer, which reports the failure. */
+/* A team below another team is made only once. A second call with the same name gets an answer
+ * of the same type, and this answer reports the failure. */
 static void test_sub_team(void **state)
 {
 	struct scene *s = *state;

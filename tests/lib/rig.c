@@ -276,7 +276,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	struct link_address at;
 	struct fault f = { 0 };
 
-	signal(SIGPIPE, SIG_IGN); /* a host ignores SIGPIPE, too */
+	signal(SIGPIPE, SIG_IGN); /* a host also ignores SIGPIPE */
 	*r = (struct rig){ .old = old, .heard = heard, .arg = arg };
 	r->host.home = &no_home;
 	host_make_rooms(&r->host);

@@ -47,7 +47,8 @@ struct rig {
 	int failures; /* number of results of failed commands */
 	char why[200]; /* error output of the last result */
 	int acked; /* number of acknowledged results, counted by the test */
-	bool strays; /* results are answered as not stored, like results of no assignment */
+	bool strays; /* each result is answered as not stored, like a result without an
+			assignment */
 	bool works_held; /* jobs for workers do not run */
 	bool reads_held; /* calls that only read do not run */
 	enum fault_code page_fault; /* fault of the next page of messages; 0: no fault */

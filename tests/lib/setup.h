@@ -14,7 +14,7 @@ const char *setup_event(const struct setup_client *c, int i);
 #define SETUP_COMMAND "/opt/bin/cadre"
 /* Makes a draft with a copy of a text. A NULL text means that there is no file. */
 struct setup_draft setup_draft_of(const char *text, size_t len);
-/* Fails unless the draft is that text. */
+/* Fails unless the draft's text is equal to `text`. */
 void setup_same(const struct setup_draft *d, const char *text, size_t len);
 /* Puts a part of a client into a text twice, and removes the part again, which must restore the
  * text. A NULL text means that there is no file. `with` gets the text with the part, unless

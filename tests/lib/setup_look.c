@@ -48,7 +48,7 @@ static void throw_scalar(struct setup_look *l)
 static void throw_value(struct setup_look *l, int depth);
 
 /* Writes the comma and the space before a member or item. `n` is the number of members or items
- * before. */
+ * before it. */
 static void throw_comma(struct setup_look *l, int depth, int n)
 {
 	if (n)
@@ -126,7 +126,7 @@ static const char *own_hook(struct setup_look *l, const struct setup_client *c,
 	return out;
 }
 
-/* Writes the members of the root object that also hold the parts of `cadre setup`. */
+/* Writes those members of the root object to which `cadre setup` also adds its parts. */
 static void throw_ours(struct setup_look *l, const struct setup_client *c, int *i)
 {
 	bool flat = l->flat;

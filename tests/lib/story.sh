@@ -22,8 +22,8 @@ bad() { # prints the failure, and the output of the last checked command
 skip() { echo "skipped: $*"; exit 77; }
 
 # packages NAME PACKAGE [OPTION-OF-NPM]: fetches the packages of tests/NAME/package.json, unless
-# build/ has them already. PACKAGE is a package of this file. Sets $place to the folder of the
-# packages.
+# build/ has them already. PACKAGE is one of the packages in package.json. Sets $place to the
+# folder of the packages.
 packages() {
 	option=${3:-} root=$(cd "$(dirname "$0")/../.." && pwd)
 	place=$root/build/npm/$1

@@ -222,7 +222,7 @@ static void *run_front(void *arg)
 
 /* --- a VMM ---------------------------------------------------------------------------- */
 
-/* Answers CONNECT like Firecracker, but in two pieces. */
+/* Answers CONNECT as Firecracker does, but sends the answer in two pieces. */
 static void *run_vsock(void *arg)
 {
 	struct desk *d = arg;

@@ -115,8 +115,8 @@ static void needs_sampling(struct request *r, json_t *params)
 	"{\"role\":\"user\",\"content\":" TEXT(message) "}],\"maxTokens\":" #most "}}"
 #define ROOTS "\"client_roots\":{\"method\":\"roots/list\",\"params\":{}}"
 
-/* Writes `state` with a hash of this state and a secret, so that only this program can make the
- * text. */
+/* Writes `state`, and then a hash of a secret and `state`, so that only this program can make
+ * the text. */
 static void seal(const char *state, struct text *out)
 {
 	char keyed[100];
@@ -140,7 +140,8 @@ static bool is_sealed(const char *state, const char *text)
 	return same;
 }
 
-/* Answers with these members of inputRequests, and with a requestState unless `state` is NULL. */
+/* Answers with `requests` as the members of inputRequests, and with a requestState unless
+ * `state` is NULL. */
 static void ask(struct request *r, const char *requests, const char *state)
 {
 	struct text *out;

@@ -2,7 +2,7 @@
  * floor - how fast a server on two pipes can be, and how fast a given server is.
  *
  *	floor --echo BYTES        answers each line with BYTES bytes.
- *	floor COMMAND...          measures a server's time from spawn to first answer, and of calls.
+ *	floor COMMAND...          measures a server's start, up to its first answer, and its calls.
  *
  * The second form measures the command, and then the echo, in the same run. For command and
  * echo the program prints the p50 of the time from spawn to first answer. The program also

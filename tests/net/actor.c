@@ -350,7 +350,8 @@ _Noreturn void actor_live(int fd, uint32_t fence_ip)
 	static struct life l;
 	struct order order;
 	struct report report;
-	const uint32_t answers = ~1u; /* blocks all types except 0, echo reply */
+	const uint32_t answers = ~1u; /* blocks all ICMP types except type 0, the echo
+					 reply */
 	int room = 8 << 20;
 
 	l.orders = fd;

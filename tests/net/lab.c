@@ -213,7 +213,7 @@ struct lab *lab_open(void)
 	struct lab *l = calloc(1, sizeof(*l));
 
 	assert_non_null(l);
-	assert_int_equal(unshare(CLONE_NEWNET), 0); /* drops the last test's network */
+	assert_int_equal(unshare(CLONE_NEWNET), 0); /* drops an earlier test's network */
 	l->plan = (struct net_plan){ .tag = "c0de",
 				     .base = 0x0a630000,
 				     .prefix = 16,

@@ -109,8 +109,8 @@ void after_a_restart_it_is_as_before(void **state)
 	struct lab *l = *state;
 	static const char look[] =
 		"nft list ruleset | tr ',{}' '\n' | tr -d ' \t' | sort; "
-		/* Leaves out link states and link-local addresses, which the kernel sets a
-		 * little later. */
+		/* This command prints no link states and no link-local addresses, which the
+		 * kernel sets a little later. */
 		"ip -4 -br addr | awk '{ print $1, $3 }'; "
 		"ip neigh show nud permanent | sort";
 	char *before;

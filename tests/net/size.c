@@ -1,4 +1,4 @@
-/* size - tests of the cost of a hundred members, of real taps, and of lost rules. */
+/* size - tests of the cost of a hundred members, tests of real taps, and tests of lost rules. */
 #include "tests/lib/place.h"
 #include "tests/net/stories.h"
 

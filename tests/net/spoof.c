@@ -123,8 +123,8 @@ void nobody_sends_with_the_address_of_another(void **state)
 	struct frame f;
 
 	lab_apply(l);
-	/* A frame with true addresses passes. Therefore only false addresses can be the reason
-	 * if the next frames are blocked. */
+	/* A frame with true addresses passes. Therefore, if the next frames are blocked, only
+	 * their false addresses can be the reason. */
 	f = udp(a1->mac, a1->ip, a3, "true-one");
 	assert_true(arrives(l, A1, A3, &f, "true-one"));
 	/* d1 poses as a1, a teammate of a3. The first frame has the hardware address of d1, and

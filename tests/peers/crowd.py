@@ -75,7 +75,7 @@ def cpu():
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-# A client that has sent nothing loses its connection if a new client needs the place.
+# A client that has sent nothing loses its connection if a new client needs its place.
 silent = [come() for _ in range(PLACES)]
 for _ in range(100 * SCALE):
     conn, is_served = served()

@@ -55,8 +55,8 @@ class Agent:
     def tool(self, name, **arguments):
         return self.start("tools/call", {"name": name, "arguments": arguments})
 
-    # Starts a call that waits, and then runs does(). The call must be answered soon, and the
-    # answer must contain `text`.
+    # Starts a call that waits, and then calls the function `does`. The call must be answered
+    # soon, and the answer must contain `text`.
     def woken(self, what, text, does, name, **arguments):
         number = self.tool(name, wait_seconds=WAIT_S, **arguments)
         self.ask("ping", {})  # by now the call waits, without an answer

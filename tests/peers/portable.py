@@ -8,8 +8,8 @@ the last line is `N of N statements`.
 """
 import glob, os, pwd, re, shutil, sqlite3, subprocess, sys, tempfile
 
-# SQLite's functions, defined for the second engine under the same names. Statements are only
-# prepared here, not run, so the results of these functions do not matter.
+# SQLite's functions, defined for the second engine, PostgreSQL, under the same names.
+# Statements are only prepared here, not run, so the results of these functions do not matter.
 GIVEN = """
 CREATE DOMAIN blob AS bytea;
 CREATE FUNCTION printf(text, bigint) RETURNS text LANGUAGE sql IMMUTABLE
@@ -51,8 +51,8 @@ def tables(sqlgen, files):
 def translate(kind, sql):
     sql = re.sub(r"--[^\n]*", "", sql)
     if kind == "table":
-        # Removes what only SQLite uses to check rows and references. For the second engine only
-        # the names and types of columns matter.
+        # Removes those parts of a table that only SQLite uses to check rows and references. For
+        # the second engine only the names and types of columns matter.
         sql = re.sub(r"\bREFERENCES\s+\w+\s*\(\w+\)", "", sql)
         sql = re.sub(r"\)\s*STRICT(\s*,\s*WITHOUT ROWID)?\s*$", ")", sql.strip())
         sql = re.sub(r"\)\s*WITHOUT ROWID(\s*,\s*STRICT)?\s*$", ")", sql)

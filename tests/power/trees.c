@@ -181,7 +181,7 @@ static void snapshot(struct trees *all, struct tree *t, struct scene *s,
 	args = json_pack("{ssssss}", "workspace", t->name, "name", name, "team", "crash");
 	answer = ask(s, "workspace.snapshot", args, false);
 	all->taken += answer != NULL;
-	if (!answer) { /* usually because the snapshot exists already */
+	if (!answer) { /* the call usually fails because the snapshot exists already */
 		args = json_pack("{sssssssb}", "workspace", t->name, "snapshot", name,
 				 "team", "crash", "confirm", 1);
 		answer = ask(s, "workspace.snapshot_remove", args, false);

@@ -46,8 +46,8 @@ static bool says_unavailable(const struct fault *f)
 	       f->code == FAULT_INTERNAL;
 }
 
-/* Whether a call succeeded in spite of a failure, with the answer and rows of the script's own
- * call. */
+/* Whether a call succeeded in spite of a failure, with the same answer and rows as the script's
+ * own call. */
 static bool gets_around(const struct trial *t, const struct answer *a)
 {
 	const struct script *s = t->script;
@@ -122,7 +122,7 @@ static bool same_ids(json_t *a, json_t *b)
 	return true;
 }
 
-/* A repeated call counts as another call, so the caller may exceed the limit of calls. */
+/* A repeated call counts as one more call, so the caller may exceed the limit of calls. */
 static bool calls_too_often(const struct answer *a)
 {
 	return a->rc < 0 && a->fault.code == FAULT_RATE_LIMITED && !*a->fault.where;

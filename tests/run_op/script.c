@@ -179,7 +179,7 @@ static void learn_tokens(struct script *s)
 }
 
 /* Whether the operation may emit the event. Any operation may emit events that depend only on
- * time, since the first call after this time writes the events. */
+ * time, since the first call after an event's time writes the event. */
 static bool emits(const struct op *op, int kind)
 {
 	static const int by_time[] = { EVENT_TEAM_STATE, EVENT_MESSAGE_REQUEUED,
@@ -221,7 +221,7 @@ static bool is_declared(const struct op *op, const struct fault *f)
 		return true;
 	if (strcmp(f->where, "/idempotency_key") == 0 || strcmp(f->where, "") == 0 ||
 	    strcmp(f->where, "/from") == 0 || strcmp(f->where, "/team") == 0)
-		return true; /* any call with a key, and any caller, may cause these faults */
+		return true; /* any call's key or caller may cause such a fault */
 	for (const enum fault_code *c = op->faults; *c; c++)
 		if (*c == f->code)
 			return true;

@@ -57,7 +57,7 @@ struct script {
 	bool checked; /* a line has checked the answer */
 	int wrong;
 	enum { FAULTS_NONE, FAULTS_LAST, FAULTS_ALL } faults;
-	int way; /* index of the result of failing steps, or FAULTS_ALL_WAYS */
+	int way; /* index of the result that failing steps return, or FAULTS_ALL_WAYS */
 };
 
 /* Runs a transcript. Returns the number of faults that were reported. */

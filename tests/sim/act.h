@@ -14,7 +14,7 @@ int act_mate(struct sim *s, const struct act *a); /* a random teammate of the ca
 /* The next functions add arguments to the call. */
 void act_text(struct act *a, const char *key, const char *value);
 void act_int(struct act *a, const char *key, int64_t value);
-void act_task(struct act *a); /* adds a->number as the task */
+void act_task(struct act *a); /* adds a->number as the argument `task` */
 void act_key(struct sim *s, struct act *a);
 
 /* Fails the simulation if the call was refused. `why` is the reason why the state had to accept

@@ -26,7 +26,8 @@ struct agent {
 	char name[16], team[16];
 	char token[65], old_token[65];
 	int64_t row;
-	int64_t fresh[2]; /* newest message delivered for the first time: urgent, normal */
+	int64_t fresh[2]; /* newest urgent and newest normal message that was delivered
+			     for the first time */
 	struct held held[HELD];
 	size_t n_held;
 	char request[16]; /* id of the last receive */

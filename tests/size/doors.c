@@ -136,8 +136,8 @@ static bool is_wide(const struct scene *s)
 	return s->number % 8 != 0;
 }
 
-/* Returns the result's text, parsed as JSON. The text must be so short that clients show all of
- * it to the model. */
+/* Returns the result's text, parsed as JSON. The text must be so short that clients show the
+ * whole text to the model. */
 static json_t *shown(const struct scene *s, const struct op *op, const json_t *result)
 {
 	const json_t *content = json_array_get(json_object_get(result, "content"), 0),

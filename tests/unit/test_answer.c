@@ -87,8 +87,8 @@ static void one_type_answers(void **state)
 }
 
 /* In schema/wire.op, the type behind the first arrow of a message answers the host. The type
- * behind the second arrow answers a guest. If there is only one arrow, the type behind this
- * arrow answers both sides. If there is no arrow, the answer is Ok. */
+ * behind the second arrow answers a guest. If a message has only one arrow, the type behind
+ * this arrow answers both sides. If a message has no arrow, the answer is Ok. */
 static void each_side_has_its_answer(void **state)
 {
 	int apart = 0;

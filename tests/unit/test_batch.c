@@ -83,7 +83,8 @@ static void ask_all(struct bench *b)
 			   : "{\"to\":[\"a\"],\"content\":\"x\"}");
 }
 
-/* The third call makes a team with two roles of one name, and fails after it wrote both roles. */
+/* The third call makes a team with two roles with the same name, and fails after it wrote both
+ * roles. */
 static void ask_with_a_trace(struct bench *b)
 {
 	ask_all(b);
@@ -189,7 +190,7 @@ static void check_unknown(struct bench *b)
 }
 
 /* When COMMIT fails, no caller gets a success. A call that had failed by itself gets the same
- * fault as the other calls, which tells the caller to repeat the call. */
+ * fault as the other calls. This fault tells the caller to repeat the call. */
 static void a_failed_commit_is_nobodys_success(void **state)
 {
 	struct bench *b = *state;
@@ -199,8 +200,8 @@ static void a_failed_commit_is_nobodys_success(void **state)
 	ask_all(b);
 	run_all(b);
 	check_unknown(b);
-	/* No caller gets a success even if a step drops the transaction, so that each call runs
-	 * alone. */
+	/* If a step drops the transaction, each call runs alone, and again no caller gets a
+	 * success. */
 	release(b, 2);
 	ask(b, 2, op_message_send, "{\"to\":[\"a\"],\"content\":\"x\"}");
 	assert_int_equal(run_with_failing_step(b, 3), 0);
@@ -274,8 +275,8 @@ static void what_comes_later_runs_along(void **state)
 	check_all(b, FAULT_NOT_FOUND);
 }
 
-/* A call that fails after it wrote rows ends the batch. Calls that were not taken before run in
- * the next batch. */
+/* A call that fails after it wrote rows ends the batch. Calls that this batch had not taken run
+ * in the next batch. */
 static void what_comes_later_may_leave_a_trace(void **state)
 {
 	struct bench *b = *state;

@@ -360,7 +360,7 @@ static void test_direct_wait(void **state)
 	open_client(&other, true);
 	expect(&other, "task.create", "{\"title\":\"x\",\"team\":\"red\"}", "001");
 	client_close(other.client);
-	/* The wait ends long before its limit of 300 s. */
+	/* The second wait ends long before its limit of 300 s. */
 	for (until = clock_steady_ms() + patience_ms(60000);
 	     !heard.n && clock_steady_ms() < until;)
 		step_for(w, 10);

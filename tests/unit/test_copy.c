@@ -172,7 +172,8 @@ static int copy_in_bounds(const char *where)
 	return WEXITSTATUS(status);
 }
 
-/* The copied folder contains the destination of the copy, and also the folder of the state. */
+/* The folder that is copied contains the destination of the copy, and also the folder of the
+ * state. */
 static void test_copy_into_itself(void **state)
 {
 	char inner[200], home[200];

@@ -19,7 +19,8 @@
 
 #include "core/link/link.h"
 
-/* The addresses that names have in this test, instead of the machine's addresses. */
+/* The addresses that names have in this test, instead of the addresses that the machine would
+ * find. */
 static const char *const *addresses;
 
 /* NOLINTNEXTLINE: replaces the C library's function, which libuv calls */

@@ -121,7 +121,7 @@ static void a_backup_is_whole(void **state)
 	assert_int_equal(store_backup(s, at("/copy.db"), &f), 0);
 	moved = journal_move(temp, "/copy.db");
 	/* The step before the rename syncs the file, because SQLite alone would not sync all of
-	 * its content. */
+	 * the file's content. */
 	assert_true(journal_synced(at(temp), moved - 1, moved));
 	journal_check_names();
 	journal_end();

@@ -188,13 +188,13 @@ static void a_command_runs_when_the_spool_says_so(void **state)
 		run_on(b);
 		assert_int_equal(counts(b).results, step);
 	}
-	/* At least two steps make a command wait if they fail: the search for the command, and
-	 * the record of its start. */
+	/* A command waits if one of at least two steps fails: the search for the command, or
+	 * the record of the command's start. */
 	assert_true(waited >= 2);
 	assert_true(times_run(b) > STEPS_MOST / 2);
 }
 
-/* Another connection, which locks the spool until the command has run, but only for a moment. */
+/* Another connection, which locks the spool until the command has run, or for a moment at most. */
 struct lock {
 	struct bench *bench;
 	sqlite3 *db;
@@ -233,8 +233,8 @@ static void a_command_waits_for_the_spool(void **state)
 	assert_int_equal(times_run(b), 1);
 }
 
-/* A command that the spool records as begun never begins again. If the guest dies, the next
- * guest reports the command as interrupted. */
+/* A command that the spool records as begun does not begin a second time. If the guest dies,
+ * the next guest reports the command as interrupted. */
 static void a_death_runs_nothing_twice(void **state)
 {
 	struct bench *b = *state;

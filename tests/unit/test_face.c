@@ -1,4 +1,5 @@
-/* test_face - operations under other names, with answers of another form. */
+/* test_face - operations under names, and with forms of answers, that are not the operations'
+ * own. */
 #include "tests/opgen/fixture.h"
 
 #include <setjmp.h>

@@ -113,8 +113,8 @@ static void test_known(void **state)
 	assert_string_equal(found("p", HOME_LOOK), "/p/.cadre");
 	assert_string_equal(found("copy", HOME_LOOK), "denied");
 	assert_string_equal(made("copy"), "denied");
-	/* Another folder at the same path is refused, even if that folder got the same inode
-	 * number. */
+	/* Another folder at the path of a state is refused, even if the folder got the inode
+	 * number of the state's folder. */
 	shell("mv p/.cadre old && cp -a old p/.cadre");
 	assert_string_equal(found("p", HOME_LOOK), "denied");
 	/* A new folder is refused even if all files of the first folder were moved into the new
@@ -194,7 +194,7 @@ static void test_many(void **state)
 	shell("cmp -s before dir/known");
 }
 
-/* A folder that cannot be listed fails the check of its parts. */
+/* The check of a folder's parts fails if the folder cannot be listed. */
 static void test_unlistable(void **state)
 {
 	struct fault f = { 0 };
@@ -409,7 +409,7 @@ static void test_tracked_state(void **state)
 	assert_string_equal(found("s", HOME_LOOK), "/s/.cadre");
 }
 
-/* Records the state /r/.cadre as trusted, as if no record of the state existed. `id` receives
+/* Records the state /r/.cadre as trusted, after all earlier records were removed. `id` receives
  * the state's id. */
 static void trust_anew(char id[STATE_ID + 1])
 {

@@ -301,8 +301,8 @@ static void test_fit(void **state)
 	}
 }
 
-/* A file's content that is lifted out of a message before parsing reaches the struct in the
- * same form as parsed content. */
+/* A file's content may be lifted out of a message before the message is parsed. Such content
+ * reaches the struct in the same form as parsed content. */
 static void test_lift(void **state)
 {
 	static const struct {

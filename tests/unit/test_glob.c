@@ -185,8 +185,8 @@ static void test_longest(void **state)
 	b[254] = 'a';
 	assert_true(glob_meets(a, b, &steps));
 	assert_true(glob_meets(b, b, &steps));
-	/* Counts the steps of the pair that takes the most steps, and of a typical pair in a
-	 * project. */
+	/* Counts the steps for the pair of globs that takes the most steps, and for two typical
+	 * pairs in a project. */
 	for (int i = 0; i < 127; i++) {
 		memcpy(a + 2 * i, "*a", 2);
 		memcpy(b + 2 * i, i < 126 ? "*b" : "*c", 3);

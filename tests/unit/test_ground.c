@@ -91,8 +91,8 @@ static void test_wal_beside_an_older_copy(void **state)
 	assert_refused(p);
 }
 
-/* The copy was made while no store had the file open. Afterwards the WAL was restarted several
- * times. */
+/* A copy of the file lies beside the WAL. The copy was made while no store had the file open.
+ * Afterwards the WAL was restarted several times. */
 static void test_wal_beside_a_copy_of_before(void **state)
 {
 	struct place *p = *state;

@@ -1,6 +1,6 @@
 /*
- * The HTTP server with clients whose HTTP is correct, wrong, slow or missing. The service of
- * this test answers at once, late, in a stream or never.
+ * The HTTP server with clients that send correct HTTP, wrong HTTP, slow HTTP, or nothing. The
+ * service of this test answers at once, late, in a stream or never.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -469,7 +469,8 @@ static void test_slow_ones_are_ended(void **state)
 	assert_int_equal(w->gone, 1); /* counts the request with half a body */
 }
 
-/* A client that sends one byte at a time gets no more time than another client. */
+/* A client that sends one byte at a time gets no more time for a request's head than other
+ * clients. */
 static void test_drops_do_not_keep_a_head_open(void **state)
 {
 	struct world *w = *state;

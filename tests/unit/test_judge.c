@@ -84,7 +84,7 @@ static void what_is_over_the_base_is_judged_by_itself(void **state)
 }
 
 /* A base with one thread may keep its speed while other processes run. So the share of the
- * other processes is judged, too. */
+ * machine that other processes use is judged, too. */
 static void a_machine_that_others_had_is_noisy(void **state)
 {
 	struct judge j = { .n = 1, .value = { 3 }, .base = { 2 } };

@@ -256,7 +256,7 @@ static void drops_waits_only(void **state)
 	assert_int_equal(p->n_said, 2);
 	assert_false(mcp_idle(p->mcp));
 	say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-	       "\"params\":{\"requestId\":\"2\"}}"); /* a text, so it is not the id 2 */
+	       "\"params\":{\"requestId\":\"2\"}}"); /* the text "2" is not the id 2 */
 	assert_false(mcp_idle(p->mcp));
 	say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
 	       "\"params\":{\"requestId\":2}}");

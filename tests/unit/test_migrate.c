@@ -1,5 +1,5 @@
-/* A database file of another version is migrated or refused. Only one process migrates the
- * file, after a backup.
+/* A database file of a version other than the program's is migrated or refused. Only one
+ * process migrates the file, after a backup.
  *
  * This program uses its own table of migrations instead of the generated table. */
 #include <fcntl.h>

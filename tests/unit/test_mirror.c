@@ -168,8 +168,8 @@ static void test_another_incarnation(void **state)
 	add_agent(w, 5, 2, "kim");
 	settle(w);
 	spit(at(w, "teams/demo/tasks/my-own.md"), "a note of mine\n");
-	/* Makes the state like a restored state, in which task 2, the agent bob and team 2 do
-	 * not exist. */
+	/* Changes the state so that it is like a restored state, in which task 2, the agent bob
+	 * and team 2 do not exist. */
 	run(w, "UPDATE state SET incarnation = 'beef'");
 	run(w, "DELETE FROM task_dep");
 	run(w, "DELETE FROM task WHERE id = 2");

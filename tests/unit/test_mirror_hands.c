@@ -106,8 +106,9 @@ static void test_waits_for_a_writer(void **state)
 	mirrored_close(w);
 }
 
-/* The mirror may write a later content into a replaced file. The mirror does not reuse a
- * replaced file that has another name, that a program reads, or that other users may read. */
+/* The mirror may reuse a file that it has replaced, and write a later content into it. The
+ * mirror does not reuse a replaced file that has another name, that a program reads, or that
+ * other users may read. */
 static void test_writes_nobodys_file_over(void **state)
 {
 	struct mirrored *w = mirrored_open();

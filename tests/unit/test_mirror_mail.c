@@ -438,8 +438,8 @@ static void test_comes_back(void **state)
 	assert_int_equal(unlink(at(w, today)), 0);
 	settle(w);
 	is_log(w, whole);
-	/* If a new message arrives before the next check, the mirror completes the removed page
-	 * at once. */
+	/* If a new message arrives before the next check, the mirror writes the removed page
+	 * again at once, with all of its messages. */
 	assert_int_equal(unlink(at(w, today)), 0);
 	say(w, 301, 6000, "more");
 	settle(w);

@@ -309,9 +309,9 @@ static void a_range_that_is_full_says_so(void **state)
 	assert_non_null(strstr(f.text, "all 13 addresses of 10.0.0.0/28 are in use"));
 }
 
-/* Adds another host of the same state. This host has a workspace of team alpha in slot 2, with
- * port 8080, and an unfinished snapshot of this workspace. Also adds an unfinished snapshot of
- * workspace 1, which is on our host. */
+/* Adds another host of the same state. The added host has a workspace of team alpha in slot 2,
+ * with port 8080, and an unfinished snapshot of this workspace. Also adds an unfinished
+ * snapshot of workspace 1, which is on the test's own host. */
 static void another_host(struct asker *a)
 {
 	sql(a, "INSERT INTO host (id, name, created_at, alive_at, network_fault) "
@@ -361,7 +361,7 @@ static void rows_of_another_host_are_left_alone(void **state)
 	sql(a, "UPDATE workspace SET slot = 6 WHERE id = 90 RETURNING id");
 	assert_int_equal(take(a, 3, &f), 0);
 	assert_int_equal(sql(a, "SELECT slot FROM workspace WHERE id = 3"), 6);
-	/* Workspaces of the other host do not count towards this host's limit. */
+	/* Workspaces of the other host do not count towards the limit of the test's own host. */
 	a->world.settings.config.limits_max_total_vms = 6;
 	ask(a, op_workspace_create, "{}");
 	assert_int_equal(a->answer.rc, 0);

@@ -31,7 +31,7 @@ struct scene {
 	pid_t host;
 	struct raw raw;
 	int calls;
-	uint32_t a, b, c; /* addresses of VMs: a and b in one team, c in another */
+	uint32_t a, b, c; /* addresses of VMs: a and b in one team, c in another team */
 };
 
 /* --- the scene -------------------------------------------------------------------- */

@@ -213,7 +213,7 @@ static void test_a_person_was_quicker(void **state)
 	assert_int_equal(n_staged(b), 0);
 }
 
-/* A program that writes into the existing file has opened the note, but has not written yet. */
+/* A program has opened the note to write into the existing file, but has not written yet. */
 static void test_an_editor_is_writing(void **state)
 {
 	struct bed *b = *state;

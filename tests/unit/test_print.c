@@ -16,7 +16,8 @@ static void test_width(void **state)
 	assert_int_equal(cli_width("plain"), 5);
 	assert_int_equal(cli_width("naïve"), 5);
 	assert_int_equal(cli_width("日本語"), 6);
-	assert_int_equal(cli_width("e\xcc\x81"), 1); /* a mark takes no column */
+	assert_int_equal(cli_width("e\xcc\x81"), 1); /* a combining mark takes no
+							column */
 	assert_int_equal(cli_width("\xf0\x9f\x98\x80"), 2);
 	assert_int_equal(cli_width("\xff\xe6"), 2); /* invalid and incomplete UTF-8 */
 	assert_int_equal(cli_width("☕⭐✅"), 6);
@@ -27,7 +28,7 @@ static void test_width(void **state)
 	assert_int_equal(cli_width("🇩🇪🇫🇷"), 4);
 	assert_int_equal(cli_width("→✓"), 2);
 	assert_int_equal(cli_fit("👨‍👩‍👧x", 1),
-			 0); /* a cut falls between characters, not within one */
+			 0); /* a cut falls between characters, not within a character */
 }
 
 static void test_plain(void **state)
@@ -44,8 +45,8 @@ static void test_plain(void **state)
 				      false),
 			    "x??31m"); /* CSI, a control character of the C1 set */
 	assert_string_equal(cli_plain(&a, "\xc2\xa0é", false), "\xc2\xa0é");
-	/* U+202E and U+2066 become question marks. The arrow begins with the same byte, and
-	 * stays. */
+	/* U+202E and U+2066 become question marks. The arrow begins with the same byte as these
+	 * two characters, but stays. */
 	assert_string_equal(cli_plain(&a,
 				      "a\xe2\x80\xae"
 				      "b\xe2\x81\xa6"

@@ -221,7 +221,8 @@ static void what_may_run_is_written_down_before(void **state)
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);
 	assert_int_equal(b->bench.rig.refused, 2);
-	/* After this code the host cannot know whether the guest accepted the assignment. */
+	/* After the code Unavailable the host cannot know whether the guest accepted the
+	 * assignment. */
 	b->code = "Unavailable";
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);

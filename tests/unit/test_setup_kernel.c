@@ -68,8 +68,9 @@ static void write_mine(void)
 	put(written, "mine");
 }
 
-/* When the client writes the file. BEFORE: before setup checks whether the file has changed,
- * and the file keeps its former times. WITHIN: after this check, right before setup's rename. */
+/* When the client writes the file. BEFORE: the client writes before setup checks whether the
+ * file has changed, and the file keeps its former times. WITHIN: the client writes after this
+ * check, right before setup's rename. */
 enum comes { NEVER, BEFORE, WITHIN };
 
 /* Changes or removes a file, while a client writes the same number of bytes. Returns 0 if setup

@@ -19,7 +19,7 @@
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
 
 struct fixture {
-	char top[32], dir[64]; /* the spool also has a file beside `dir`, in `top` */
+	char top[32], dir[64]; /* beside `dir`, `top` also holds a file of the spool */
 	struct spool *spool;
 	struct arena arena;
 	struct fault f;
@@ -241,12 +241,12 @@ static void test_restored(void **state)
 	assert_string_equal(value, "v");
 	reopen_after(x, "one", 1, 1);
 	assert_string_equal(spool_identity(x->spool), second);
-	reopen(x, "one", 1); /* for a host that counts no restores */
+	reopen(x, "one", 1); /* opens the spool for a host that counts no restores */
 	assert_string_equal(spool_identity(x->spool), second);
 }
 
 /* The number of commands that were begun or dropped is stored. An older copy of the spool is
- * detected, because its number is lower. A renewed spool keeps only its variables. */
+ * detected, because the number in the copy is lower. A renewed spool keeps only its variables. */
 static void test_seq(void **state)
 {
 	struct fixture *x = *state;

@@ -437,8 +437,8 @@ static int64_t new_team(struct place *p, struct store *s)
 	return store_new_id(s, sql_team_new_id, &p->fault);
 }
 
-/* A new id is never given to two rows, although another store may have written meanwhile. When
- * a change is undone, the change's ids can be used again. */
+/* A new id is never given to two rows, even if another store has written meanwhile. When a
+ * change is undone, the change's ids can be used again. */
 static void test_new_ids(void **state)
 {
 	struct place *p = *state;

@@ -107,7 +107,7 @@ static int64_t row_of_ann(struct tried *t)
 }
 
 /* Only the agent's own token proves the agent. The beginning of the token, a token of another
- * generation or another agent, and an empty token are refused. */
+ * generation or of another agent, and an empty token are refused. */
 static void only_its_own_token_proves_an_agent(void **state)
 {
 	struct tried *t = *state;

@@ -150,8 +150,8 @@ static bool same_scalar(const struct toml_value *v, const char *expected, size_t
 
 static bool same(const struct toml_value *v, json_t *expected);
 
-/* Jansson accepts no NUL in a key. So the key of the suite that contains a NUL is loaded under
- * this name. */
+/* Jansson accepts no NUL in a key. So the suite's key that contains a NUL is loaded under this
+ * name. */
 static const char nul_key[] = "NUL!!!";
 
 static json_t *load_expected(const char *path)

@@ -212,7 +212,7 @@ static void *be_refused(void *arg)
 }
 
 /* Several writers that wait for a stopped writer are all refused at the same time. A writer
- * that comes later is refused sooner. */
+ * that begins to wait later is refused after a shorter wait. */
 static void a_standstill_is_waited_for_once(void **state)
 {
 	struct bench *b = *state;

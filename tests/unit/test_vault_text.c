@@ -58,7 +58,7 @@ static void test_fit(void **state)
 	assert_int_equal(vault_note_fit("a\xc3\xbc", 2, 100), 1); /* cuts a character */
 	assert_int_equal(vault_note_fit("a\xc3\xbc", 3, 100), 3);
 	assert_int_equal(vault_note_fit("\xe2\x82\xac", 2, 100),
-			 2); /* 0 bytes would give a reader no progress */
+			 2); /* with 0 bytes a reader would make no progress */
 	assert_int_equal(vault_note_fit("a\xf0\x9f\x98\x80", 4, 100), 1);
 	assert_int_equal(vault_note_fit("\x80\x80\x80\x80\x80", 5, 100), 5);
 }

@@ -9,7 +9,7 @@ trap finish EXIT
 
 nc_waits=$((20 * TEST_SCALE))
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
-# FROM METHOD PATH [BODY]: prints the answer that bob's door gives to a request from the VM
+# ask FROM METHOD PATH [BODY]: prints the answer that bob's door gives to a request from the VM
 # FROM.
 ask() {
 	body=${4-}

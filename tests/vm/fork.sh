@@ -25,8 +25,8 @@ until_is '^first$' in_vm red/b 'cat f'
 until_is '^0$' in_vm red/b 'cmp /bin/busybox deep/er/busybox; echo $?'
 until_is '^second$' in_vm red/a 'cat f'
 [ "$(pid_of red/a)" = "$vm" ] || bad "the parent was restarted"
-# The fork is another machine, with a spool of its own. The fork's copy of the parent's spool is
-# set aside.
+# The fork is a separate machine with a spool of its own. The fork's copy of the parent's spool
+# is set aside.
 until_is '^red-b-' in_vm red/b 'hostname'
 until_is 'spool.db.........-' in_vm red/b 'ls /var/lib/cadre'
 cadre task create two --team red >/dev/null

@@ -21,7 +21,7 @@ for word in sh cat uname sync; do ln -s busybox "$root/bin/$word"; done
 echo mine >"$root/etc/mine"
 cadre image build --name mine --rootfs "$root" >/dev/null || bad "build from a directory"
 
-# Makes a disk with the same root file system in its first partition, which begins at sector
+# Makes a disk with the root file system of $root in its first partition, which begins at sector
 # 2048.
 echo parted >"$root/etc/mine"
 truncate -s 49M "$TMPDIR/disk.raw"

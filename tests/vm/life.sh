@@ -29,8 +29,8 @@ until_is '^Linux red-v-.* /workspace root$' in_vm red/v 'echo $(uname -sn) $(pwd
 until_is '^2$' in_vm red/v 'nproc'
 until_is '^git version' in_vm red/v 'git --version'
 until_is '^cadre [0-9]' in_vm red/v 'cadre version'
-# Commands tell an agent in the VM the agent's name. A hook tells the model of the agent's
-# client the waiting mail.
+# Commands in the VM tell the agent its own name. A hook shows the waiting mail to the model of
+# the agent's client.
 cadre send v 'look here' --team red >/dev/null || bad "send"
 until_is '^v of team red' in_vm red/v 'cadre whoami'
 until_is '^You are v of team red' in_vm red/v 'cadre prime'

@@ -24,7 +24,7 @@ cadre team create blue --roles '[{"name":"d","backend":"qemu"}]' >/dev/null || b
 waited 0 workspace red/a
 waited 0 workspace red/b
 waited 0 workspace blue/d
-# Only two VMs may boot at once. So the last VM began to boot when another VM was ready.
+# Only two VMs may boot at once. So the last VM began to boot only when another VM was ready.
 began=$(stat -c %W "$CADRE_HOME"/workspaces/*/qemu.log | sort -n | tail -1)
 ready=$(sqlite3 "$CADRE_HOME/state.db" "SELECT min(unixepoch(at)) FROM v_event
 	WHERE event = 'workspace.ready'")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # restore - a VM that is restored to a snapshot gets the disk of the snapshot, with all records
-# of its guest. Commands that ran after the snapshot, and commands that still run, are not run
-# again.
+# of the VM's guest. Commands that ran after the snapshot, and commands that still run, are not
+# run again.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT

@@ -254,7 +254,7 @@ void test_slow_guest(void **state)
 				    "moved\n");
 		json_decref(answer);
 	}
-	/* Repeats the case, but the caller disconnects before the answers arrive. */
+	/* Repeats the commands, but the caller disconnects before the answers arrive. */
 	kill(guest, SIGSTOP);
 	for (int i = 0; i < 50; i++)
 		raw_say(&slow, raw_call(i, "workspace.exec",

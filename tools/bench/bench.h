@@ -1,5 +1,5 @@
 /*
- * bench - measures the speed of cadre, and compares it with the best possible speed.
+ * bench - measures the speed of cadre, and compares this speed with the best possible speed.
  *
  * A line of the speed table names an act of cadre, and an act of a base. The base is a floor
  * (the same work without cadre) or a peer (another program's work). The driver measures both
@@ -130,8 +130,8 @@ int bench_run(struct bench_ground *g, const struct bench *b);
 /* Chooses the named lines, and all lines of each named bench. Without names, chooses all lines. */
 int score_choose(struct bench_ground *g, int n, char *const *names);
 struct score *score_of(struct bench_ground *g, const struct line *l);
-/* Whether a line is to be measured. A line is to be measured if it is chosen, and if no run so
- * far was quiet enough for a verdict. */
+/* Whether a line is to be measured. A line is to be measured if the line is chosen, and if none
+ * of its runs so far was quiet enough for a verdict. */
 bool score_due(struct bench_ground *g, const struct line *l);
 /* Judges the rounds of a line, after the processes of these rounds have ended. The finding of a
  * line without rounds, or of a line that is not due, does not change. */

@@ -60,8 +60,8 @@ int act_boot(struct scene *s, const struct act *a, struct series *out)
 	return rc;
 }
 
-/* The kernel's command line as core/machine/vm/qemu.c writes it, without the words
- * for a workspace. */
+/* The kernel's command line in the form that core/machine/vm/qemu.c writes, but without the
+ * words for a workspace. */
 static const char *boot_words(struct arena *a, const char *accel)
 {
 	const char *tcg = arena_printf(

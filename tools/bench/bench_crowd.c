@@ -133,7 +133,7 @@ static void *crowd_direct_open(struct scene *s)
 	struct stage *direct = &s->stages[0];
 
 	direct->client = NULL;
-	direct->host = 0; /* so that the client opens the files itself */
+	direct->host = 0; /* without a host, the client opens the files itself */
 	return direct;
 }
 

@@ -25,7 +25,7 @@ static size_t door_frame(const struct speaker *s, const char *data, size_t size)
 		return 0;
 	n = 4 + ((size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 | h[3]);
 	if (n > s->room)
-		abort(); /* no answer of cadre is so large */
+		abort(); /* no answer of cadre is larger than s->room */
 	return size >= n ? n : 0;
 }
 

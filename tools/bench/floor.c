@@ -13,7 +13,8 @@ enum { WARM_UP = 20000, PAGES = 256, LINE = 64 };
 
 /* --- SQLite, four rows a message ------------------------------------------------------ */
 
-/* The tables have the columns of the tables in storage/, but only the indexes that stand here. */
+/* The tables have the columns of the tables in storage/, but only the indexes that this schema
+ * defines. */
 static const char floor_schema[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 	"PRAGMA wal_autocheckpoint = 2000;"
@@ -53,7 +54,7 @@ struct bench_floor {
 	sqlite3_stmt *steps[STEPS];
 	char dir[256], body[LOAD_BODY];
 	uint64_t random;
-	int64_t n; /* number of messages, with the message that the new file has */
+	int64_t n; /* number of messages, including the message that a new file has */
 };
 
 /* Runs a statement for the last message. A key begins with the time, like the keys of clients. */
@@ -158,8 +159,8 @@ static int floor_need_page(struct scene *s)
 		return 0;
 	snprintf(p->path, sizeof(p->path), "%s/sync", s->ground->dir);
 	p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	for (int i = 0; i < PAGES && rc == 0; i++) /* so that later syncs write no new
-						      file size */
+	for (int i = 0; i < PAGES && rc == 0; i++) /* fills the file, so that later syncs
+						      write no new file size */
 		rc = floor_write_page(p);
 	return rc || fsync(p->fd) ? bench_fail("%s: %m", p->path) : 0;
 }

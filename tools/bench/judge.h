@@ -16,8 +16,8 @@
 
 enum { JUDGE_ROUNDS = 16, JUDGE_REPEATS = 3 };
 
-#define JUDGE_SPREAD 1.5 /* a line is noisy if the base's spread is larger */
-#define JUDGE_OTHERS 0.2 /* a line is noisy if other programs used a larger share */
+#define JUDGE_SPREAD 1.5 /* a line is noisy if the base's spread is larger than this */
+#define JUDGE_OTHERS 0.2 /* a line is noisy if other programs use more than this share */
 
 /* The rounds of a line so far. The caller zeroes the struct before the first round. */
 struct judge {
@@ -30,7 +30,7 @@ enum want {
 	AT_LEAST, /* the ratio is at least the limit */
 	AT_MOST, /* the ratio is at most the limit */
 	AT_MOST_OVER, /* the excess over the base, in the line's unit, is at most the limit */
-	AT_MOST_ALONE, /* the value, without a base, is at most the limit */
+	AT_MOST_ALONE, /* there is no base, and the value is at most the limit */
 };
 enum verdict { VERDICT_NONE, VERDICT_OK, VERDICT_SHORT, VERDICT_NOISY };
 

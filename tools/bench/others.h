@@ -18,7 +18,7 @@ struct others {
 void others_init(void);
 void others_now(struct others *o);
 /* The share of the machine's time since `from` that other programs used, as a number from 0 to
- * 1. All processes that we started must have ended. */
+ * 1. All processes that this process started must have ended. */
 double others_since(const struct others *from);
 
 #endif

@@ -9,7 +9,8 @@
 
 enum { FOLLOWERS = 10000 };
 
-/* Opens a scene with tasks, and then builds the search index, one slice with each search. */
+/* Opens a scene with tasks, and then builds the search index, of which each search builds one
+ * slice. */
 int scene_search(struct scene *s)
 {
 	int rc = scene_open(s);

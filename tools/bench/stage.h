@@ -107,8 +107,8 @@ void stage_let_many(bool many);
 
 /* --- floor.c ------------------------------------------------------------------- */
 
-/* Acts that do without cadre the same work as acts of cadre. Such acts measure the costs of
- * SQLite, the disk and the kernel. */
+/* Acts that do the same work as acts of cadre, but without cadre. Such acts measure the costs
+ * of SQLite, the disk and the kernel. */
 void floor_close(struct scene *s); /* closes the scene's floor and page */
 
 /* Writes messages, a.batch messages in each commit. A message has four rows, and as many bytes
@@ -154,8 +154,8 @@ act_run act_beside;
 
 /* A child process at the other end of a host's connections to guests, to measure the cost of
  * the host itself. With light guests, the child answers for any number of guests at one folder
- * (unix:FOLDER), and stores nothing. As a tap, the child passes all traffic between a host and
- * one real guest on, unchanged. Both kinds of child report each answered push. */
+ * (unix:FOLDER), and stores nothing. As a tap, the child passes on, unchanged, all traffic
+ * between a host and one real guest. Both kinds of child report each answered push. */
 /* Listens at control.sock and relay.sock in `folder`. Passes all input on to the sockets of the
  * same names in `behind`. If `behind` is NULL, answers the input. */
 struct guests *guests_open(const char *folder, const char *behind);

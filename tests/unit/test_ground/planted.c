@@ -44,8 +44,8 @@ static void leave_log(struct place *p, const char *sql)
 	sqlite3_close(db);
 }
 
-/* Makes a state with three events, beside the WAL of a copy in which `sql` ran. The copy had
- * the same counters, but another mark. */
+/* Makes a state with three events, and puts beside it the WAL of a copy in which `sql` ran. The
+ * copy had the same counters, but another mark. */
 static void make_strange(struct place *p, const char *sql)
 {
 	struct store *s = open_it(p);
@@ -106,8 +106,8 @@ static void test_log_of_a_later_file(void **state)
 	copy_over(p->kept, p->path);
 	snprintf(lock, sizeof(lock), "%s/state.lock", p->dir);
 	assert_int_equal(truncate(lock, 0), 0); /* state.lock is empty again */
-	/* The file's change counter is lowered by two, and a frame with this counter is added
-	 * behind the last frame. */
+	/* The file's change counter is lowered by two, and a frame with the lowered counter is
+	 * added behind the last frame. */
 	get_at(p->path, 24, changes, 4);
 	changes[3] -= 2;
 	put_at(p->path, 24, changes, 4);

@@ -87,7 +87,7 @@ static void test_full_disk(void **state)
 	place_assert_sound(p);
 }
 
-/* A commit of many pages is one write to the WAL, and a large commit is a few writes. If a
+/* A commit of many pages is one write to the WAL, and a very large commit is a few writes. If a
  * transaction is rolled back, its gathered pages do no harm. */
 static void test_writes_are_gathered(void **state)
 {
