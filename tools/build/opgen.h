@@ -73,7 +73,8 @@ struct members {
 
 /* The form in which a face answers a fault. */
 struct opgen_refusal {
-	const char *code, *where; /* NULL: for all codes, at all arguments */
+	const char *code, *where; /* NULL `code`: all codes; NULL `where`: all
+				     arguments */
 	const char *body; /* JSON */
 	struct opgen_place place;
 };
@@ -90,7 +91,7 @@ struct decl {
 	bool ranged;
 	int index; /* index in type_table, for types, enums and records */
 	size_t row; /* row in the sorted table of the declaration's kind */
-	bool visiting, ordered; /* to find loops among records */
+	bool visiting, ordered; /* used to find loops among records */
 
 	/* members of event, events (LO..HI is in min and max), topic (the topic's nouns) and
 	 * wire */
@@ -104,7 +105,7 @@ struct decl {
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
 	const char *owner, *message_name, *says, *empty, *next, *example, *misses;
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
-	/* In each of the next structs, the words of one line fill the members. */
+	/* The members of each struct below are filled with the words of one line. */
 	struct {
 		const char *method, *path;
 	};
@@ -238,7 +239,7 @@ void opgen_put_constant(FILE *out, const char *before, const char *name,
 void opgen_put_string(FILE *out, const char *s); /* writes `s` in quotes, as a string of
 						    C */
 /* Whether an operation gets an argument `idempotency_key`. Such an operation is a `write`, has
- * no `request`, and may be called by others than the host. */
+ * no `request`, and may be called by callers other than the host. */
 bool op_takes_key(const struct decl *d);
 
 #endif

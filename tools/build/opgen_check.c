@@ -101,8 +101,8 @@ static bool is_pascal(const char *s)
 
 /* --- types -------------------------------------------------------------------------- */
 
-/* Checks that POSIX ERE and ECMA-262 read a pattern alike. Returns the part that POSIX ERE and
- * ECMA-262 read differently, or NULL. */
+/* Checks that a pattern has the same meaning in POSIX ERE and in ECMA-262. Returns the part
+ * that POSIX ERE and ECMA-262 read differently, or NULL. */
 static const char *pattern_fault(const char *s)
 {
 	bool set = false;
@@ -221,8 +221,9 @@ static bool default_fits(const struct member *m)
 	return !m->quoted && int_default(t, m->def);
 }
 
-/* A field without a type takes everything from the param of the same name. The field's own doc,
- * default and aliases replace the param's. */
+/* A field without a type takes everything from the param of the same name. If the field has a
+ * doc, a default or aliases of its own, these replace the doc, the default or the aliases of
+ * the param. */
 static void take_param(struct schema *s, struct member *m)
 {
 	const struct decl *p = schema_find(s, DECL_PARAM, m->name);
@@ -508,7 +509,8 @@ static void check_named(struct schema *s, struct member *m)
 			      rows->type->name, t->by, t->names);
 }
 
-/* Checks the noun that an argument names. The argument or its type declares the noun. */
+/* Checks the noun that an argument names. The noun is declared by the argument or by the
+ * argument's type. */
 static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 {
 	if (m->makes && strcmp(d->mode, "write") != 0)

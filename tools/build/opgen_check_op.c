@@ -106,7 +106,8 @@ static bool opgen_is_known(const struct decl *d, const char *name)
 	return member_find(&d->in, name) || member_find(&d->out, name);
 }
 
-/* Finds an operation that a door calls with values of this operation's call and answer. */
+/* Finds the operation `name`, which a door calls with values from the call and the answer of
+ * the operation `d`. */
 static const struct decl *opgen_find_next(struct schema *s, const struct decl *d,
 					  const char *name)
 {
@@ -299,7 +300,8 @@ static void check_tool(struct schema *s, const struct decl *d)
 
 /* --- commands ------------------------------------------------------------------------ */
 
-/* Finds the argument that a word names. The word is in small letters or in capitals. */
+/* Finds the argument that a word names. The word may be written in small letters or in
+ * capitals. */
 static const struct member *cli_field(const struct decl *d, const char *word)
 {
 	char name[64];

@@ -55,8 +55,9 @@ static void opgen_face_json(struct schema *s, const struct decl *d, struct opgen
 	json_decref(json);
 }
 
-/* Refuses a placeholder, such as {card.name} or {thread?}, if the named part does not exist. A
- * brace that belongs to the JSON itself has no letter behind it. */
+/* Refuses a placeholder, such as {card.name} or {thread?}, if the named part does not exist.
+ * The brace of a placeholder stands directly before a letter, and a brace of the JSON itself
+ * does not. */
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {

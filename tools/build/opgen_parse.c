@@ -61,8 +61,8 @@ static void parse_field_type(struct parser *p, struct member *m, const char *w)
 	m->type_name = arena_strndup(&p->schema->arena, w, n);
 }
 
-/* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)`, `names NOUN`, `caller`
- * and `unlisted`. */
+/* Reads the words behind a type: `= DEFAULT`, `(ALIAS...)`, `names NOUN`, `makes NOUN`,
+ * `caller` and `unlisted`. */
 static void parse_field_tail(struct parser *p, struct member *m,
 			     const struct opgen_line *l, size_t i)
 {

@@ -471,8 +471,9 @@ static unsigned long long brief_bits(const struct decl *d, const char *prefix,
 	return bits;
 }
 
-/* Writes which fields a brief answer keeps. The first number has the bits of the answer's
- * fields. Each field adds a number with the bits of the record in this field. */
+/* Writes, as bits in numbers, which fields a brief answer keeps. The first number has the bits
+ * of the answer's own fields. Then one number for each field of the answer follows, with the
+ * bits of the record in the field. */
 static void put_brief(FILE *out, const struct decl *d)
 {
 	static const struct members none;
@@ -565,8 +566,8 @@ static int opgen_tables_by_number(const void *a, const void *b)
 	return (*(struct decl *const *)a)->number - (*(struct decl *const *)b)->number;
 }
 
-/* The declarations of one kind, in the order that bsearch needs. Sets `row` of each declaration
- * to the declaration's index in this order. */
+/* Returns the declarations of one kind, in the order that bsearch needs. Sets `row` of each
+ * declaration to the declaration's index in this order. */
 static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_kind kind,
 			    size_t *n)
 {
@@ -582,8 +583,7 @@ static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_k
 	return some;
 }
 
-/* A table may be empty, but a C array may not. So each table gets one more row behind its last
- * row. */
+/* A table may be empty, but a C array may not. So each table gets one more row at its end. */
 static void opgen_tables_put_table(FILE *out, const char *name, size_t n)
 {
 	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name, n);

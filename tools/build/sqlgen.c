@@ -334,8 +334,8 @@ static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 	return c->type;
 }
 
-/* Finds a column's type. This is the type that a comment above the statement declares, else the
- * type of the table's column, else the type that all columns with this name have. */
+/* Finds a column's type: the type that a comment above the statement declares, else the type of
+ * the table's column, else the common type of all columns with the name of this column. */
 static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
 			struct column *c, const char *declared)
 {

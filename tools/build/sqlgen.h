@@ -57,7 +57,7 @@ struct sqlgen_migration {
 	int version; /* number of the migration; 0: a schema without versions */
 };
 
-/* A column that holds the number of an enum's value, or of an event. */
+/* A column that holds the number of an enum's value, or the number of an event. */
 struct held {
 	char *table, *column, *list;
 };
@@ -74,7 +74,8 @@ struct sqlgen_build {
 	struct held *held;
 	struct set *sets;
 	int n_held, n_sets;
-	struct columns known; /* for each column name, the type in all tables */
+	struct columns known; /* for each column name, the common type of its columns in
+				 all tables */
 	struct sqlgen_migration *migrations;
 	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;

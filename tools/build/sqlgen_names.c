@@ -30,11 +30,11 @@
  * Reads storage/enums, and checks numbers beside the columns that hold an enum's value.
  *
  * The number of an enum's value is the place of the value's line in schema/. So statements
- * write the value's name in place of the number. A number is refused in a place that shows the
- * number's column. The checked places are beside an operator, in the list of an IN, at a bound
- * of a BETWEEN, in SET and in INSERT. The results of a CASE in a checked place are checked,
- * too. A name of another enum is refused, too. tests/e2e/permute.sh finds numbers that stand
- * farther from their column.
+ * write the value's name in place of the number. A number is refused in a place that shows to
+ * which column the number belongs. The checked places are beside an operator, in the list of an
+ * IN, at a bound of a BETWEEN, in SET and in INSERT. The results of a CASE in a checked place
+ * are checked, too. A name of another enum is refused, too. tests/e2e/permute.sh finds numbers
+ * that stand farther from their column.
  */
 
 /* --- storage/enums ------------------------------------------------------------------- */
@@ -180,8 +180,8 @@ static bool held_names(const char *sql, const char *table, struct word alias)
 	return false;
 }
 
-/* The enum that the column holds. NULL: the column holds no enum, or the value is written as a
- * name of the enum. */
+/* The enum that the column holds. NULL: the column holds no enum, or the value is already
+ * written as a name of this enum. */
 static const char *held_list(const struct held_place *p, struct word column,
 			     struct word value)
 {
@@ -207,8 +207,8 @@ static const char *held_list(const struct held_place *p, struct word column,
 static void held_check(const struct held_place *p, struct word column, struct word value);
 
 /* Checks the values up to the closing parenthesis. Returns the word behind the parenthesis.
- * With `each`, the values belong to different columns, from `column` on, in all SELECTs of a
- * UNION. */
+ * With `each`, the values belong one by one to the columns from `column` on, in all SELECTs of
+ * a UNION. */
 static struct word held_check_row(const struct held_place *p, struct word column,
 				  struct word at, bool each)
 {

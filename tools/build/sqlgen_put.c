@@ -8,7 +8,7 @@
 #include "tools/build/sqlgen.h"
 
 /* Writes the objects and rows of an empty state after all migrations. storage/migrate.c
- * compares a file with the objects. A new file gets the rows. */
+ * compares a database file with these objects. A new database file gets these rows. */
 
 /* Writes a text as a string in C, on separate lines. */
 static void put_string(const char *s)
@@ -356,8 +356,8 @@ static struct told *column_find(struct table *table, const char *name)
 }
 
 /* The first column of a table's primary key. References to rows of the table hold values of
- * this column. If the rows have the numbers of another table's rows, this column is itself a
- * reference. */
+ * this column. If the table's rows have the same numbers as another table's rows, this column
+ * is itself a reference. */
 static const struct told *sqlgen_transfer_id_of(const struct table *table)
 {
 	for (int i = 0; i < table->n; i++)
@@ -470,7 +470,7 @@ static void put_inside(struct transfer *t, FILE *out, const struct table *table,
 		fprintf(out, " AND %s.id IN below", alias);
 }
 
-/* Writes the condition that column `c` of `alias` refers to an existing row. */
+/* Writes the condition that column `c` of the row `alias` refers to an existing row. */
 static void put_exists(struct transfer *t, FILE *out, const char *alias,
 		       const struct told *c, bool of_team, int depth)
 {

@@ -20,8 +20,8 @@
  * If an answer has more lines than the terminal, a pager shows the answer, as in git.
  *
  * First the answer is written to a file in memory. So an answer that fits on the terminal is
- * printed without a pager. No pipe breaks if the user leaves the pager early. If no pager can
- * be started, the answer is still printed.
+ * printed without a pager, and no pipe breaks if the user leaves the pager early. If no pager
+ * can be started, the answer is still printed.
  */
 
 enum { ROWS_USUAL = 24, NOT_STARTED = 127 };
@@ -218,8 +218,8 @@ static bool take_value(struct cli *cli, int argc, char **argv, int *i)
 	return false;
 }
 
-/* Takes --section.key=value. If the value is in the next word, the option is stored in the form
- * with `=`. */
+/* Takes --section.key=value. If the value is in the word behind the option, the option is still
+ * stored in the form with `=`. */
 static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
@@ -311,10 +311,10 @@ static bool says_itself(const struct cli *cli)
 	       (!cli->team || !id->team || !strcmp(cli->team, id->team));
 }
 
-/* Sets the caller that --as and --operator name. The caller may be an agent already, because a
- * variable of the environment or the identity kept for this directory says so. An agent cannot
- * act as another agent with --as alone. --operator overrides the identity kept for this
- * directory, but not a variable. */
+/* Sets the caller that --as and --operator name. A variable of the environment, or the identity
+ * kept for this directory, may already have made the caller an agent. An agent cannot act as
+ * another agent with --as alone. --operator overrides the identity kept for this directory, but
+ * not a variable. */
 static int take_options(struct cli *cli, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
@@ -456,8 +456,8 @@ static bool cli_is_group(const char *word)
 
 /* A command, or the first word of several commands, whose spelling is near to a typed word. */
 struct near {
-	const char *first, *second; /* NULL `second`: no second word, or any second
-				       word */
+	const char *first, *second; /* NULL `second`: a command of one word, or `first`
+				       begins several commands */
 	size_t distance;
 };
 
@@ -589,7 +589,7 @@ int version_main(struct cli *cli, int argc, char **argv)
 }
 
 /* Opens /dev/null in the place of each standard descriptor that is closed. If descriptor 1
- * stayed closed, a socket could get this number, and the answer would be printed into the
+ * stayed closed, a socket could get the number 1, and the answer would be printed into the
  * socket. */
 static void hold_standard(void)
 {
@@ -609,7 +609,7 @@ int cli_main(int argc, char **argv)
 	int status;
 
 	hold_standard();
-	/* The umask must leave the user's own rights in force. */
+	/* The umask must not take away the user's own rights. */
 	umask(umask(077) & 077);
 	cli.color = cli.terminal && !(without && *without) && term &&
 		    strcmp(term, "dumb");

@@ -68,8 +68,8 @@ struct verb {
 /* VERB_OPERATORS: the verb is refused to agents, like operations that the schema reserves for
  * the operator. Such a verb shows texts of all teams, or stops or replaces things that all
  * teams use. Some other verbs show the machine and its settings, or start the host, which every
- * caller may need. The remaining verbs call operations that check the caller, or the verbs
- * themselves refuse a part of their work to agents. */
+ * caller may need. Each of the remaining verbs either calls operations that check the caller,
+ * or itself refuses a part of its work to agents. */
 enum { VERB_OPERATORS = 1 };
 
 extern const struct verb verb_table[]; /* the program's verbs; a NULL name ends the table */
@@ -146,7 +146,7 @@ bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind the option `word`. NULL: `word` is no option, or is
  * a flag, or contains the value, as in --NAME=VALUE. */
 const struct field *run_option(const struct op *op, const char *word);
-/* The form in which the host writes answers for this caller. */
+/* The form in which the host has to write answers for this caller. */
 struct form run_form(const struct cli *cli);
 /* A call under way. awaited_take() stores the answer as JSON in this struct, or stores the
  * first fault. The caller frees the JSON. */
@@ -249,8 +249,8 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
 bool fetch_many_asked(const struct op *op, const json_t *args);
 /* Makes one call for all lines of standard input. Returns the answer, or NULL with a fault that
  * names the line. The caller sets *called to an operation. After the call, *called is the
- * operation that answered, which is the `many` of the caller's operation or, for a single line,
- * the caller's operation itself. */
+ * operation that answered. The answer is from the `many` of the caller's operation or, for a
+ * single line, may be from the caller's operation itself. */
 json_t *fetch_many(struct cli *cli, const struct op **called, json_t *args,
 		   struct fault *f);
 
@@ -288,8 +288,8 @@ enum { TABLE_COLUMNS = 64 };
 
 struct table_column {
 	size_t width; /* 0: the column is left out */
-	bool prose; /* whether the column may be cut if its texts are long or have several
-		       words */
+	bool prose; /* some text of the column is long or contains a blank, so the column
+		       may be cut */
 };
 
 /* The columns of a list that is printed piece by piece. `needed`: the widths that all rows so
@@ -305,8 +305,8 @@ struct table {
 	const char **cells; /* n_columns cells for each row */
 	size_t n_cells, n_columns;
 	/* Sets of columns, one bit for each column. `whole`: columns that are never cut.
-	 * `words`: columns with words of states. `stay`: columns that are left out only after
-	 * all other columns. */
+	 * `words`: columns whose cells are the words of states. `stay`: columns that are left
+	 * out only after all other columns. */
 	uint64_t whole, words, stay;
 };
 

@@ -223,9 +223,9 @@ static void completion_put_options(const struct op *op, const char *begun)
 
 /* --- the typed word -------------------------------------------------------------------- */
 
-/* Finds the field that the typed word fills. This field is the field of an option before the
- * typed word, or else the field of the next word that is no option. NULL: the operation takes
- * no further word. */
+/* Finds the field that the typed word fills. If an option is directly before the typed word,
+ * this is the option's field. Otherwise this is the field of the next word that is no option.
+ * NULL: the operation takes no further word. */
 static const struct field *next_field(const struct op *op, int argc, char **argv)
 {
 	const char *const *bare = op->cli_fields;

@@ -19,7 +19,7 @@
  * bytes in base64.
  */
 
-enum { PART = 3 << 19 /* bytes of one part of a large file */ };
+enum { PART = 3 << 19 /* number of bytes in one part of a large file */ };
 
 static json_t *bytes_wrap(const char *data, size_t len)
 {

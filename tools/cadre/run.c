@@ -129,8 +129,8 @@ static void hint_at_undo(const json_t *answer)
 }
 
 /* Called after the last byte of the answer was written. `answer` is NULL if there is no answer.
- * An answer that arrived is marked as seen. An answer that could not be written is taken back.
- * Returns the exit status. */
+ * An answer that was written is marked as seen. An answer that could not be written is taken
+ * back. Returns the exit status. */
 static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		       const json_t *answer, int status)
 {
@@ -535,7 +535,8 @@ static int status_of(const struct op *op, const json_t *answer)
 }
 
 /* Whether an argument asks for a part of a list, as --status does. An optional argument asks
- * for a part, unless the argument sets the owner, the length or the form of the list. */
+ * for a part of the list, unless the argument sets the owner, the length or the form of the
+ * list. */
 static bool is_narrowing(const struct op *op, const struct field *field)
 {
 	static const char *const others[] = { "team", "agent", "limit", "all" };
@@ -601,7 +602,8 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 	return wait_end(cli, late ? run_tell_late(cli, op) : status);
 }
 
-/* Gives a fault about the words a hint at --help, unless the fault has a better hint. */
+/* Adds a hint at --help to a fault about the command's words, unless the fault has a better
+ * hint. */
 static void hint_at_help(const struct op *op, struct fault *f)
 {
 	if (f->code == FAULT_INVALID && !strcmp(f->hint, fault_info(FAULT_INVALID)->hint))
@@ -659,8 +661,8 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 }
 
 /* Whether only the first answer of a command that runs elsewhere is printed. A program (--json)
- * gets only the first answer if the program gives a key, or states whether to follow the
- * command. The state stores only one answer for a key. */
+ * gets only the first answer if the program gives a key, or if the program states whether to
+ * follow the command. The state stores only one answer for a key. */
 static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	return cli->json && (cli->key || json_object_get(args, op->follows->name));

@@ -22,7 +22,8 @@ enum {
 	LOOK_SECONDS = 20, /* the time for which one call waits for more output */
 	AGAIN_MS = 1000, /* a second interrupt within this time kills the command */
 	AWAY_MS = 10000, /* the time for which the host may be away */
-	QUIET_MS = 5000, /* the time without an answer after which the user is told */
+	QUIET_MS = 5000, /* the time after which the user is told that there is no answer
+			    yet */
 	PAUSE_MS = 100, /* the least time between calls that brought no output */
 };
 
@@ -48,7 +49,7 @@ struct following {
 	int last, sending; /* last signal passed on; unanswered calls with signals */
 	bool killed, left, lost; /* lost: the command ended together with its guest */
 	bool replaced; /* some bytes of the output were no text */
-	struct fault unsent; /* fault of a signal that was not passed on */
+	struct fault unsent; /* the fault by which a signal was not passed on */
 	char *text[2]; /* --json: the output gathered for the single answer */
 	size_t size[2];
 };
@@ -58,7 +59,7 @@ static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0 };
 
 /* --- calls ---------------------------------------------------------------------------- */
 
-/* Waits for input of the client, a signal, or `ms` milliseconds. */
+/* Waits until input for the client or a signal arrives, or `ms` milliseconds have passed. */
 static void wait_some(struct cli *cli, int ms)
 {
 	int own = client_timeout(cli->client);
@@ -265,7 +266,7 @@ static json_t *next_part(struct following *w, struct fault *f)
 	}
 }
 
-/* Whether output can still be written. If no process reads the output, the command is ended. */
+/* Whether output can still be written. If no process reads the output, asks the command to end. */
 static bool stream_is_read(struct following *w)
 {
 	if (!w->streams[0].error && !w->streams[1].error)

@@ -222,8 +222,8 @@ static int trust_say(const struct cli *cli, const char *what, const char *path)
 	return 0;
 }
 
-/* Forgets a state. If the state's folder does not exist any more, `word` is used as the noted
- * path. */
+/* Forgets a state. If the state's folder does not exist any more, `word` is taken for the path
+ * that was noted. */
 static int trust_forget(struct cli *cli, const char *word)
 {
 	struct fault f = { 0 }, none = { 0 };

@@ -31,8 +31,8 @@
  * Counts and ends the guests of a state that still run without a host.
  */
 
-/* Backends whose guests are processes of this machine. `folder`: the folder in the state that
- * has a subfolder for each guest of the backend. */
+/* Backends whose guests are processes of this machine. `folder`: the folder, inside the state's
+ * folder, that has a subfolder for each guest of the backend. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -161,8 +161,8 @@ int serve_main(struct cli *cli, int argc, char **argv)
 /* --- up ----------------------------------------------------------------------------- */
 
 /* Starts `cadre serve` with the configuration flags given to `up`. The absolute path of the
- * vault is passed too. A relative path in a flag is relative to the folder in which `up` runs,
- * but `serve` runs in another folder. */
+ * vault is passed too. This is necessary because a relative path in a flag is relative to the
+ * folder in which `up` runs, but `serve` runs in another folder. */
 static void exec_serve(struct cli *cli)
 {
 	const char *words[CLI_FLAGS + 8] = { "cadre", "--home", cli->home.dir };
@@ -341,10 +341,11 @@ static bool host_answers(struct cli *cli)
 	return hosted;
 }
 
-/* Returns the process of the running host. Returns 0 if no host runs, or 0 with the fault
- * filled. If a silent process holds the lock, waits until the process answers or ends. A host
- * that was told to end may still answer one call that it has already read. A process counts as
- * a running host only if the process answers two calls. */
+/* Returns the process of the running host. Returns 0 without a fault if no host runs. If a
+ * silent process holds the lock, waits until the process answers or ends, and at the time
+ * `until` returns 0 with the fault filled. A host that was told to end may still answer one
+ * call that it has already read. A process counts as a running host only if the process answers
+ * two calls. */
 static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };

@@ -87,8 +87,8 @@ int wait_end(struct cli *cli, int status)
 	return status;
 }
 
-/* The time to wait for input of the client, in ms. If the host hangs, the wait ends GRACE_MS
- * after the time is up. */
+/* The time, in ms, for which to wait for input for the client. If the host hangs, the wait ends
+ * GRACE_MS after the time is up. */
 static int patience(struct cli *cli, int64_t until)
 {
 	int64_t left = until + GRACE_MS - clock_steady_ms();
@@ -210,8 +210,8 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 	}
 }
 
-/* Fills the fault of a wait that ended before the condition was answered, because the time was
- * up or no host runs. */
+/* Fills the fault of a wait that ended while the condition was still open, because the time was
+ * up or because no host runs. */
 static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
 			       const json_t *args, const json_t *answer,
 			       enum fault_code code, const char *why, struct fault *f)
@@ -325,7 +325,8 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 		seconds = json_integer_value(said);
 	seconds = seconds > LONGEST ? LONGEST : seconds < 0 ? 0 : seconds;
 	snprintf(why, sizeof(why), "after %lld s", (long long)seconds);
-	signals_block(ending, &before); /* a signal before the wait must also end it */
+	signals_block(ending, &before); /* a signal before the wait must also end the
+					   wait */
 	signals_note(ending);
 	answer = ask_on(cli, op, args, clock_steady_ms() + seconds * 1000, &before, f);
 	if (cli->ended_by)

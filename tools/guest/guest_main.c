@@ -1,5 +1,5 @@
 /*
- * guest_main - the program of a VM for init, for the guest, and for the command `cadre`.
+ * guest_main - the program that a VM runs as init, as the guest, and as the command `cadre`.
  *
  * As process 1 the program is init. Any other process of the program is the command `cadre`,
  * with the verbs that need no state on the same machine.

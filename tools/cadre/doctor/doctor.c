@@ -116,7 +116,7 @@ void doctor_did(struct doctor *d, const char *fmt, ...)
 
 /* --- helpers of fixes ------------------------------------------------------------------ */
 
-/* Names the folder for things that fixes take away. The folder may not exist yet. */
+/* Returns the path of the folder for things that fixes take away. The folder may not exist yet. */
 static const char *doctor_aside(struct doctor *d)
 {
 	char when[CLOCK_STAMP];
@@ -171,7 +171,8 @@ int doctor_call(struct doctor *d, struct store *store, const struct op *op, json
 	return f->code;
 }
 
-/* Checks of the environment, and of the place, permissions and free space of a state's folder. */
+/* Checks of the environment, and checks of the place, the permissions and the free space of a
+ * state's folder. */
 
 /* --- the environment ------------------------------------------------------------ */
 
@@ -209,7 +210,7 @@ static void check_environment(struct doctor *d)
 /* --- the folder ------------------------------------------------------------------ */
 
 /* Finds the name of a file system's type. NULL: the type is unknown. `*remote` becomes true if
- * files of this type of file system may be on another machine. */
+ * the files in a file system of this type may be on another machine. */
 static const char *file_system(long type, bool *remote)
 {
 	static const struct {
@@ -574,7 +575,7 @@ static int fix_mirror(struct doctor *d, struct fault *f)
 /* --- the search index ---------------------------------------------------------------------- */
 
 /* Copies the longest plain word of a text to the arena. A plain word has only ASCII letters and
- * digits. NULL: no plain word has a length that can be searched for. */
+ * digits. NULL: each plain word is shorter than SHORTEST or longer than LONGEST. */
 static const char *plain_word(struct arena *a, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -836,8 +837,8 @@ static bool fix(struct doctor *d)
 	return json_array_size(d->fixes) > done;
 }
 
-/* Whether the check can run. A check that needs the state can run only if the state is open.
- * After a fix that failed to open the state again, the state is closed. */
+/* Whether the check can run. A check that needs the state can run only if the state is open. If
+ * a fix failed to open the state again, the state stays closed. */
 static bool may_look(const struct doctor *d, const struct check *check)
 {
 	return d->store || !(check->flags & NEEDS_STATE);

@@ -29,7 +29,7 @@ struct doctor {
 /* A `todo` begins with this text if the check's fix can do the work. */
 #define DOCTOR_FIX "cadre doctor --fix; or: "
 
-/* Reports the finding of a check. `todo`: the advice what to do, or NULL. */
+/* Reports the finding of a check. `todo`: advice on what to do, or NULL. */
 void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *todo,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Reports an act of a fix. */

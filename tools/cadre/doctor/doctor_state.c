@@ -26,7 +26,8 @@
 enum {
 	HELD_MS = 2000,
 	CLOCK_MS = 60000, /* the clock may lag behind stored times by at most this time */
-	LATE_MS = 60000, /* the end of a lease must be stored within this time */
+	LATE_MS = 60000, /* longest time from a lease's end until the end must be
+			    stored */
 };
 
 /* --- the database ------------------------------------------------------------------- */
@@ -165,9 +166,9 @@ void check_leases(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Makes the arguments of a tick. The first tick has the arguments of a starting host's tick.
- * The first tick extends leases by the time without a host, and ends leases that have run out
- * even after the extension. */
+/* Makes the arguments of a tick. The first tick has the same arguments as the tick of a
+ * starting host. The first tick extends leases by the time for which no host ran, and ends
+ * leases that have run out even after the extension. */
 static json_t *tick_args(struct store *store, bool first, struct fault *f)
 {
 	const struct sql_host_due_in in = { .now = clock_wall_ms() };
@@ -357,13 +358,13 @@ int fix_socket(struct doctor *d, struct fault *f)
 	return f->code;
 }
 
-/* Checks of the guests of a state's workspaces, and of processes, folders and networks that
- * guests have left on the machine. */
+/* Checks of the guests of a state's workspaces, and checks of the processes, folders and
+ * networks that guests have left on the machine. */
 
 enum { PATIENCE_MS = 10000, LOOK_MS = 20 };
 
-/* Backends whose guests are processes of this machine. `folder`: the folder in the state that
- * has a subfolder for each guest of the backend. */
+/* Backends whose guests are processes of this machine. `folder`: the folder, inside the state's
+ * folder, that has a subfolder for each guest of the backend. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -685,9 +686,9 @@ static size_t stop_all(const struct strangers *s, bool stop, bool now)
 	return alive;
 }
 
-/* Ends guests without a row, as a starting host does. Makes the folder replaced/ first, because
- * later hosts leave the guests' files in place if this folder exists. Reads the workspaces'
- * rows again, because a host may have added rows before this process took the lock. */
+/* Ends guests that have no row, as a starting host does. Makes the folder replaced/ first,
+ * because later hosts leave the guests' files in place if this folder exists. Reads the
+ * workspaces' rows again, because a host may have added rows before this process took the lock. */
 int fix_orphans(struct doctor *d, struct fault *f)
 {
 	struct strangers s;

@@ -243,8 +243,8 @@ static const char *section_of(const char *line, size_t len)
 	return NULL;
 }
 
-/* Whether a line without the backslashes at its beginning is the heading of a section. A
- * further backslash marks a heading as a line of the description. */
+/* Whether a line would be the heading of a section if the backslashes at its beginning were
+ * removed. One more backslash marks such a line as a line of the description. */
 static bool is_marked(const char *line, size_t len)
 {
 	size_t n = strspn(line, "\\");
@@ -431,8 +431,8 @@ static json_t *edit_read_page(const struct text *page, struct fault *f)
 
 /* --- the task ------------------------------------------------------------------------- */
 
-/* Reads a list or a text of a task to its end, because the earlier answer had only the
- * beginning. */
+/* Reads the rest of a list or text of a task, because the earlier answer had only the beginning
+ * of the list or text. */
 static int read_rest(struct cli *cli, const char *id, json_t *task, const char *part,
 		     struct fault *f)
 {
@@ -488,7 +488,7 @@ static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t
 	return f->code;
 }
 
-/* Returns the parts of `now` that are not equal to the same parts of `was`. */
+/* Returns the parts of `now` that differ from the parts of `was` with the same names. */
 static json_t *changes_of(json_t *was, json_t *now)
 {
 	json_t *changes = json_object(), *value;

@@ -692,7 +692,7 @@ int help_main(struct cli *cli, int argc, char **argv)
 		return overview(cli);
 	v = cli_verb(argc - 1, argv + 1, &taken);
 	if (v && !v->usage && op_command(argc - 1, argv + 1, &words))
-		v = NULL; /* the operation with the same word is explained */
+		v = NULL; /* the operation with the same word as the verb is explained */
 	if (v && (v->usage || taken == 1) && strcmp(v->name, "events") &&
 	    strcmp(v->name, "gc"))
 		return explain_verb(v);

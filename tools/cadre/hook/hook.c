@@ -92,8 +92,8 @@ static bool hook_session_make_link(const char *folder, const char *link, const c
 }
 
 /* Sets the event's folder to the folder in which the event's session began. `begins`: the
- * session begins with this event. Returns false if the session's first folder can neither be
- * stored nor read. */
+ * session begins with this event. Returns false if the folder in which the session began can
+ * neither be stored nor read. */
 static bool session_stay(struct hook_event *e, const char *client, bool begins)
 {
 	char folder[4096], link[4096], began[sizeof(e->cwd)];
@@ -103,8 +103,8 @@ static bool session_stay(struct hook_event *e, const char *client, bool begins)
 		return true;
 	if (!find_link(e, client, folder, link))
 		return false;
-	/* The link of a resumed or compacted session stays, because the session is still the
-	 * same. */
+	/* The link of a resumed or compacted session stays, because the client continues the
+	 * same session. */
 	if (begins && access(link, F_OK) < 0)
 		unlink(link);
 	if (hook_session_make_link(folder, link, e->cwd))
@@ -250,7 +250,7 @@ static void tell_prime(struct text *out, const json_t *start)
 }
 
 /* Appends a warning that another session in this folder already acts as the agent. `other`: the
- * process of the other session. */
+ * number of the other session's process. */
 static void tell_beside(struct text *out, const json_t *who, pid_t other)
 {
 	const char *name = json_text_at(who, "name");
@@ -459,8 +459,8 @@ static void add_below(json_t *paths, const char *prefix, const char *path)
 		add_path(paths, whole);
 }
 
-/* Checks all paths that git prints, several paths in one call. Returns the number of calls that
- * found a reserved path, or a fault. */
+/* Checks all paths that git prints, with several paths in each call. Returns the number of
+ * calls that found a reserved path, or a fault. */
 static int guard_ask_all(struct cli *cli, FILE *git, struct fault *f)
 {
 	json_t *paths = json_array();
@@ -507,7 +507,7 @@ static int guard_commit(struct cli *cli)
 	return rc > 0;
 }
 
-enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* the minimum of message.show */ };
+enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* least max_tokens of message.show */ };
 
 struct hook {
 	struct cli *cli;

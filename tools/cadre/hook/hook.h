@@ -1,9 +1,10 @@
 /*
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
- * Read hook_event.c first, which has the input from a client and the output for each client.
- * Then read hook.c, which has the place where a client's session began, the texts for a model,
- * git's own hook, and the verbs. Read plugin.c last.
+ * Read hook_event.c first, which reads the input from a client and has the form of the output
+ * for each client. Then read hook.c, which has the code for the folder in which a client's
+ * session began, for the texts for a model, for git's own hook, and for the verbs. Read
+ * plugin.c last.
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
@@ -63,7 +64,7 @@ enum { HOOK_HURRY_MS = 400, HOOK_MOST_MS = 1000 };
 
 enum {
 	HOOK_PATHS = 64, /* paths that message.news takes in one call */
-	HOOK_FILES = 1024, /* maximum number of paths that are stored of an event */
+	HOOK_FILES = 1024, /* maximum number of an event's paths that are stored */
 };
 
 #endif

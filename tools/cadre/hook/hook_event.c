@@ -48,7 +48,7 @@ static bool is_among(const char *word, const char *const *words)
 	return false;
 }
 
-/* Whether one half of a surrogate pair is at `s`, as a JSON escape. */
+/* Whether a JSON escape for one half of a surrogate pair begins at `s`. */
 static bool is_half(const char *s)
 {
 	return s[0] == '\\' && s[1] == 'u' && (s[2] | 32) == 'd' && s[3] > '7';
@@ -340,9 +340,9 @@ static const char *const gemini_writes[] = { "replace", "write_file", NULL };
 static const char *const cursor_writes[] = { "Delete", "Edit", "Write", NULL };
 static const char *const opencode_writes[] = { "apply_patch", "edit", "write", NULL };
 
-/* The most tokens that a client gets. Claude Code passes on 10,000 characters, but of a longer
- * text only the first 2,000 characters. Codex passes on 2,500 tokens. CLAUDE_TOKENS and
- * CODEX_TOKENS are lower, to leave room for the additions of text_add_said(). */
+/* The most tokens that a client gets. Claude Code passes on a text of up to 10,000 characters,
+ * and only the first 2,000 characters of a longer text. Codex passes on 2,500 tokens.
+ * CLAUDE_TOKENS and CODEX_TOKENS are lower, to leave room for the additions of text_add_said(). */
 enum { CLAUDE_TOKENS = 2100, CODEX_TOKENS = 2100 };
 
 const struct hook_client hook_clients[] = {

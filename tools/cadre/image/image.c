@@ -294,8 +294,8 @@ static int image_guest(struct image_build *b, struct fault *f)
 	return fault_hint(f, "It comes with cadre: make, or make install.");
 }
 
-/* The name of a module in the initrd. Modules that are sorted by their names in the initrd are
- * in the order of loading. */
+/* The name of a module in the initrd. The alphabetical order of these names is the order in which
+ * the modules are loaded. */
 static const char *module_name(struct image_build *b, size_t i)
 {
 	return arena_printf(&b->arena, "modules/%c%02zu-%s.ko", modules[i].when, i,
@@ -681,7 +681,8 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	image_sweep(a, folder);
 	if (image_guest(b, f) == 0)
 		make_parts(b, f);
-	tree_remove(b->work, &ignored); /* the sync need not store this folder */
+	tree_remove(b->work, &ignored); /* before tree_sync(), which need not store this
+					   folder */
 	if (!f->code &&
 	    image_make_folder(arena_printf(a, "%s/%s", folder, name), f) == 0 &&
 	    (tree_sync(b->half) || rename(b->half, *dir) || dir_sync_above(*dir) ||

@@ -31,8 +31,8 @@
 #include "tools/cadre/screen/progress.h"
 
 /*
- * Removes temporary files of killed processes, and explains faults of copies for which the disk
- * had no room.
+ * Removes temporary files of killed processes, and explains faults of copies that failed
+ * because the disk had no room.
  */
 
 /* Whether `name` is the temporary file of a copy whose process has ended. The name of such a
@@ -201,9 +201,9 @@ static int keep_restore_check_file(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Refuses the secret of another state, which would make all tokens void. A new secret of a
- * state fits only the tokens of agents that were registered later. A secret that fits the token
- * of any agent is accepted. */
+/* Refuses the secret of another state, because such a secret would make all tokens void. A new
+ * secret of a state fits only the tokens of agents that were registered after the secret was
+ * made. A secret that fits the token of any agent is accepted. */
 static int keep_restore_check_secret(struct restore *r, struct store *store,
 				     struct fault *f)
 {
@@ -344,7 +344,8 @@ static int keep_restore_commit(struct restore *r, struct fault *f)
 	if (state_id_expect(dir, "restore.tmp/state.db", f) == 0 &&
 	    restore_commit(path, r->secret[0] ? r->secret : NULL, r->aside,
 			   sizeof(r->aside), f) == 0)
-		state_id_settle(dir, &later); /* the next verb repeats a failed call */
+		state_id_settle(dir, &later); /* if the call fails, the next verb repeats
+						 the call */
 	close(dir);
 	return f->code;
 }
@@ -379,9 +380,9 @@ static int restore(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* Lets the mirror rename the teams' folders to the names that the teams had at the backup. The
- * mirror also archives the folder of each team that is not in the backup, because a new team
- * may later get the number of this team. A host repeats failed steps when it starts. */
+/* Lets the mirror give the teams' folders the names that the teams had at the time of the
+ * backup. The mirror also archives the folder of each team that is not in the backup, because a
+ * new team may later get the number of this team. A host repeats failed steps when it starts. */
 static void show_rows(struct restore *r)
 {
 	enum { MOST_MS = 60000 };
@@ -604,7 +605,7 @@ static int is_backup(const struct dirent *e)
 }
 
 /* Removes all but the newest `most` backups from HOME/backups. The backup `path` was just
- * verified, and stays in any case. A wrong clock may have given this backup an old name. */
+ * verified, and stays even if a wrong clock has given this backup an old name. */
 static int remove_older(const char *path, int64_t most, struct fault *f)
 {
 	char folder[4400], one[4900];

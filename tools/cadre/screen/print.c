@@ -349,8 +349,8 @@ static bool any_has(const json_t *rows, const char *name)
 }
 
 /* Chooses the columns that the operation names before the |. If the operation names no columns,
- * chooses all fields that have a value in any row. `spare`: leaves out named columns that are
- * empty in all rows, as on a terminal. */
+ * chooses all fields that have a value in any row. `spare`: named columns that are empty in all
+ * rows are left out, as on a terminal. */
 static size_t choose_columns(const struct record *r, const char *const *columns,
 			     const json_t *rows, bool spare, const struct field **chosen,
 			     size_t most)
@@ -577,7 +577,8 @@ static void print_empty(const struct cli *cli, const struct op *op)
 		   *hint = op->empty ? op->empty : "";
 	struct arena a = { 0 };
 
-	/* A part of the list gets no hint, because the hint is about the whole list. */
+	/* If only a part of the list was asked for, the hint is not printed, because the hint
+	 * is about the whole list. */
 	if (by && *by)
 		cli_prose(cli,
 			  arena_printf(&a,
@@ -689,8 +690,8 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	} else if (screen_is_nested(first)) {
 		print_record(cli, first->type->record, NULL,
 			     json_object_get(answer, first->name), 0);
-		/* Prints the answer's other fields too, except a field whose name the record
-		 * has as well. */
+		/* Besides the record, prints the answer's other fields, except a field that has
+		 * the same name as a field of the record. */
 		for (size_t i = 1; i < r->n_fields; i++)
 			if (screen_is_shown(&r->fields[i], answer) &&
 			    !screen_is_nested(&r->fields[i]) &&

@@ -205,8 +205,8 @@ value_number_of(const struct record *r, const struct field *field, const json_t 
 		       : NULL;
 }
 
-/* Finds the template for the detail of an event of this kind. If the kind has no template,
- * returns "{}", which stands for the whole detail. */
+/* Finds the template for the detail of an event of the kind `kind`. If the kind has no
+ * template, returns "{}", which stands for the whole detail. */
 static const char *value_words_of(const char *kind)
 {
 	for (size_t i = 0; i < event_count; i++)

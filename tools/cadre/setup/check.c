@@ -13,8 +13,8 @@
 
 /* --- settings that switch a part off -------------------------------------------------------- */
 
-/* A person may use settings to keep a client from the server or hooks that setup has put. Setup
- * names these settings, but never changes them. */
+/* A person may use settings to keep a client from using the server or the hooks that setup has
+ * put. Setup names these settings, but never changes them. */
 
 /* The offset of the value that switches the part off; SIZE_MAX: the setting does not switch the
  * part off. */
@@ -97,7 +97,8 @@ struct seen {
 	struct setup_target *reads; /* the client's file of instructions, or NULL */
 	struct text wrong;
 	struct text mend; /* files that a person has to mend */
-	int ours, yours; /* numbers of entries and hooks: setup's, and a person's */
+	int ours, yours; /* numbers of entries and hooks: put by setup, and written by a
+			    person */
 	bool may_have; /* a file that cannot be read may have setup's parts */
 	bool misled; /* a person's entry for cadre does not work as it should */
 };

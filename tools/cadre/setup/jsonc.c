@@ -479,8 +479,8 @@ static bool has_line_end(const struct setup_draft *d, size_t from, size_t to)
 	       memchr(d->text.data + from, '\r', to - from);
 }
 
-/* Adds one level of indentation to `unit`, as before the root's first member. If this member
- * begins no line or has no indentation, adds two blanks. */
+/* Adds one level of indentation to `unit`, namely the blanks that stand before the root's first
+ * member. If this member begins no line or has no indentation, adds two blanks. */
 static void find_unit(const struct setup_draft *d, const struct jsonc *root,
 		      struct text *unit)
 {
@@ -534,8 +534,8 @@ static void jsonc_put_member(struct setup_draft *d, const struct jsonc *c,
 	text_release(&out);
 }
 
-/* Adds the text of `value`, inside an object for each key of the place from number `from` on.
- * With `push`, `value` is the item of an array in the innermost object. */
+/* Adds the text of `value`, wrapped in one object for each of the place's keys, beginning with
+ * the key number `from`. With `push`, `value` is the item of an array in the innermost object. */
 static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
 		       const char *value)
 {
@@ -610,7 +610,7 @@ int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *va
 
 /* --- removing ------------------------------------------------------------------------------------ */
 
-/* Whether setup made `c`, an object or array whose only member is `v`. */
+/* Whether `c` is an object or array that setup made, and whose only member is `v`. */
 static bool jsonc_is_made(const struct setup_draft *d, const struct jsonc *c,
 			  const struct jsonc *v)
 {

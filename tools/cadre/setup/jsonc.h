@@ -64,8 +64,9 @@ int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root
 /* Fills a fault about the text at offset `at`, with file, line and column. */
 int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
-/* The last member of an object with this key, since most readers use the last of several
- * members. NULL: the object has no member with this key, or `object` is no object. */
+/* The last member of an object with this key, since most readers of JSON use the last of
+ * several members with the same key. NULL: the object has no member with this key, or `object`
+ * is no object. */
 struct jsonc *jsonc_member(const struct setup_draft *d, const struct jsonc *object,
 			   const char *key);
 /* The text of a string; NULL: the value is no string. */
@@ -90,8 +91,8 @@ struct jsonc_beside {
 	bool anew; /* put the member only into a blank text */
 };
 
-/* Puts a value at a place that has no value, and puts the missing objects around the value. If
- * the first of these objects is missing, `beside` (may be NULL) is put too. The value is JSON
+/* Puts a value, with the missing objects around the value, at a place that has no value. If the
+ * first of these objects is missing, `beside` (may be NULL) is put too. The value is JSON
  * without blanks, escapes and empty objects; "@" stands for `word`. */
 int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *value,
 	      const char *word, const struct jsonc_beside *beside, struct fault *f);

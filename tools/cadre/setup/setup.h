@@ -25,7 +25,8 @@ enum setup_part { PART_MCP, PART_HOOKS, PART_TEXT, PART_COUNT };
 struct setup_file {
 	const char *project; /* path below the project */
 	const char *user; /* path below the client's folder */
-	bool in_home; /* `user` is a path below the home, unless the variable is set */
+	bool in_home; /* `user` is a path below the home, unless the client's variable is
+			 set */
 	const char *end; /* appended to the file's name if only the longer name exists */
 };
 
@@ -155,13 +156,13 @@ void setup_target_release(struct setup_target *t);
 
 /* Removes the empty folders above a file, but only folders that setup made. */
 void setup_target_remove_folders(const char *path);
-/* Writes the change of a file, as `diff -u` does. Without the program `diff`, writes only the
- * names of the files, and says that the change is not shown. */
+/* Writes the change of a file in the form of `diff -u`. Without the program `diff`, writes only
+ * the names of the files, and says that the change is not shown. */
 void setup_diff(const struct setup_target *t, struct text *out);
 
 /* Waits until no other setup of the user changes files. Other setups wait until the returned
- * descriptor is closed. Returns -1 if there is a fault, or if there is no folder for notes.
- * With `make`, makes a missing folder for notes. */
+ * descriptor is closed. Returns -1 if there is a fault, or if there is no folder for setup's
+ * notes. With `make`, makes this folder if the folder is missing. */
 int setup_lock(bool make, struct fault *f);
 
 /* --- setup_plan.c ------------------------------------------------------------------------------------ */

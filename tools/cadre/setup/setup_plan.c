@@ -169,8 +169,8 @@ bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *
 	const char *s;
 
 	if (!t)
-		/* A link leads out of the project (check_inside() in setup_target.c). Setup
-		 * never writes there. */
+		/* A link leads out of the project (check_inside() in setup_target.c), and setup
+		 * never writes to the place to which such a link leads. */
 		return f->code != FAULT_DENIED;
 	s = t->before.len ? t->before.data : "";
 	return memmem(s, t->before.len, "cadre", 5) ||

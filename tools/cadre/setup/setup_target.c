@@ -319,8 +319,8 @@ int setup_target_check(const struct setup_target *t, struct fault *f)
 }
 
 /* Whether the file has the bytes `want`. File times change only with each tick of a clock, and
- * inode numbers are used again at once. So only the bytes tell whether another process has
- * written the file. */
+ * the inode number of a removed file may be used again at once. So only the bytes tell whether
+ * another process has written the file. */
 static bool has_bytes(const char *path, const struct text *want)
 {
 	struct setup_target now = { 0 };
@@ -346,7 +346,7 @@ static bool keep_owner(int fd, const struct setup_target *t)
 
 	if (!t->was)
 		return true;
-	/* The new file may have the group of its folder. */
+	/* The group is compared too, because the new file may have got the group of its folder. */
 	if (fstat(fd, &st) || lstat(t->path, &now) || !S_ISREG(now.st_mode) ||
 	    ((now.st_uid != st.st_uid || now.st_gid != st.st_gid) &&
 	     fchown(fd, now.st_uid, now.st_gid)))
@@ -394,10 +394,10 @@ static bool setup_target_is_unknown(void)
 	       errno == EPERM;
 }
 
-/* Does the same as renameat2(). If the flags of renameat2() are not supported, this is done
- * step by step. During an exchange, the file exists at every moment. So a rename by a client
- * between link() and rename() is not noticed. If links are not supported, no file `from` is
- * left. */
+/* Does the same as renameat2(). If the flags of renameat2() are not supported, the work is done
+ * step by step. During an exchange, the file exists at every moment, but a rename by a client
+ * between link() and rename() is not noticed. If links are not supported, an exchange leaves no
+ * file `from`. */
 static int setup_target_rename(const struct setup_target *t, const char *from,
 			       const char *to, unsigned flag)
 {

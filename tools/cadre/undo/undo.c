@@ -3,8 +3,8 @@
  *
  * The folders and disks of removed workspaces are in the state's trash (core/machine/trash.h).
  * Deleted notes are in the vault's trash (core/vault/vault_trash.h). A removed workspace comes
- * back as a new workspace, in any team, with a copy of the former folder or disk. The folder or
- * disk itself stays in the trash until its days in the trash have passed.
+ * back as a new workspace, in any team, with a copy of the former folder or disk. The former
+ * folder or disk stays in the trash until its days in the trash have passed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -54,8 +54,8 @@ static bool undo_is_wanted(const struct undo_wanted *w, const char *name)
 	return !strncmp(name, w->begun, n) && (!w->agent || undo_is_digits(name + n));
 }
 
-/* The length of the owner's part of an entry's name. The digits of the workspace and the end of
- * a snapshot's name are not counted. */
+/* The length of the owner's part of an entry's name. This part ends before the digits of the
+ * workspace, which the end of a snapshot's name may follow. */
 static size_t undo_owner_len(const char *name)
 {
 	size_t n = strlen(name), end = strlen(TRASH_SNAPSHOT) + TRASH_ID_SHOWN;
