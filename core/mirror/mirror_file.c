@@ -315,7 +315,8 @@ static int purge_at(int dir, const char *name)
 		return -1;
 	rc = files_list_open(below, purge_each, &below);
 	close(below);
-	return rc < 0 || !unlinkat(dir, name, AT_REMOVEDIR) || errno == ENOTEMPTY ? rc : -1;
+	return rc < 0 || !unlinkat(dir, name, AT_REMOVEDIR) || errno == ENOTEMPTY ? rc
+										  : -1;
 }
 
 int files_open_up(struct files *fs, const char *folder, struct fault *f)
