@@ -640,8 +640,8 @@ static void load_late(void)
 	_exit(0);
 }
 
-/* Waits for the end of the guest. A process whose parent has ended becomes a child of this
- * process, so this function reaps that process, too. */
+/* Waits for the end of the guest. Also reaps processes whose parents have ended, since such
+ * processes become children of the boot process. */
 static int guest_boot_wait_for(pid_t guest)
 {
 	int status;

@@ -45,8 +45,8 @@ void resources_templates(struct request *r, json_t *params)
 /* --- resources/list -------------------------------------------------------------- */
 
 /* Writes the cursor of the next page. A cursor contains the name of the last team on the page,
- * so the cursor stays valid when teams are added or removed. The cursor is encoded in base64,
- * so that clients do not rely on its content. */
+ * so the cursor stays valid when teams are added or removed. Base64 keeps clients
+ * from relying on the content of the cursor. */
 static void resources_write_cursor(const char *team, struct text *out)
 {
 	char code[128], name[80];

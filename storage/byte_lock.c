@@ -54,7 +54,7 @@ static bool start_alarm(timer_t *timer, int64_t until)
 			return true;
 		timer_delete(*timer);
 	}
-	errno = ENOLCK; /* no EAGAIN: another descriptor has the lock */
+	errno = ENOLCK; /* EAGAIN would say that another has the lock */
 	return false;
 }
 

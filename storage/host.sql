@@ -87,7 +87,7 @@ SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 -- scan ok: claims, reservations and budgets of time, few, only if the clock was put back
 -- Whether the clock was put back since the newest event, and a row was granted at a time that
 -- is now in the future. Each statement whose name ends in `_from_future` corrects the rows of
--- its table, so that the answer becomes false.
+-- one table. After all of these statements the answer is false.
 SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND at > :now) AND (
 	EXISTS (SELECT 1 FROM reservation WHERE lease_until > :now + lease_ms AND lease_until < :far)
 	OR EXISTS (SELECT 1 FROM task

@@ -315,8 +315,9 @@ static int purge_at(int dir, const char *name)
 		return -1;
 	rc = files_list_open(below, purge_each, &below);
 	close(below);
-	return rc < 0 || !unlinkat(dir, name, AT_REMOVEDIR) || errno == ENOTEMPTY ? rc
-										  : -1;
+	if (rc == 0 && unlinkat(dir, name, AT_REMOVEDIR) && errno != ENOTEMPTY)
+		return -1;
+	return rc;
 }
 
 int files_open_up(struct files *fs, const char *folder, struct fault *f)

@@ -4,7 +4,7 @@
 # continues, all commands work again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-holder='' ignored=PIPE
+holder='' ignored=URG # a signal that is always ignored
 finish() {
 	[ -z "$holder" ] || kill -9 "$holder" 2>/dev/null
 	cadre down >/dev/null 2>&1
@@ -39,7 +39,7 @@ wait $!
 # A command may be started with SIGRTMIN ignored, the signal that ends the command's waits.
 ignored=34
 named task create "a task" --team red
-ignored=PIPE
+ignored=URG
 cadre task list --team red >/dev/null || bad "$story: a read fails"
 cadre doctor | grep -q "^bad *writing *process $holder (" || bad "$story: doctor: $(cadre doctor)"
 cadre status --json | grep -q "\"stopped\":\"$holder (" || bad "$story: status: $(cadre status)"

@@ -560,6 +560,18 @@ static bool has_enough(struct follower *f, const struct call *call)
 	return true;
 }
 
+/* Answers a follower whose read of missed events failed. */
+static void refuse_missed(struct follower *f, struct call *call)
+{
+	if (f->flows) /* the client connects again, and gets the fault then */
+		http_end(f->x);
+	else if (call->fault.code == FAULT_NOT_FOUND &&
+		 !strcmp(call->fault.where, "/after"))
+		refuse_gone(f, call);
+	else
+		web_refuse_call(f->x, &call->fault);
+}
+
 static void on_missed(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
@@ -572,16 +584,8 @@ static void on_missed(struct conn *c, struct job *job)
 
 	f->call = NULL;
 	web_note_use(f->host, call);
-	if (call->fault.code && f->flows) {
-		http_end(x); /* the client then connects again, and gets the fault */
-		return;
-	}
-	if (call->fault.code == FAULT_NOT_FOUND && !strcmp(call->fault.where, "/after")) {
-		refuse_gone(f, call);
-		return;
-	}
 	if (call->fault.code) {
-		web_refuse_call(x, &call->fault);
+		refuse_missed(f, call);
 		return;
 	}
 	snprintf(feed->incarnation, sizeof(feed->incarnation), "%.*s",

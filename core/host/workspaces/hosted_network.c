@@ -85,8 +85,8 @@ network_plan_new(const struct settings *settings,
 	struct nic_range range = { 0 };
 	struct fault none = { 0 };
 
-	nic_range_parse(settings->network_range, &range,
-			&none); /* home.c has checked it */
+	/* home.c has checked the range. */
+	nic_range_parse(settings->network_range, &range, &none);
 	for (size_t i = 0; i < rows->n_members; i++) {
 		ports += rows->members[i].network.n_allowed_ports;
 		forwards += rows->members[i].network.n_forwards;
