@@ -75,8 +75,8 @@ CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g$(if $(filter asan tsan,$(B)),1) $(OPT) $(WARN)
 , := ,
 # Without a variant, the programs are linked with static libraries if these are installed. Each
-# command is a process, and loading shared libraries takes three tenths of the time of a process
-# that does nothing.
+# command runs as a process of its own. A process that does nothing spends three tenths of its
+# time on loading shared libraries.
 archive = $(or $(wildcard $(shell $(CC) -print-file-name=lib$(1).a)),$(2))
 ARCHIVES = $(eval ARCHIVES := $(call archive,sqlite3,-lsqlite3) $(call archive,jansson,-ljansson) \
 	$(call archive,uv_a,-luv) $(call archive,md,-lmd))$(ARCHIVES)
@@ -113,20 +113,20 @@ LIB = $(O)/libcadre.a
 # raise() or execvpe().
 DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
-# ThreadSanitizer watches the folders whose code runs in several threads. The objects of all
-# other folders are taken from the release build, unless WHOLE=1.
+# Only the folders whose code runs in several threads are compiled with ThreadSanitizer. The
+# objects of all other folders are taken from the release build, unless WHOLE=1.
 MEET = $(patsubst %,core/%/\%,base client host link machine mirror op wire) storage/%
 ifeq ($(B)$(WHOLE),tsan)
 OBJ := $(patsubst %.c,$(O)/obj/%.o,$(filter $(MEET),$(SRC))) \
 	$(patsubst %.c,build/obj/%.o,$(filter-out $(MEET),$(SRC))) $(GEN:build/%=build/obj/%.o)
 endif
 
-# Each tests/NAME.c and each tests/fuzz/NAME.c is a program. The program is linked with
-# tests/NAME/*.c and with the files of the folder that the variable with_tests/NAME names. Every
-# program is linked with the parts of tests/lib/ and tools/build/ that it uses. One program
-# holds all unit tests (tests/unit/test_NAME.c). In the program of all units, main() of each
-# unit is called unit_NAME, and the program has a symbolic link for each unit. A unit that
-# defines a name of the library or of libc is a program of its own.
+# Each tests/NAME.c and each tests/fuzz/NAME.c is a program. The program of a tests/NAME.c is
+# linked with tests/NAME/*.c and with the files of the folder that the variable with_tests/NAME
+# names. Every program is linked with the parts of tests/lib/ and tools/build/ that it uses. One
+# program, tests/units, holds most unit tests (tests/unit/test_NAME.c). In this program, main()
+# of each unit is called unit_NAME. Each of these units has a symbolic link to the program. A
+# unit that defines a name of the library or of libc is a program of its own.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
 BENCH_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/bench/*.c))
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
@@ -209,12 +209,12 @@ $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsa
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
 # The program with the operations that the official MCP suite calls. The linker takes the table
-# of fixture.o rather than the empty table of the library.
+# `extras` from fixture.o, not the empty table from the library.
 $(O)/conformance: $(MAIN:%.c=$(O)/obj/%.o) $(O)/obj/tests/mcp/fixture.o $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
 # The bench is no part of the product. The bench is linked with every library of the command,
-# since the bench compares a process of the command with a process of its own.
+# since the bench compares a process of the command with a process of the bench.
 $(O)/bench: $(BENCH_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
@@ -243,8 +243,8 @@ with_tests/power = tests/crash
 parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
 # A fuzzer's own functions replace the library's functions of the same names.
 $(FUZZERS): LDFLAGS += -Wl,-z,muldefs
-# libFuzzer has a main() of its own; without libFuzzer a program runs the seeds, and a few
-# variations of each seed.
+# libFuzzer has a main() of its own. Without libFuzzer, main() of replay.c runs a fuzzer on the
+# seeds and on a few variations of each seed.
 $(FUZZERS): $(O)/%: $(O)/obj/%.o $(if $(filter fuzz,$(B)),,$(O)/obj/tests/fuzz/replay.o) $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$(if $(filter fuzz,$(B)),-fsanitize=fuzzer) $^)
@@ -261,8 +261,9 @@ include tools/build/rules.mk tools/build/deb.mk tools/guest/rules.mk
 
 # --- run ------------------------------------------------------------------------
 
-# Each target begins with tools/setup, so that the target works as the first command. The
-# recursive make reads this file again after tools/setup has installed the packages.
+# Most of the targets below call tools/setup first, so that such a target works as the first
+# command in a new clone. The recursive make reads this file again after tools/setup has
+# installed the packages.
 demo:
 	@tools/setup $(if $(filter qemu,$(BACKEND)),,--build)
 	+@$(MAKE) --no-print-directory $(JOBS) all

@@ -166,8 +166,9 @@ static bool sockets_is_own(const char *path)
 }
 
 /* If the host's socket has moved, changes the path in `at` to a folder beside the host's
- * socket. The new folder has the name of the old folder. The host's own folder has the same
- * name at every place, since this name is made from the state. */
+ * socket. The new folder has the name of the old folder. A host's own folder has the same name
+ * at every place, since this name is made from the state. If the names of the old and the new
+ * host folder differ, `at` stays unchanged. */
 static void follow_host(const struct guest *g, struct link_address *at)
 {
 	char host[200], place[200], state[200], run[sizeof(at->path)];
@@ -447,7 +448,7 @@ static int open_spool(struct guest *g, struct fault *f)
 }
 
 /* Refuses a state folder inside the workspace, since commands of the workspace must not reach
- * the guest's own files. */
+ * the guest's own files. The option `state_inside` allows such a folder. */
 static int guest_check_state(struct guest *g, bool made, struct fault *f)
 {
 	if (!guest_state_inside(g) || g->options->state_inside)

@@ -1,11 +1,11 @@
 /*
  * guest - the program in a workspace that runs commands for a host.
  *
- * A guest listens on two ports, control (5000) and relay (5001), at an address of
- * core/base/link_address.h. The guest runs commands and assignments. Assignments and results
- * that must not be lost are stored in the guest's spool. When a host ends, its guests go on
- * running and wait until a host dials again. These are the guest's files, in the order in which
- * to read them:
+ * A guest listens on two ports, control (5000) and relay (5001). core/base/link_address.h
+ * describes the forms of the guest's address. The guest runs commands and assignments.
+ * Assignments and results that must not be lost are stored in the guest's spool. When a host
+ * ends, its guests go on running and wait until a host dials again. These are the guest's
+ * files, in the order in which to read them:
  *
  *	guest.c         start and end.
  *	guest_peer.c    sockets and frames.
@@ -45,9 +45,9 @@ struct guest_options {
 	const char *const *env; /* NAME=value for the guest's commands; may be NULL */
 };
 
-/* Runs a guest until the message Shutdown or SIGTERM arrives, and returns the exit status. If
- * the start fails, prints one line on stderr and returns 1. Returns 4 if another guest already
- * uses the state folder. */
+/* Runs a guest until Shutdown, SIGTERM or SIGINT arrives or the spool is lost. Returns the exit
+ * status. If the start fails, prints the reason on stderr and returns 1. Returns 4 if another
+ * guest already uses the state folder. */
 int guest_main(const struct guest_options *options);
 
 #endif

@@ -21,8 +21,8 @@ typedef void asked_done(void *arg, json_t *answer, const struct fault *f);
  * after ask_host() has returned. */
 struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void *arg,
 			struct fault *f);
-/* Frees a request if nobody needs its answer any more, and tells the host that nobody will read
- * the answer. `done` is not called. */
+/* Frees a request whose answer nobody needs any more. Tells the host that nobody will read the
+ * answer. Does not call `done`. */
 void ask_drop(struct guest *g, struct asking *a);
 
 /* Returns the number of a request. The caller passes this number to ask_settle() after the

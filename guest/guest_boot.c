@@ -233,7 +233,8 @@ enum {
 	AGAIN_MS = 1000,
 	LATE_MS = 2000, /* time between the guest's start and the loading of late
 			   modules */
-	DEATHS_MOST = 5, /* most deaths of a guest in a row, each within SETTLED_MS */
+	DEATHS_MOST = 5, /* after this many early deaths of the guest in a row, the
+			    machine powers off; early: within SETTLED_MS of the start */
 	SETTLED_MS = 60000,
 };
 

@@ -2,12 +2,12 @@
  * guest_boot - the guest as the first process of a VM.
  *
  * The kernel starts this process from the initrd. The process reads the kernel's command line
- * and mounts the system's file systems. The process loads the modules of /modules in the order
- * of their names, makes the disk the root, and sets the machine's name. After these steps the
- * process keeps a guest running until the guest gets Shutdown, and powers the machine off.
- * After an error the process writes the reason to the console and powers the machine off, too.
- * The host of a machine that failed starts the machine again, or reports why the machine is not
- * started again.
+ * and mounts the system's file systems. The process loads the modules of /modules that the
+ * machine needs, in the order of their names. The process makes the disk the root and sets the
+ * machine's name. After these steps the process keeps a guest running until the guest gets
+ * Shutdown, and powers the machine off. After an error the process writes the reason to the
+ * console and powers the machine off, too. If a machine has failed, its host starts the machine
+ * again, or reports why it does not start the machine again.
  *
  * Words of the kernel's command line, all without blanks:
  *

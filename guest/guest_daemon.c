@@ -44,7 +44,7 @@ static bool read_streams(const struct proc *run, struct spool_result_row *r,
 	return r->out && r->err;
 }
 
-/* Appends `reason` to the command's output on stderr. */
+/* Appends `reason` to the text that the command wrote to stderr. */
 static void give_reason(struct spool_result_row *r, const char *reason, struct arena *a)
 {
 	size_t n = strlen(r->err);
@@ -190,9 +190,10 @@ static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int 
 }
 
 /* Begins the command of an assignment, or stores the reason why the command cannot begin. Sets
- * *told if a heartbeat has reported this command to the hosts. The hosts get this report before
- * the command runs, because the command may at once report that its task has ended. At the end
- * of a task the host calls off the commands of the task that have not begun. */
+ * *told if a heartbeat has told the hosts that this command begins. The heartbeat comes before
+ * the command runs, because the command may at once report that its task has ended. At that
+ * report, a host calls off the commands of the task that, as far as the host knows, have not
+ * begun. */
 static int guest_daemon_begin(struct guest *g, struct guest_assignment *d,
 			      const struct spool_assignment_row *as, struct arena *a,
 			      bool *told)

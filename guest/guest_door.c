@@ -26,9 +26,9 @@ static bool confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 	return true;
 }
 
-/* Stores that an answer was passed on and not confirmed yet, if the request's caller confirms
- * answers. If too many answers wait for a confirmation, the oldest answer is treated as if its
- * caller had left. */
+/* If the request's caller confirms answers, stores that the answer was passed on and is not
+ * confirmed yet. If too many answers wait for a confirmation, the oldest answer is treated as
+ * if its caller had left. */
 static void confirm_keep(struct guest_request *q)
 {
 	struct confirm *k;

@@ -2,9 +2,9 @@
  * guest_door - the socket by which commands of a workspace reach the host.
  *
  * The door is a Unix socket. The variable CADRE_SOCKET in the environment of commands contains
- * the path of the door. The door accepts the same messages as a host's own socket: Hello, Call
- * and the messages of the older dialect. The guest passes the requests on to the host by the
- * functions of guest_ask.h.
+ * the path of the door. The door accepts the same messages as a host's own socket, for example
+ * Hello, Call, Arrived, Cancel and the messages of the older dialect. The guest passes the
+ * requests on to the host by the functions of guest_ask.h.
  */
 #ifndef GUEST_GUEST_DOOR_H
 #define GUEST_GUEST_DOOR_H
@@ -15,11 +15,11 @@
 /*
  * confirm - tells the host whether answers have arrived at callers.
  *
- * If a caller at the door confirms answers, the host holds the messages and claims of an
- * answer. The host holds the messages and claims until the guest sends Arrived or Cancel, or
- * until the host takes the answer back. The guest sends Arrived or Cancel with the guest's own
- * id of the request. A caller at the door sends Arrived or Cancel with the caller's own id of
- * the request.
+ * If a caller at the door confirms answers, the host holds each answer's messages and claims
+ * for the caller. The host holds these messages and claims until the guest sends Arrived or
+ * Cancel, or until the host takes the answer back. The guest sends Arrived or Cancel with the
+ * guest's own id of the request. A caller at the door sends Arrived or Cancel with the caller's
+ * own id of the request.
  */
 
 /* Tells the host that the caller `peer` left, and that this caller may have read its

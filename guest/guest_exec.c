@@ -27,9 +27,9 @@
 /*
  * background - keeps jobs, which are commands that run in the background.
  *
- * A job keeps its process and its output until another job needs the place. After a followed
- * job has ended, the guest keeps the job for a while, since the caller may not have received
- * the last answer.
+ * After the end of its command, a job keeps its output until another job needs the place. The
+ * guest keeps at most FOLLOWED_KEPT ended jobs that were followed. These jobs are kept because
+ * their callers may not have received the last answer.
  */
 
 /* follow - lets requests wait for the output of a command. An ExecPoll waits for the output of
@@ -50,8 +50,8 @@ struct background_job {
 	struct proc *run; /* run->owner is the job */
 	int64_t turn; /* the turn that the job runs; 0: no turn */
 	bool seen; /* a caller polled the job after its end */
-	int ended; /* place of this job in the order of ended followed jobs, from 1 on; 0:
-		      not ended or not followed */
+	int ended; /* for an ended job that was followed: its number in the order of these
+		      ends, from 1 on; else 0 */
 	struct background_job *next; /* an older job */
 };
 
@@ -241,8 +241,9 @@ static int command_not_started(const struct proc *run, const char *what, struct 
 	return guest_path_fault(run->start_errno, "/command", what, f);
 }
 
-/* Returns how many bytes of an answer both streams together may use. The result is `room`, if
- * the host's request contains a positive `room` that fits into a frame. */
+/* Returns how many bytes of an answer both streams together may use. The result is the `room`
+ * that the host's request contains, if this number is positive and below FRAME_ROOM, else
+ * FRAME_ROOM. */
 static size_t command_room(bool has_room, int64_t room)
 {
 	return has_room && room > 0 && room < FRAME_ROOM ? (size_t)room : FRAME_ROOM;
@@ -503,7 +504,7 @@ static void name_job(struct wire_exec_result *out, const struct output_parts *p,
 	out->has_job_id = job != NULL;
 }
 
-/* Reports which output is lost: bytes that were not kept, and bytes that are not text. */
+/* Reports the lost output. Lost are bytes that were not kept, and bytes that are not text. */
 static void tell_loss(struct wire_exec_result *out, const struct output_parts *p)
 {
 	out->stdout_written = (int64_t)p->written[0];
@@ -514,8 +515,8 @@ static void tell_loss(struct wire_exec_result *out, const struct output_parts *p
 }
 
 /* Answers with the result of a command. If the output cannot be read, returns a fault without
- * an answer. *job is the job of the process `run`, or NULL. Makes a job if *job is NULL, the
- * answer has no room for all output, and the guest has a place for one more job. */
+ * an answer. *job is the job of the process `run`, or NULL. If the answer has no room for all
+ * output and *job is NULL, makes a job, unless all places for jobs are taken. */
 static int tell_result(struct guest_request *q, struct proc *run,
 		       struct background_job **job, struct fault *f)
 {

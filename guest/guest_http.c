@@ -16,7 +16,8 @@
 
 enum {
 	CONNECTIONS = 100,
-	/* Most requests of one token at one time, and most files of one token at one time. */
+	/* The maximum numbers of requests and of file transfers that one token may have under
+	 * way at one time. */
 	REQUESTS_OF_ONE = 10,
 	FILES_OF_ONE = 4,
 	RETRY_MS = 1000,
@@ -127,8 +128,8 @@ static void visit_call(struct http_visit *v, const char *op, json_t *args,
 	char session[TOKEN_MOST + 8];
 	json_t *call;
 
-	/* Each token's agent has a session of its own at this door, so that the host keeps the
-	 * receives of different agents apart. */
+	/* Each token's agent has a session of its own at this door, so that a receive of one
+	 * agent does not acknowledge messages of another agent. */
 	snprintf(session, sizeof(session), "http:%.*s",
 		 token ? (int)strcspn(token, ".") : 0, token ? token : "");
 	call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op, "args",
@@ -711,7 +712,7 @@ const char *guest_http_address(const struct guest *g)
 }
 
 /*
- * Serves the downloads and uploads of the workspace's files by teammates.
+ * Serves teammates that download or upload files of the workspace.
  */
 
 enum { FLUSH_STEP = 8 << 20 };

@@ -17,11 +17,11 @@
  * The header `Authorization: Bearer TOKEN` of a request names the caller. TOKEN is the token
  * for this door that the operation agent.door gave to the calling member. The host checks the
  * token, and stores each message before the request is answered. If no host is connected, the
- * guest answers every request with 503 and stores nothing. For requests that send or receive
- * files, the guest remembers an accepted token for PASS_MS. The door is open only while both
- * the team and the workspace have allow_inter_vm. The header Host must be an address,
- * `localhost` or a name of the workspace, so that no web page can reach this door under the web
- * page's host name.
+ * guest stores nothing and answers with 503. Only GET /health then repeats the host's last
+ * answer. For requests that send or receive files, the guest remembers an accepted token for
+ * PASS_MS. The door is open only while both the team and the workspace have allow_inter_vm. The
+ * header Host must be an address, `localhost` or a name of the workspace, so that no web page
+ * can reach this door under the web page's host name.
  *
  * Faults are {"error":{code,where,text,hint,retry_after_ms?}}. The HTTP status is 401 if the
  * token is missing or wrong. For other faults, core/base/fault.h defines the HTTP status.

@@ -23,7 +23,7 @@ struct guest_http {
 	struct http_pass passes[PASSES];
 	int next_pass;
 	int collecting; /* number of JSON bodies in memory */
-	bool shut; /* whether the door was closed in the host's last answer */
+	bool shut; /* whether the door is closed, as the host's last answer says */
 	bool known; /* whether the host has answered at least once */
 	uint64_t known_until; /* loop time until which `shut` is valid */
 };

@@ -92,7 +92,7 @@ struct guest {
 	struct proc *runs; /* all processes of commands */
 	struct background_job *jobs;
 	int n_jobs, last_job, last_ended;
-	int turn_job; /* job of the agent's newest turn; 0: no turn */
+	int turn_job; /* job of the agent's running turn; 0: no turn runs */
 	struct guest_assignment duties[AT_ONCE];
 
 	uv_signal_t on_child, on_term, on_int, on_look;
@@ -143,9 +143,10 @@ int guest_path_open(int root, const char *path, int flags, const char *where,
 int guest_file_open(int root, const char *path, struct stat *st, const char *where,
 		    struct fault *f);
 
-/* Opens a working directory for a command, in the workspace or below /tmp. A path below
- * /workspace means a path below the workspace's folder, also outside a VM. Symlinks are
- * followed, unless they lead out of the workspace or of `/`. */
+/* Opens a working directory for a command. The directory is in the workspace, below /tmp, or,
+ * in a VM, at any path. A path below /workspace means a path below the workspace's folder, also
+ * outside a VM. Relative symlinks are followed, unless they lead out of the folder from which
+ * the path begins. Absolute symlinks are refused. */
 int guest_workdir(struct guest *g, const char *path, struct arena *a, struct fault *f);
 
 /* Fills the fault for the errno `error`, and returns its code. */

@@ -83,8 +83,8 @@ void peer_send(struct peer *peer, const char *type, const void *message)
 		text_release(&text);
 }
 
-/* Appends a message as a frame. The message was received in a frame, so the message fits into a
- * frame again, unless the added id makes the message too long. */
+/* Appends a message as a frame. Fills `f` if the message is too large for a frame. A message
+ * that was received in a frame fits again, unless an id was added that makes it too long. */
 static void write_json(struct text *text, const json_t *json, struct fault *f)
 {
 	size_t start = frame_open(text);

@@ -80,8 +80,8 @@ void peer_listen_close(struct listener *l);
 /* Closes the connections of strangers who have sent no valid Hello within GREET_MS. */
 void peers_tick(struct guest *g);
 
-/* Serves a request. Refuses a request if its id may not be repeated in an answer. guest_serve.c
- * contains this function. */
+/* Serves a request. Refuses a request whose id is too long to be repeated in an answer, or is
+ * no number and no text. guest_serve.c contains this function. */
 void guest_request_serve(struct guest_request *q);
 
 #endif

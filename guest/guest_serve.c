@@ -191,8 +191,8 @@ void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group)
 	free(killed.all);
 }
 
-/* Removes the processes that have ended from g->dying. After poll(), the `revents` of an ended
- * process is not 0. */
+/* Removes ended processes from g->dying. After poll(), the `revents` of an ended process is not
+ * 0. */
 static void forget_ended(struct guest *g)
 {
 	size_t n = 0;
@@ -219,9 +219,9 @@ bool guest_orphans_ended(struct guest *g, int64_t ms)
 	return !g->n_dying;
 }
 
-/* Stops or continues the processes that commands have left behind or have put into other
- * process groups. If `on` is true, the processes are stopped. If no command can have left a
- * process behind, /proc is not read. */
+/* If `on` is true, stops processes, otherwise continues them. These are processes that ended
+ * commands have left behind, and processes that commands have put into other process groups. If
+ * no command can have left a process behind, /proc is not read. */
 static void guest_halt_orphans(struct guest *g, bool on)
 {
 	struct groups told = { 0 };
@@ -247,10 +247,10 @@ static bool proves(const char *given, const char *token)
 	return token_equal(a, b, sizeof(a));
 }
 
-/* Whether this guest's spool is not the spool that the host knows. The host's Hello may name
- * another spool. If this guest's spool is an old copy of the right spool, the host's Hello may
- * contain a higher `spool_seq` than the copy. These numbers are compared only before the
- * guest's first assignment, when the host knows all assignments that have begun. */
+/* Returns true if the host's Hello names a spool other than this guest's spool. Also returns
+ * true if this guest's spool is an old copy, which has a lower number than `spool_seq` in the
+ * Hello. These numbers are compared only before the guest's first assignment. At that time the
+ * host knows all assignments that have begun. */
 static bool is_other_spool(const struct guest *g, const struct wire_hello *hello)
 {
 	if (!hello->spool)
@@ -423,7 +423,7 @@ static int answer_name(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* Sets the VM's address. If the host sends no `dns`, the VM gets the usual name servers. If
+/* Sets the VM's address. If the host sends no `dns`, the VM gets the default name servers. If
  * `dns` is empty, /etc/resolv.conf stays unchanged. */
 static int guest_serve_set_address(struct guest_request *q, const char *address,
 				   const char *gateway, const char **dns, size_t n_dns,
@@ -555,9 +555,9 @@ static int guest_serve_loop(struct guest_request *q, struct fault *f)
 	if (!s)
 		return fault_set(f, FAULT_INVALID, "/type",
 				 "this guest does not serve %s", q->packet.type);
-	/* The host must send each message on the port of its service. For example, the type
-	 * TeamMessage is allowed on both ports, but a TeamMessage from the host is a push and
-	 * belongs to one port. */
+	/* The host must send each message on the port of the service that serves this message.
+	 * The protocol allows some types on both ports. For example, guests also send a
+	 * TeamMessage, but from the host a TeamMessage is a push, which belongs to one port. */
 	if (!(s->ports & q->peer->port))
 		return fault_set(f, FAULT_INVALID, "/type",
 				 "from the host %s belongs on port %s", q->packet.type,

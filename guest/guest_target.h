@@ -4,8 +4,8 @@
  * The new contents are written to a file without a name. The file without a name is fsynced and
  * then put in the place of the old file. A reader sees either the old file or the new file,
  * never a part of a file. After target_replace() has returned 0, the new file survives a crash.
- * If the file system supports no files without a name, the new file has a temporary name
- * `.cadre-…` in the same folder. No symlink is followed.
+ * If a file without a name is not possible here, the new file has a temporary name `.cadre-…`
+ * in the same folder. No symlink is followed.
  */
 #ifndef GUEST_GUEST_TARGET_H
 #define GUEST_GUEST_TARGET_H

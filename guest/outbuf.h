@@ -2,9 +2,10 @@
  * outbuf - keeps the output of a command as text.
  *
  * In the kept text, U+FFFD replaces NUL and bytes that are no UTF-8. At most OUTBUF_MAX bytes
- * are kept, and only whole characters are kept. If the output is longer than OUTBUF_MAX, a
- * marker shows where the text was cut, and further bytes are only counted. A long output is
- * stored in an unlinked file, so that the output of many finished commands uses little memory.
+ * are kept, unless the member `most` sets another limit. Only whole characters are kept. If the
+ * output is longer than the limit, a marker shows where the text was cut, and all later bytes
+ * are only counted. A long output is stored in an unlinked file, so that the output of many
+ * finished commands uses little memory.
  */
 #ifndef GUEST_OUTBUF_H
 #define GUEST_OUTBUF_H

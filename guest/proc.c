@@ -309,7 +309,7 @@ void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct 
 	size_t half = left / 2, first = half, out, err;
 
 	text_json_fit(p->text[0], p->len[0], &first);
-	left -= half - first; /* subtracts the bytes of stdout's half that stdout uses */
+	left -= half - first; /* subtracts the bytes that stdout uses of its half */
 	err = text_json_fit(p->text[1], p->len[1], &left);
 	left += half - first;
 	out = text_json_fit(p->text[0], p->len[0], &left);
@@ -322,10 +322,10 @@ enum {
 	GRACE_MS = 2000,
 	LOOK_MS = 20, /* time between two checks of a process group that is ending */
 	CHUNK = 16 << 10,
-	LAST_READS = 32, /* reads after the command's exit, for more bytes than a pipe can
-			    hold */
-	WINDOW = 1 << 20, /* output is not read if the reader of a command with `waits`
-			     has this many unread bytes */
+	LAST_READS = 32, /* reads after the command's exit; together they take more bytes
+			    than a pipe can hold */
+	WINDOW = 1 << 20, /* with `waits`, the guest stops reading the command's output
+			     when the reader is this many bytes behind */
 };
 
 /* --- the child's side ----------------------------------------------------------- */
@@ -401,7 +401,8 @@ static void proc_let_go(struct proc *run)
 	free(run);
 }
 
-/* Only proc_free() closes the timer, so a struct proc is never freed before proc_free(). */
+/* The open timer keeps the struct proc alive. Only proc_free() closes the timer, so the struct
+ * is not freed earlier. */
 static void proc_timer_closed(uv_handle_t *handle)
 {
 	proc_let_go(handle->data);
@@ -674,8 +675,7 @@ void proc_go(struct proc *run)
 		errno = 0;
 }
 
-/* Stops or continues a command. A command that has exited or is ending already is not stopped
- * or continued. */
+/* Stops or continues a command. Does nothing if the command has exited or is already ending. */
 void proc_halt(struct proc *run, bool on)
 {
 	if (run->halted == on || run->exited || run->killed_at)

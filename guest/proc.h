@@ -92,9 +92,10 @@ void proc_halt(struct proc *run, bool on);
 /* Called when the reader of the output has received all bytes of the stream before `offset`. */
 void proc_seen(struct proc *run, int stream, size_t offset);
 
-/* Sends a signal to the whole process group. After the command's exit no signal is sent, unless
- * run->waits is true and the command is not over. If run->waits is true, processes that the
- * killed command leaves behind get SIGKILL 2 s after the command's exit. */
+/* Sends a signal to the whole process group. If run->waits is false, sends no signal after the
+ * command's exit. If run->waits is true, sends signals until the command is over. If run->waits
+ * is true, processes that the killed command leaves behind get SIGKILL 2 s after the command's
+ * exit. */
 void proc_kill(struct proc *run, int signal);
 
 /* Returns the status that a shell would report. The status is the exit code, or 128 + the

@@ -28,8 +28,8 @@ struct extras {
 extern const struct extras extras;
 
 const struct extra *extra_find(const struct extra *table, const char *name);
-/* Returns the resource with the URI `uri`, or the template whose URIs begin like `uri`. Returns
- * NULL if no resource and no template fits. */
+/* Returns the resource with the URI `uri`. If there is none, returns the template with whose
+ * `name` the URI `uri` begins, or NULL. */
 const struct extra *extra_resource(const char *uri);
 /* Appends the entries of a table to a JSON list that is being written. */
 void extra_list(const struct extra *table, struct text *out);

@@ -370,8 +370,8 @@ static const char *standing(const struct identity *who)
 	return who->nobody ? "are nobody yet" : "act as the operator";
 }
 
-/* Writes a hint if another session in this session's folder is already the agent of this
- * folder. */
+/* The state keeps one agent for this session's folder. If another session already acts as this
+ * agent, writes a hint. */
 static void write_beside(const struct mcp *m, struct text *t)
 {
 	if (!m->options.identity && m->options.home->beside)
@@ -459,7 +459,8 @@ static const struct method *method_find(const char *name, unsigned era)
 
 /* Returns the era of a request. A request `initialize` or `ping`, and every request after
  * `initialize`, is legacy, unless its _meta names a version or the options fix the era. Any
- * other first request counts as modern, even if the request's _meta contains no version. */
+ * other request before `initialize` counts as modern, even if the request's _meta contains no
+ * version. */
 static const struct era *era_of(const struct mcp *m, const struct rpc *rpc)
 {
 	if (m->options.eras)

@@ -2,12 +2,13 @@
  * mcp - serves the Model Context Protocol to one peer, without a transport.
  *
  * The transport reads and writes the bytes of messages. The transport passes each message of
- * the client to mcp_handle(). The peer passes each message to the client to options.send. With
- * each request the transport passes a value `stream`, which the transport chooses. All messages
- * that belong to a request are sent with the `stream` of the request. Messages that belong to
- * no request are sent with the stream NULL. The protocol has a legacy and a modern era, and
- * both eras are served side by side. `initialize` makes the peer a legacy peer. A request whose
- * _meta names a protocol version is a modern request, and needs no earlier messages.
+ * the client to mcp_handle(). For each message that goes to the client, the peer calls
+ * options.send. With each request the transport passes a value `stream`, which the transport
+ * chooses. All messages that belong to a request are sent with the `stream` of the request.
+ * Messages that belong to no request are sent with the stream NULL. The protocol has a legacy
+ * and a modern era, and both eras are served side by side. `initialize` makes the peer a legacy
+ * peer. A request whose _meta names a protocol version is a modern request, and needs no
+ * earlier messages.
  *
  * The state is opened when the first request needs it, so that a client that only lists the
  * tools gets its answer at once. A peer runs on one thread. The transport polls mcp_fd() for
@@ -98,7 +99,8 @@ bool mcp_begins(const json_t *message);
 /* A legacy session. A session is stored in rows of the state, so that another process can
  * continue the session. */
 struct mcp_session {
-	const char *version, *client; /* from the `initialize` request */
+	const char *version, *client; /* the agreed version, and the client's name from
+					 `initialize` */
 	int level; /* lowest level of the log messages for the client */
 	const char *watches; /* subscriptions of the session, as JSON */
 };
@@ -115,8 +117,8 @@ bool mcp_restore(struct mcp *m, const struct mcp_session *session);
 /* If `held` is true, holds back the notifications of a legacy peer that has no stream for
  * notifications. If `held` is false, sends notifications again. */
 void mcp_hold(struct mcp *m, bool held);
-/* Appends a text that says up to which place a client has the notifications. This text is the
- * id of an SSE event. */
+/* Appends a text that names a place in the event logs. The client has all notifications up to
+ * this place. This text is the id of an SSE event. */
 void mcp_place(const struct mcp *m, struct text *out);
 /* Whether the handshake agreed on the revision `version` of the protocol. */
 bool mcp_is_revision(const struct mcp *m, const char *version);
@@ -136,13 +138,14 @@ bool mcp_has_unread(const struct mcp *m);
  * answers. */
 void mcp_was_read(struct mcp *m, uint64_t sent);
 
-/* Whether there are answers with claims or messages that the client has perhaps not read yet. */
+/* Whether the client has perhaps not read some answers yet that contain claims or messages. */
 bool mcp_has_answers(const struct mcp *m);
 /* Counts all answers with claims or messages as read by the client. */
 void mcp_settle(struct mcp *m);
 
-/* Called at the end of the input. Ends subscriptions and waiting requests. After mcp_end(),
- * mcp_idle() returns true when all requests have ended. */
+/* Called at the end of the input. Ends subscriptions, and waiting requests that do not write.
+ * Waiting requests that may still write go on for a short time. After mcp_end(), mcp_idle()
+ * returns true when all requests have ended. */
 void mcp_end(struct mcp *m);
 bool mcp_idle(const struct mcp *m);
 /* Whether so many calls are running that the transport should not read now. */

@@ -27,9 +27,9 @@
  * not have read the answer, even if the answer is written. After such a cancel, the answer's
  * messages are handed out again. The answer's claim is given back unless the work on the
  * claimed task began or a later request named this task. But a cancel has no effect if the
- * client was seen to have read the answer before the cancel. Many clients use a library that
- * cancels every request of a turn at the end of the turn, long after the answers were shown to
- * a model.
+ * transport has reported that the client had read the answer before the cancel. Many clients
+ * use a library that cancels every request of a turn at the end of the turn, long after the
+ * answers were shown to a model.
  */
 
 enum { ARRIVALS_MAX = 64 };
@@ -46,8 +46,8 @@ struct arrival {
 	const struct request *named_by; /* a running receive that names this answer */
 	bool written;
 	uint64_t sent; /* bytes that the client had sent before the answer was written */
-	bool seen_read; /* the client had read the answer when the client had sent
-			   `read_by` bytes */
+	bool seen_read; /* the transport saw that the client had read the answer; at that
+			   time the client had sent `read_by` bytes */
 	uint64_t read_by;
 	bool takes; /* the call was a receive with `lease_seconds` 0 */
 };
@@ -103,9 +103,9 @@ static bool names_task(json_t *one, json_t *other)
 	return a && b && strcmp(a + strspn(a, "#0"), b + strspn(b, "#0")) == 0;
 }
 
-/* If a call names a task, forgets the written answer with the claim of this task, so that the
- * claim is not given back. A client that names the task has read the answer with the task's
- * claim. If the claim or the call names no team, both teams count as equal. */
+/* A client that names a task has read the answer with this task's claim. So if a call names a
+ * task, forgets this answer, and the claim is not given back later. If the claim or the call
+ * names no team, both teams count as equal. */
 static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
 {
 	json_t *task = argument(op, args, "task"), *team = argument(op, args, "team");
@@ -430,7 +430,7 @@ void answers_add(struct answers *b, struct request *r)
 	b->held++;
 }
 
-/* Sends the message in m->out, or, if `b` is not NULL, adds it to the batch `b`. */
+/* If `b` is NULL, sends the message in m->out. Otherwise adds the message to the batch `b`. */
 static void send_out(struct mcp *m, struct answers *b, struct mcp_message message)
 {
 	if (b) {
@@ -749,8 +749,8 @@ void request_log(struct request *r, enum level level, const char *fmt, ...)
  * last as long as the client asks for.
  */
 
-/* If a wait ends less than this time before the limit of the wait, the limit counts as the
- * cause of the end. */
+/* If a call ends at most this time before its wait limit, the call counts as ended by the
+ * limit. */
 enum { NEAR_MS = 250 };
 
 void wait_cut(struct request *r, const struct op *op, json_t *args)

@@ -44,8 +44,8 @@ static int64_t offset_asked(const struct follow *w, const char *name)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
-/* Whether a text may be written without quotes: the text cannot be read as a number, and has no
- * character that could end it. */
+/* Whether a text may be written without quotes. Such a text cannot be read as a number, and no
+ * character in the text could end the text. */
 static bool mcp_follow_is_plain(const char *s)
 {
 	static const char letters[] =
@@ -114,8 +114,8 @@ static const char *part_name(const struct place *p, const struct type *parts)
 	return mcp_follow_has_choice(parts, p->record->name) ? p->record->name : NULL;
 }
 
-/* Returns the argument by which a call of the same operation reads only the text of a place,
- * from an offset on. Returns NULL if the operation has no such argument. */
+/* Returns the argument by which the present operation can be asked for this one text only.
+ * Returns NULL if the operation has no such argument, or no argument `offset`. */
 static const struct field *mcp_follow_own_part(const struct follow *w,
 					       const struct place *p)
 {
@@ -137,7 +137,8 @@ static bool asked_another(const struct follow *w, const struct place *p,
 }
 
 /* Returns the operation that reads the rest of RECORD.FIELD, or NULL if no operation reads the
- * rest. If `fd` is NULL, returns an operation that reads the rest of any field of the record. */
+ * rest. If `fd` is NULL, returns the first operation that reads the rest of at least one field
+ * of the record. */
 static const struct op *reader_of(const struct record *r, const struct field *fd)
 {
 	size_t n = strlen(r->name);
@@ -220,9 +221,9 @@ static void follow_text(struct follow *w, const struct place *p)
 	add_call(w, "Texts are cut. Read on: ", &call);
 }
 
-/* If a record's field `more` is true, adds calls for those fields of the record that are read
- * in parts and have no size field. A field without a size field is a list, or had no room at
- * all. */
+/* If a record's field `more` is true, adds a call for each field F that can be read in parts,
+ * unless the record has a field F_size. A field without F_size is a list, or a text that had no
+ * room at all. */
 static void follow_lists(struct follow *w, const struct place *p)
 {
 	const struct op *op = reader_of(p->record, NULL);

@@ -1,5 +1,5 @@
 /*
- * mcp_peer - what the files of mcp/ share, above all requests and answers.
+ * mcp_peer - declarations that the files of mcp/ share, mainly of requests and answers.
  *
  * A request is made when its message is read. answer_end() and answer_error() send the only
  * answer and free the request. request_free() frees a request that gets no answer. An MCP
@@ -63,7 +63,8 @@ int level_named(const char *name);
 typedef void call_end(struct request *r, const char *result, const struct fault *f);
 
 struct request {
-	struct request *next, *prev; /* links of mcp.requests, while a call runs */
+	struct request *next, *prev; /* links in the list mcp.requests, while a call or a
+					subscription is under way */
 	struct mcp *mcp;
 	const struct era *era;
 	struct answers *with; /* the array that the answer is put into, or NULL */
@@ -76,7 +77,7 @@ struct request {
 	enum level level; /* modern: log messages up to this level are sent */
 	int64_t tokens; /* maximum number of tokens in the answer */
 	struct form form; /* the form of the call's answer, such as its maximum size */
-	bool reads; /* reads a resource, so a hint names a tool */
+	bool reads; /* the request reads a resource, so the hint must name a tool */
 
 	/* These members are used while a call runs. */
 	const struct op *op;
@@ -131,7 +132,8 @@ struct mcp {
 	struct mcp_feed *feeds;
 	int64_t keep_at; /* time of the next check of claims; 0: no check */
 	bool keeping; /* a check of claims is running */
-	int64_t end_by; /* when waits end after the input's end; 0: input open */
+	int64_t end_by; /* time at which waits end, after the end of the input; 0: the
+			   input has not ended */
 };
 
 /* Returns the client for calls, which `m` owns. The first use opens the client. Returns NULL
@@ -161,8 +163,8 @@ void request_progress(struct request *r, int64_t now);
  * answer_end() closes the result, sends the answer, and frees the request. */
 struct text *answer_begin(struct request *r, enum cache cache);
 void answer_end(struct request *r);
-/* Answers with an error, and frees the request. `data` is further data of the error as JSON
- * text, or NULL. */
+/* Answers with an error, and frees the request. `data` is the member `data` of the error as
+ * JSON text, or NULL. */
 void answer_error(struct request *r, int code, const char *data, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Answers with a JSON-RPC error made from the fault. Only methods without tool results use this
@@ -179,8 +181,8 @@ void answer_unread(struct request *r, const char *uri, const struct fault *f);
 struct text *note_begin(struct mcp *m, const char *method);
 /* Closes the notification and sends the notification on `stream`. */
 void note_end(struct mcp *m, void *stream);
-/* Closes and sends the last notification about the events that one read of the event log
- * returned. After this notification the client has all notifications up to mcp_place(). */
+/* The event log is read in steps. Closes and sends the last notification about the events of
+ * one step. After this notification the client has all notifications up to mcp_place(). */
 void note_end_last(struct mcp *m);
 /* Sends a log message, if the client asked for messages of this level. */
 void request_log(struct request *r, enum level level, const char *fmt, ...)
@@ -211,14 +213,14 @@ void mcp_write_offer(const struct mcp *m,
 		     struct text *out); /* members `capabilities` and `instructions` */
 void mcp_write_server(struct text *out); /* name and version */
 
-/* Whether the params have no cursor, as a list of a single page requires. If the params have a
- * cursor, answers with an error. */
+/* Returns true if the params have no cursor. Otherwise answers with an error and returns false,
+ * because the list has only one page. */
 bool cursor_none(struct request *r, json_t *params);
 
 /* --- tools ------------------------------------------------------------------ */
 
-/* Checks the names of the tool sets that the options ask for. Returns a fault if no set has a
- * given name. */
+/* Checks the names of the tool sets that the options ask for. Returns a fault if one of these
+ * names is not the name of a set. */
 int tools_open(struct mcp *m, struct fault *f);
 
 /* --- who (mcp_who.c) --------------------------------------------------------------- */
@@ -250,7 +252,7 @@ void result_text(struct request *r, const char *json, struct text *out);
 /* --- waits -------------------------------------------------------------------------- */
 
 /* Stores in `r` how long the call will wait. The configured mcp.max_wait_seconds limits the
- * wait. */
+ * wait, unless the client asked for reports of progress. */
 void wait_cut(struct request *r, const struct op *op, json_t *args);
 /* If an answer was cut, appends to `hint` how to read the rest: see mcp_follow.c. */
 void follow_hint(const struct request *r, const json_t *answer, struct text *hint);

@@ -4,7 +4,8 @@
  * If many agents share one configuration, nothing tells a session which agent it is. A session
  * without an agent may read, and may join a team as an agent. After joining, the session and
  * every `cadre` command in its worktree act as that agent. The model never has to pass a token.
- * A session that is already an agent stays that agent.
+ * A session that is already an agent stays that agent, with two exceptions: another session may
+ * already be this agent, or the agent's identity may not be valid any more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,8 @@ enum {
 	FIRST_MS = 10000, /* time to the first check, for claims of earlier processes */
 	SOON_MS = 1000,
 	LATER_MS = 30000,
-	RENEW_MS = 450000, /* leases with less time are renewed; half a usual lease */
+	RENEW_MS = 450000, /* leases that end within this time are renewed; half of the
+			      default lease */
 	FAIL_MS = 10000,
 };
 

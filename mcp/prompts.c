@@ -175,7 +175,8 @@ static const struct argument *argument_find(const struct prompt *p, const char *
 	return NULL;
 }
 
-/* Whether the prompt named `prompt` takes the argument. If `prompt` is NULL, returns false. */
+/* Whether the prompt named `prompt` takes the argument. A prompt of the extras takes any
+ * argument. If `prompt` is NULL, returns false. */
 static bool prompt_has(const char *prompt, const char *argument)
 {
 	const struct prompt *p = prompt_find(prompt);
@@ -254,8 +255,8 @@ enum { VALUES_MAX = 100 };
 
 /* --- answers --------------------------------------------------------------------- */
 
-/* Writes the values that a field has in the rows of a list, but only the values that begin with
- * `prefix`. */
+/* Writes the values of a field from the rows of a list. Writes only values that begin with
+ * `prefix`, and at most VALUES_MAX of them. */
 static void write_values(json_t *list, const char *field, const char *prefix,
 			 struct text *out)
 {
@@ -282,8 +283,8 @@ static void answer_values(struct request *r, json_t *list, const char *field)
 	answer_end(r);
 }
 
-/* Answers with the names or ids that begin with the typed word. If the team does not exist, the
- * answer is an empty list, not an error. */
+/* Answers with the names or ids that begin with the typed word. If the call failed, for example
+ * because the team does not exist, the answer is an empty list, not an error. */
 static void complete_end(struct request *r, const char *result, const struct fault *f)
 {
 	json_t *answer = result ? json_loads(result, 0, NULL) : NULL;
@@ -295,9 +296,9 @@ static void complete_end(struct request *r, const char *result, const struct fau
 
 /* --- the noun that is completed ------------------------------------------------------ */
 
-/* Finds the noun that a template's variable stands for: a team, or the noun that the schema
- * gives to the argument of the resource's operation. Returns false if no template of this
- * server has the variable. */
+/* Finds the noun that a template's variable stands for. The first variable stands for a team.
+ * For the other variable, the schema names the noun in the argument of the operation that reads
+ * the resource. Returns false if no template of this server has the variable. */
 static bool template_noun(const char *uri, const char *variable, const char **noun)
 {
 	for (int i = 0; uri && i < URI_KINDS; i++) {

@@ -23,7 +23,8 @@ static const char usage[] =
 	"many tokens the list of tools takes of each set, a token being 4 bytes, and of all.\n";
 
 enum {
-	OUT_MOST = 1 << 20, /* bytes of output that are written before a round ends */
+	OUT_MOST = 1 << 20, /* if a round has this many bytes of output, they are written
+			       before the end of the round */
 	UNREAD_MOST_MS = 1000,
 };
 
@@ -130,7 +131,7 @@ static int until_due(const struct stdio *s)
 	return s->unread_ms && (due < 0 || s->unread_ms < due) ? s->unread_ms : due;
 }
 
-/* Handles the lines received so far, but stops if as many calls run as may run at a time. */
+/* Handles the lines received so far, but stops as soon as mcp_full() returns true. */
 static void take_lines(struct stdio *s)
 {
 	enum line got;

@@ -2,11 +2,11 @@
  * subscription - notifies a peer of changes in the resources that the peer watches.
  *
  * A watch is for one URI, or for the list of resources. A modern watch belongs to a request,
- * and a legacy watch belongs to the peer. A watch needs the right to read the resource, so each
- * watch begins with a read. The peer gets the acknowledgement after all feeds of the
- * subscription are open, so no later change is missed. Calls are started only by
- * subscriptions_run(), never at the end of another call. The end of a call only stores its
- * result.
+ * and a legacy watch belongs to the peer. A watch of a URI needs the right to read the
+ * resource, so such a watch begins with a read. The peer gets the acknowledgement after each
+ * watch of the subscription is open or refused. So the peer misses no later change of an open
+ * watch. Calls are started only by subscriptions_run(), never at the end of another call. The
+ * end of a call only stores its result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -501,8 +501,8 @@ static void watch_read(struct mcp *m, struct subscription *w)
 
 /* --- changes ------------------------------------------------------------------------- */
 
-/* The kinds of resources that an event changes. Only the first line whose `prefix` begins the
- * event's name counts. */
+/* The kinds of resources that an event changes. For an event, only one line counts: the first
+ * line with a `prefix` that the event's name begins with. */
 static const struct {
 	const char *prefix;
 	unsigned kinds;

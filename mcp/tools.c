@@ -26,8 +26,8 @@ enum {
 	HINT = 400, /* bytes kept free for the hint in an answer */
 };
 
-/* Clients that show more tokens of an answer than the clients that are not in this list. `name`
- * is the beginning of the name that the client sends. */
+/* Clients that show more tokens of an answer than other clients do. `name` is the beginning of
+ * the name that the client sends. */
 static const struct {
 	const char *name;
 	int64_t tokens;
@@ -361,8 +361,8 @@ static json_t *make_output(const struct tool *tool)
 	return root;
 }
 
-/* Returns the highest level of callers whose actions are listed. An agent is at most the lead
- * of its team, so an agent is not shown the actions that only the operator may use. */
+/* Returns a level. The lists contain no actions that need a higher level. An agent is at most
+ * the lead of its team, so an agent is not shown the actions that only the operator may use. */
 static enum who tools_level_of(const struct mcp *m)
 {
 	return m->identity.agent || m->identity.nobody ? WHO_LEAD : WHO_OPERATOR;
@@ -587,9 +587,9 @@ static const struct op *pick_action(struct request *r, const struct tool *tool,
 	return NULL;
 }
 
-/* Returns the operation that a tool call means, or NULL and a fault if the call names no
- * action. Removes the key `action` from the arguments, because `action` is not an argument of
- * the operation. */
+/* Returns the operation that a tool call means. Returns NULL and a fault if the tool has
+ * actions and the call names none of them. Removes the key `action` from the arguments, because
+ * `action` is not an argument of the operation. */
 static const struct op *pick_op(struct request *r, const struct tool *tool,
 				const char *action, json_t *args, struct fault *f)
 {

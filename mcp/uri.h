@@ -30,7 +30,7 @@ struct uri_kind_text {
 
 extern const struct uri_kind_text uri_kinds[URI_KINDS];
 
-/* Takes a URI apart. Returns false if the URI names no readable resource. */
+/* Takes a URI apart. Returns false if the URI has none of the forms above. */
 bool uri_read(struct uri *uri, const char *text);
 /* Returns the operation that reads the resource, and sets `*args` to its arguments, which the
  * caller frees. */

@@ -77,9 +77,9 @@ ORDER BY name;
 -- name: agent_across
 -- row: agent
 -- text: team_name
--- The agents of other teams to which an agent may write. Every agent may write to the lead of a
--- team directly below. A lead (:leads) may also write to the members of the team above. The
--- name `lead` means the agent that leads the team.
+-- The agent :name of another team, if a member of the team :own may write to it. Every member
+-- may write to the lead of a team directly below :own. The lead of :own (:leads) may also write
+-- to the members of the team above :own. The name `lead` means the agent that leads the team.
 SELECT a.id, a.team, a.name, a.kind, a.role, a.generation, a.token, a.description, a.project,
 	a.input_schema, a.output_schema, a.status, a.workspace, a.active_at, a.gone, a.runs
 FROM team t JOIN agent a ON a.team = t.id, (SELECT parent FROM team WHERE id = :own) o
@@ -120,7 +120,7 @@ SELECT name FROM agent WHERE id = :id;
 -- into: agent_line
 -- int: queued
 -- text: after role skill
--- The members of a team, or only the members with the given role or skill.
+-- The members of a team. If a role or a skill is given, only members who have it are listed.
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
@@ -171,8 +171,8 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 RETURNING message;
 
 -- name: agent_seats
--- The places as lead that an agent holds in lower living teams, directly or through another
--- place of the agent.
+-- Each lead's place that an agent holds in a living lower team. The agent holds the place
+-- directly, or through another place that the agent holds.
 WITH RECURSIVE place (id, team) AS (
 	SELECT a.id, a.team FROM agent a WHERE a.holder = :agent AND a.gone = 0
 	UNION ALL SELECT a.id, a.team FROM place p JOIN agent a ON a.holder = p.id
@@ -182,7 +182,7 @@ SELECT id, team FROM place ORDER BY id;
 -- name: member_seats
 -- int: to
 -- scan ok: agents that live
--- The member :to takes over the places as lead that a leaving member held in lower teams.
+-- Gives the member :to each lead's place that a leaving member held in a lower team.
 UPDATE agent SET holder = :to WHERE holder = :agent AND gone = 0;
 
 -- name: member_end
@@ -228,8 +228,8 @@ UPDATE agent SET role = :role, description = :description WHERE id = :agent;
 
 -- name: agent_unassign
 -- scan ok: tasks of a team, along their index
--- An agent that becomes an observer may claim no task. Any agent may then claim the pending
--- tasks that were assigned to the observer.
+-- An agent that becomes an observer, or leaves, can claim no task. Any agent may then claim the
+-- pending tasks that were assigned to this agent.
 UPDATE task SET assignee = NULL WHERE team = :team AND state = {task_state.pending}
 	AND assignee = :agent;
 

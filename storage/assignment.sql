@@ -60,7 +60,7 @@ WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AN
 
 -- name: daemon_from_future
 -- scan ok: agents, few
--- A daemon whose last move is in the future gets the present time as its last move.
+-- If the time of a daemon's last progress is in the future, the present time replaces it.
 UPDATE agent SET moved_at = :now
 WHERE id IN (SELECT agent FROM agent_inbox WHERE assignments > 0) AND moved_at > :now;
 
@@ -73,8 +73,8 @@ FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 -- name: assignment_place
 -- Tells whether commands can reach the daemon of an open assignment. `offered` is 1 if the
 -- daemon has or may have the command. `state` is the state of the agent's workspace. `here` is
--- 1 if this host makes the workspace, or carries commands to the workspace. If the workspace is
--- down, the assignment waits until somebody starts the workspace.
+-- 1 if the workspace is on this host, and is being made or is ready. If the workspace is down,
+-- the assignment waits until somebody starts the workspace.
 SELECT x.offered, a.workspace, w.state,
 	CAST(w.host = :host AND w.state IN {workspace_state.creating ready} AS INTEGER) AS here
 FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id = a.workspace
@@ -257,10 +257,11 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- name: results_unseen
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results in answers whose arrival is not confirmed. The session that collected a result may
--- collect the result again at once. Another session of the sender may collect the result if the
--- first collection was at :lapsed (one lease ago) or before, or if the clock was put back after
--- the first collection.
+-- Results that were sent in an answer, while the caller has not confirmed that it received the
+-- answer. The session that collected a result may collect the result again at once. Another
+-- session of the sender may collect the result one lease after the first collection (:lapsed is
+-- one lease ago). If the clock was put back after the first collection, the other session need
+-- not wait.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line
@@ -293,7 +294,7 @@ FROM (SELECT r.message FROM result r
 ORDER BY o.message DESC;
 
 -- name: result_collect
--- :seen is 1 if no call will confirm the arrival of the answer with the result.
+-- :seen is 1 if the caller will not confirm that it received the answer with the result.
 UPDATE result SET collected_at = :now, request = nullif(:request, 0),
 	session = nullif(:session, 0), seen = :seen
 WHERE message = :message AND collected_at IS NULL;
@@ -313,7 +314,7 @@ WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 
 -- name: agent_collected
 -- Most agents never collect a result. As long as an agent's collected_at is NULL, no statement
--- searches for earlier results of the agent.
+-- searches for results that the agent collected before.
 UPDATE agent_inbox SET collected_at = :now WHERE agent = :agent;
 
 -- name: assignment_of_task

@@ -1,6 +1,7 @@
 -- Budgets: how much teams may spend. The remainder of a budget is the limit, minus the used
--- amount, minus the limits of the living teams below. In a budget of time, the used amount
--- includes the time after `since`. A negative remainder counts as 0.
+-- amount, minus the limits of the living teams directly below. While time is being counted, the
+-- used amount of a time budget also includes the time since `since`. A negative remainder
+-- counts as 0.
 
 -- name: budget_rows
 -- row: budget
@@ -45,7 +46,7 @@ WHERE team = :team;
 -- A lowered limit, or a team's first limit, must be at least the used amount plus the reserved
 -- amount. If a limit is raised, the remainder of the team above must be at least the difference
 -- between the new limit and the old limit. If a team has a limit, every team below has a limit,
--- too. Time is counted only while time has a limit.
+-- too. Time is counted only while the budget of time has a limit.
 UPDATE budget SET most = :most,
 	used = CASE WHEN :most = 0 THEN used + coalesce((:now - since) / 1000, 0) ELSE used END,
 	since = CASE WHEN :most = 0 OR kind <> {budget_kind.seconds} THEN NULL
@@ -72,14 +73,15 @@ UPDATE team SET limits = (SELECT count(*) FROM budget b WHERE b.team = team.id A
 WHERE id = :team;
 
 -- name: budget_unlimited
--- The first living team directly below that has no limit.
+-- The first team, by name, of the living teams directly below :team whose budget :kind has no
+-- limit.
 SELECT k.name FROM team k JOIN budget c ON c.team = k.id
 WHERE k.parent = :team AND k.destroyed_at IS NULL AND c.kind = :kind AND c.most = 0
 ORDER BY k.name LIMIT 1;
 
 -- name: budget_spend
--- Adds the whole amount :n to the used amount, even if the remainder was less. Above 4e18
--- nothing is added, so the sum cannot overflow.
+-- Adds the whole amount :n to the used amount, even if the remainder was less. If the used
+-- amount is above 4e18, nothing is added, so the sum cannot overflow.
 UPDATE budget SET used = CASE WHEN used > 4000000000000000000 THEN used ELSE used + :n END
 WHERE team = :team AND kind = :kind;
 

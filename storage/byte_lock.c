@@ -44,7 +44,7 @@ static bool start_alarm(timer_t *timer, int64_t until)
 	const int64_t left = until - clock_steady_ms();
 	struct itimerspec when = { .it_interval.tv_nsec = 50000000 };
 
-	/* A process may begin with the signal ignored. */
+	/* The process may have been started with this signal ignored. */
 	sigaction(SIGRTMIN, &alarm, NULL);
 	to._sigev_un._tid = gettid();
 	when.it_value.tv_sec = left > 0 ? left / 1000 : 0;
@@ -54,7 +54,7 @@ static bool start_alarm(timer_t *timer, int64_t until)
 			return true;
 		timer_delete(*timer);
 	}
-	errno = ENOLCK; /* EAGAIN would say that another has the lock */
+	errno = ENOLCK; /* EAGAIN would mean that the lock is taken */
 	return false;
 }
 

@@ -3,9 +3,9 @@
  *
  * The locks belong to the open file description (OFD). Two open descriptions of one process
  * exclude each other. When a description is closed, the kernel drops its locks. No caller
- * polls. A caller who asks when the lock has just become free may overtake the waiting callers.
- * To prevent such overtaking, a caller must hold the lock on a second byte while the caller
- * waits for the first byte.
+ * polls. If a new caller asks just when the lock becomes free, the new caller may overtake the
+ * waiting callers. To prevent this, every caller must hold the lock on a second byte while
+ * waiting for the first byte.
  */
 #ifndef STORAGE_BYTE_LOCK_H
 #define STORAGE_BYTE_LOCK_H

@@ -25,7 +25,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- name: caller_by_former
 -- row: caller
 -- text: team_name
--- The row of an agent, found by a former name of its team.
+-- The row of an agent, found by its token and a former name of its team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
@@ -57,8 +57,8 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 -- name: caller_by_holder
 -- row: caller
 -- text: team_name
--- The place as lead in the team :team_name, or in its parent team if :above is not 0. The agent
--- :holder holds the place directly, or through another place that the agent holds.
+-- The lead's place that the agent :holder holds in the team :team_name, or in its parent team
+-- if :above is not 0. The agent holds the place directly, or through another place.
 WITH RECURSIVE place (id) AS (SELECT :holder
 	UNION SELECT a.id FROM place p JOIN agent a ON a.holder = p.id
 	WHERE a.holder IS NOT NULL AND a.gone = 0)
@@ -99,14 +99,14 @@ SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_made
--- Whether any caller's call of the operation :op under the key :key has made the row :made.
+-- Whether the row :made was made by a call of the operation :op under the key :key, from any
+-- caller.
 SELECT 1 AS so FROM replay
 WHERE key = :key AND op = :op AND made = :made AND at > :since LIMIT 1;
 
 -- name: replay_add
--- late
--- A row that already has the key is older than a day, because replay_find would have found
--- a younger row.
+-- late If a row already has the key, that row is older than a day. Otherwise replay_find would
+-- have found a younger row.
 INSERT INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now)
 ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,

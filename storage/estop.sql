@@ -8,16 +8,17 @@ UPDATE team SET stopped_at = :now, stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_at IS NULL AND destroyed_at IS NULL;
 
 -- name: team_stop_above
--- If an agent of a higher team stops a team that is already stopped, stopped_by names that
--- agent from now on. If the operator stops such a team (:agent is 0), stopped_by becomes NULL.
+-- The team is already stopped by the agent in stopped_by. If an agent of a team above that
+-- agent's team stops the team again, stopped_by names the new agent. If the operator stops the
+-- team again (:agent is 0), stopped_by becomes NULL.
 UPDATE team SET stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_by IS NOT NULL AND (:agent = 0 OR EXISTS (SELECT 1
 	FROM agent a JOIN team n ON n.id = a.team, agent b JOIN team o ON o.id = b.team
 	WHERE a.id = :agent AND b.id = team.stopped_by AND n.depth < o.depth));
 
 -- name: team_thaw
--- The operator can thaw any team. An agent can thaw a team unless the team was stopped by the
--- operator or by an agent of a team above the agent's own team.
+-- The operator can thaw any team. An agent can thaw a team unless the operator stopped it, or
+-- an agent stopped it whose team is above the thawing agent's team.
 UPDATE team SET stopped_at = NULL, stopped_by = NULL
 WHERE id = :team AND stopped_at IS NOT NULL AND (:operator <> 0 OR EXISTS (SELECT 1
 	FROM agent a JOIN team s ON s.id = a.team, team o
@@ -25,8 +26,8 @@ WHERE id = :team AND stopped_at IS NOT NULL AND (:operator <> 0 OR EXISTS (SELEC
 
 -- name: team_stopped
 -- row: team_stop
--- When a team was stopped, and in how many of its workspaces the guest has not stopped the
--- commands.
+-- When a team was stopped, and in how many of its ready workspaces the commands are not stopped
+-- yet.
 SELECT t.stopped_at, (SELECT count(*) FROM workspace w
 	WHERE w.team = t.id AND w.state = {workspace_state.ready} AND w.halted = 0) AS running
 FROM team t WHERE t.id = :team AND t.stopped_at IS NOT NULL;

@@ -6,8 +6,8 @@
 -- Events with numbers above :after and up to :upto. The caller may choose a team, kinds of
 -- events and an actor. The actor is any agent with the name :by, or the actor :actor, such as
 -- the operator. No index contains kinds or actors, since every event would have to update such
--- an index. Therefore a caller who chooses kinds or an actor also limits by :upto how far the
--- statement searches.
+-- an index. Therefore, if a caller chooses kinds or an actor, the caller must also set :upto,
+-- to limit the search.
 -- scan ok: agents, few
 SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detail,
 	t.name AS team_name, a.name AS actor_name
@@ -45,16 +45,16 @@ SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (
 	ORDER BY seq DESC LIMIT :limit) e;
 
 -- name: event_actor_known
--- Whether an agent has or had this name, in one team or in any team.
+-- Whether a present or former member has this name, in one team or in any team.
 SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :team)) AS known;
 
 -- name: event_since
 -- Finds the first event at or after the time :at. Times have no index, so the statement halves
 -- the range of event numbers again and again. A later event has a later time, with two
 -- exceptions: the clock was set back, or an import added the events of another state. After
--- such an exception, several events at or after :at may directly follow an event before :at.
--- The result is then one of these several events, and some events before the result may be
--- younger than :at.
+-- such an exception, the time :at may be passed at several places in the log. The result is
+-- then the event at one of these places, and some events before the result may be younger than
+-- :at.
 WITH RECURSIVE half(low, high) AS (
 	SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0) + 1
 	UNION ALL
@@ -69,8 +69,8 @@ SELECT max(low) AS seq FROM half;
 SELECT coalesce(min(seq), 1) AS seq FROM event WHERE seq > :after;
 
 -- name: waiting_all
--- Counts the waiting messages in the inboxes of the first agents of a team. If :team is 0,
--- counts the waiting messages in the first non-empty inboxes of the state.
+-- Counts the waiting messages in the inboxes of at most :most agents of a team. If :team is 0,
+-- counts the waiting messages in the first :most non-empty inboxes of the state.
 -- scan ok: inboxes that are not empty, one search in the index for each inbox
 WITH RECURSIVE holds(agent, n) AS (
 	SELECT min(agent), 1 FROM delivery WHERE :team = 0 AND state IN {delivery_state.open}
@@ -91,8 +91,8 @@ DELETE FROM event WHERE seq IN (SELECT seq FROM event
 
 -- name: gc_count
 -- scan ok: only before a gc that a caller has to confirm
--- Of the events and messages from the time :from on, counts how many a complete `cadre gc`
--- would delete.
+-- Counts the events and messages from the time :from on that a complete `cadre gc` would
+-- delete.
 SELECT (SELECT count(*) FROM event
 		WHERE seq < :keep_events AND at >= :from AND at < :before) AS events,
 	(SELECT count(*) FROM message m
@@ -104,7 +104,8 @@ SELECT (SELECT count(*) FROM event
 			WHERE r.message = m.id AND r.collected_at IS NULL)))) AS messages;
 
 -- name: gc_messages
--- Old messages of which no recipient still has an open copy.
+-- Old messages without an open or delayed copy, without an open assignment, and without a
+-- result that nobody has collected.
 SELECT m.id FROM message m WHERE m.id > :after AND m.id < :keep AND m.at < :before
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
 	AND NOT EXISTS (SELECT 1 FROM delayed d WHERE d.message = m.id)

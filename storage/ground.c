@@ -22,7 +22,8 @@ enum {
 	WAL_SALTS = 16, /* offset of the salts that all valid frames repeat */
 	WAL_SUM = 24, /* offset of the checksum over the header's bytes 0 to 23 */
 	FRAME_HEADER = 24,
-	FRAME_COMMITS = 4, /* offset of a mark of a transaction's last frame */
+	FRAME_COMMITS = 4, /* offset of a field that is 0 except in a transaction's last
+			      frame */
 	FRAME_SALTS = 8,
 	FRAME_SUM = 16, /* offset of the checksum over all frames up to this frame */
 	SALTS = 8, /* size of the two salts together */
@@ -36,7 +37,7 @@ enum {
 	HEADER = 100, /* size of a database file's header */
 	HEADER_PAGE_SIZE = 16, /* offset of the page size; the value 1 means 65536 */
 	HEADER_PAGES = 28, /* offset of the file's number of pages */
-	/* A check that finds trouble runs at most LOOKS times, since page 1 may be half
+	/* A check that finds trouble is repeated, up to LOOKS runs, since page 1 may be half
 	 * written. */
 	LOOKS = 4,
 	WAL_LOOKS = 50, /* tries to read a WAL while other processes write it */
@@ -147,13 +148,14 @@ static bool next_frame(const struct generation *g, off_t at, unsigned char *fram
 /* Facts about the frames of a WAL that were read so far. */
 struct seen {
 	bool page1, committed;
-	bool fits, strange; /* a counter fits the file; a page 1 is of another file */
+	bool fits, strange; /* fits: a counter fits the file; strange: a page 1 belongs to
+			       another file */
 };
 
-/* A WAL fits a file if the first page 1 in the WAL has the file's change counter plus one. A
- * WAL also fits if any page 1 in the WAL has the file's change counter, because the frames up
- * to this page 1 are then in the file already. A first page 1 with a higher counter, or a page
- * 1 with another mark, belongs to another file. */
+/* A WAL may hold several copies of page 1. A WAL fits a file if its first copy has the file's
+ * change counter plus one. A WAL also fits if any copy has the file's change counter, because
+ * the frames up to this copy are then in the file already. A first copy with a higher counter,
+ * or a copy with another mark, belongs to another file. */
 static void see_page1(struct seen *seen, const struct header *file,
 		      const unsigned char *page)
 {
@@ -168,8 +170,8 @@ static void see_page1(struct seen *seen, const struct header *file,
 
 /* Whether the frames of the WAL belong to another file. A WAL with no page 1 and no committed
  * frame belongs to no other file. If `sound` is true, frames are read only up to the first
- * wrong checksum. SQLite ignores the frames after a wrong checksum, which a power failure or an
- * undone transaction has left. */
+ * wrong checksum. A power failure or an undone transaction has left the frames after a wrong
+ * checksum, and SQLite ignores them. */
 static bool is_of_other(const struct generation *g, const struct header *file, bool sound)
 {
 	const size_t page = number_at(g->header + WAL_PAGE_SIZE);
@@ -313,8 +315,9 @@ static bool generation_holds(const struct store *s, struct generation_extent *be
 	return has_last_frame(s, &now);
 }
 
-/* Whether no checkpoint is running, and no checkpoint has died halfway. During a checkpoint, or
- * after a checkpoint that died, the file may lack pages that the file's header counts. */
+/* Returns false while a checkpoint runs, or after a checkpoint that died halfway. During a
+ * checkpoint, or after a checkpoint that died, the file may lack pages that the file's header
+ * counts. */
 static bool generation_rests(const struct store *s, struct generation_copied *c)
 {
 	const volatile void *index = index_of(s);
@@ -334,9 +337,9 @@ int generation_copied(const struct store *s)
 	return index ? (int)index_number(index, INDEX_COPIED) : 0;
 }
 
-/* SQLite increments the change counter that it read with page 1, not the change counter that it
- * wrote last. If a change of page 1 is undone, SQLite reads page 1 again, and still writes page
- * 1 at the COMMIT. */
+/* SQLite increments the change counter of the page 1 that it last read, not the counter that it
+ * last wrote. SQL_READ_PAGE_1 changes page 1 and undoes the change. Then SQLite reads page 1
+ * again, and still writes page 1 at the COMMIT. */
 int generation_begin(struct store *s, struct fault *f)
 {
 	const volatile void *index = s->ground.db ? index_of(s) : NULL;
@@ -404,7 +407,7 @@ int store_mark(sqlite3 *db, struct fault *f)
 /* --- the file of a WAL -------------------------------------------------------------- */
 
 /* Reads the device, the inode number and the size of a file, but not its times. Since Linux
- * 6.13, the next write to a file after a stat() with times updates the file's times. With such
+ * 6.13, a stat() that reads a file's times makes the next write update these times. After such
  * a stat(), each commit would have to write the inode, too. */
 static int ground_look_at(const char *path, struct stat *st)
 {
@@ -473,8 +476,9 @@ int ground_admit(struct store *s, struct fault *f)
 
 /* --- where the files are -------------------------------------------------------------- */
 
-/* Writes into state.lock that a state exists. By this text, a process that opens the state
- * later knows that an empty state.db was truncated, and is not just being made. */
+/* Writes into state.lock that a state exists. Later, a process that opens the state reads this
+ * text. If state.db is empty, the text shows that state.db was truncated, and is not a new
+ * file. */
 static int ground_sign(const struct store *s, struct fault *f)
 {
 	static const char text[] = "a state\n";
@@ -580,8 +584,8 @@ static bool is_cut(const struct store *s)
 	       generation_rests(s, &after) && before.done == after.done;
 }
 
-/* A file that was copied over state.db has another mark, or an older counter. VACUUM also
- * shortens state.db, but writes the new size into the header. */
+/* A file that was copied over state.db has another mark, or an older counter. A short file may
+ * be whole: VACUUM shortens state.db, and writes the new size into the header. */
 static const char *look_at_header(struct store *s, off_t size)
 {
 	struct ground *g = &s->ground;
@@ -693,8 +697,8 @@ int ground_kept(struct store *s, struct fault *f)
 }
 
 /* If -shm was removed, the next process that opens the state makes a new -shm. The new -shm
- * counts commits of which this process does not know. If this process made a checkpoint, the
- * unknown commits would be lost with the WAL. */
+ * counts commits that this process does not know. A checkpoint by this process would therefore
+ * lose these commits together with the WAL. */
 bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;

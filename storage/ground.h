@@ -4,11 +4,11 @@
  * While a process has a file open, the file's folder can be removed, moved or made anew, and
  * the file can be replaced or written over. Without a check, the process would go on to write
  * to a file that nobody finds. A WAL that is applied to the file of another database damages
- * that file. So a store remembers the device and inode of state.db, -wal and -shm. The store
- * checks that the paths still lead to the files that the store has open, before each
- * transaction, and once more after each COMMIT. The header of state.db shows if a copy was
- * written over the file, and the size shows if the file was cut off. For -wal, the last valid
- * frame shows if a copy was written over -wal, and if -wal was cut off.
+ * that file. So a store remembers the device and inode of state.db, -wal and -shm. Before each
+ * transaction, the store checks that the paths still lead to the files that it has open. After
+ * each COMMIT, the store checks the path of state.db once more. The header of state.db shows if
+ * a copy was written over the file, and the size shows if the file was cut off. For -wal, the
+ * last valid frame shows if a copy was written over -wal, and if -wal was cut off.
  *
  * Each file of a state has a mark: 31 random bits in the application id of the header. A file
  * gets its mark when the file is made, and each backup gets another mark. The WAL itself says
@@ -26,19 +26,20 @@
 #include "core/base/fault.h"
 
 /*
- * generation - checks which contents of state.db a WAL continues.
+ * generation - checks whether a WAL was written for the present contents of state.db.
  *
  * When all frames of a WAL have been copied into the file, the WAL begins anew from its start,
  * with other salts. The frames after a new start are the next generation of the WAL. The frames
  * of a generation are valid only for the contents that the file had when the generation began.
  * So the first transaction of each generation writes page 1, with the file's change counter
- * raised. A WAL continues a file whose counter is one below the counter of the WAL's first page
- * 1. If a file has the counter of any page 1 in the WAL, the WAL also continues this file, into
- * which some frames were copied already. A file with another counter is not the WAL's file.
+ * raised. A WAL may hold several copies of page 1. The WAL belongs to a file if the file's
+ * counter is one below the counter of the first copy. If the file has the counter of any copy,
+ * the WAL also belongs to the file, and some frames are in the file already. A file with another
+ * counter is not the WAL's file.
  *
  * An attacker can plant a WAL, for example in a git branch or an archive that the user unpacks,
- * and can guess counters. So each page 1 in the WAL has the file's mark (ground.h), which is
- * secret. A WAL that has committed frames but no page 1 belongs to no file.
+ * and can guess counters. So each page 1 in the WAL also contains the file's mark (see above),
+ * which is secret. A WAL that has committed frames but no page 1 belongs to no file.
  *
  * The formats of the WAL and of its index in shared memory are described in "WAL-mode File
  * Format" in SQLite's documentation.

@@ -10,11 +10,10 @@ ORDER BY seq LIMIT :limit;
 -- always
 -- scan ok: open assignments; hosts, few
 -- `due`: whether the time of any row has run out. `live`: whether any row has a time that can
--- run out. `alive_at`: when a host ran last, since only a time without any host is a gap.
--- `comes_at`: the time at which the next delayed message is due or the next budget of time must
--- be reported, or 0 if neither is known. A budget is reported when four fifths of its
--- unreserved part are used, and again when the whole unreserved part is used, as in
--- budget_turned.
+-- run out. `alive_at`: the last time at which a host ran; a gap begins there. `comes_at`: the
+-- next time at which a delayed message is due, or a budget of time must be reported. 0: no such
+-- time is known. A budget is reported when four fifths of its unreserved part are used, and
+-- again when the whole unreserved part is used, as in budget_turned.
 -- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 	(SELECT coalesce(min(e.at), 0) FROM (
@@ -50,17 +49,17 @@ SELECT coalesce(min(at), 0) AS at FROM (
 	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now) e;
 
 -- name: state_renew
--- By the new incarnation, everybody who kept a cursor sees that the cursor belongs to another
+-- The new incarnation shows everybody who kept a cursor that the cursor belongs to another
 -- state. Epochs and generations begin at the time of the restore, in microseconds. A time in
 -- microseconds is exact in JSON until the year 2255.
 --
--- The clock may be behind the first number of this state, or behind the first number of the
--- replaced state (:former, 0 if unreadable). If the clock is behind, epochs and generations
--- begin a million after the larger of the two first numbers. So new epochs and generations
--- exceed all numbers that were given since the backup, with three exceptions. First, more than
--- one number per microsecond may have been given. Second, more than a million numbers may have
--- been given while the clock was put back. Third, the clock may be put back while the former
--- state is lost.
+-- The clock may be behind the first number of this state (counts_from), or behind the first
+-- number of the replaced state (:former, 0 if unreadable). If the clock is behind, epochs and
+-- generations begin a million after the larger of the two first numbers. So new epochs and
+-- generations exceed all numbers that were given since the backup, with three exceptions.
+-- First, more than one number per microsecond may have been given. Second, more than a million
+-- numbers may have been given while the clock was put back. Third, the clock may be put back
+-- while the former state is lost.
 UPDATE state SET incarnation = :incarnation,
 	counts_from = CASE
 		WHEN :now * 1000 > counts_from + 1000000 AND :now * 1000 > :former + 1000000
@@ -87,7 +86,7 @@ SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 -- scan ok: claims, reservations and budgets of time, few, only if the clock was put back
 -- Whether the clock was put back since the newest event, and a row was granted at a time that
 -- is now in the future. Each statement whose name ends in `_from_future` corrects the rows of
--- one table. After all of these statements the answer is false.
+-- one table. When all of these statements have run, this statement returns false.
 SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND at > :now) AND (
 	EXISTS (SELECT 1 FROM reservation WHERE lease_until > :now + lease_ms AND lease_until < :far)
 	OR EXISTS (SELECT 1 FROM task
@@ -105,8 +104,8 @@ UPDATE host SET alive_at = :now WHERE id = :host;
 -- name: doctor_newest
 -- int: at
 -- scan ok: the end of the log; teams, few
--- The time at which the newest event was written or the newest clock of a budget began,
--- whichever is later. 0: there is neither an event nor a clock.
+-- The time of the newest event, or the newest time at which a time budget began to be counted,
+-- whichever is later. 0: there is neither.
 SELECT coalesce(max(x.at), 0) AS at FROM (
 	SELECT e.at FROM event e WHERE e.seq = (SELECT max(seq) FROM event)
 	UNION ALL SELECT b.since FROM budget b) x;

@@ -1,4 +1,5 @@
--- Limits: the buckets of calls, and the messages of each pair of sender and recipient.
+-- Limits: each agent's buckets, which limit its calls, and the recent messages from each sender
+-- to each recipient.
 
 -- name: rate_row
 -- When an agent's bucket for a category of calls is full again.
@@ -38,8 +39,8 @@ SELECT due_at, level FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient ORDER BY due_at DESC LIMIT 1;
 
 -- name: pair_before
--- The message of a pair that is followed, in the order of `due_at`, by exactly :skip messages
--- of the pair.
+-- Sorts a pair's messages by `due_at`, latest first, skips :skip messages, and returns the next
+-- message.
 SELECT due_at FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient
 ORDER BY due_at DESC LIMIT 1 OFFSET :skip;

@@ -74,7 +74,8 @@ WHERE d.due_at <= :now AND (:agent = 0 OR d.agent = :agent)
 ORDER BY d.due_at, d.message LIMIT :limit;
 
 -- name: delayed_of
--- Counts the delayed copies for an agent that are due by now and are in no inbox yet.
+-- Counts an agent's delayed copies that are due by now, are in no inbox yet, and have not
+-- expired.
 SELECT count(*) AS n FROM delayed d JOIN message m ON m.id = d.message
 WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expires_at > :now);
 
@@ -102,8 +103,8 @@ WHERE agent = :agent
 
 -- name: delayed_give_up
 -- scan ok: delayed messages, few
--- All delayed messages for an agent, or for a whole team, enter the inboxes now. Once in the
--- inboxes, the messages are treated like all other mail.
+-- All delayed messages for an agent, or for a whole team, enter the inboxes now. From then on,
+-- these messages are treated like all other mail.
 INSERT INTO delivery (message, agent, lane, state)
 SELECT d.message, d.agent, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END,
 	{delivery_state.queued}
@@ -131,7 +132,8 @@ WHERE agent IN (SELECT id FROM agent
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
 -- name: inbox_full_due
--- Inboxes that contain ended leases or expired messages, and that may be full.
+-- Inboxes that may be full, and that contain expired messages or messages whose lease has
+-- ended.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <> :sender
 	AND (a.role <> 'observer' OR a.name = 'lead')
@@ -154,8 +156,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <>
 RETURNING seq, subject AS message, target AS agent;
 
 -- name: delivery_drop_all
--- Drops the copies that the events of inbox_drop_all name. An event of another writer that lies
--- between the events of inbox_drop_all names a copy that is already dropped.
+-- Drops the copies that the events of inbox_drop_all name. Events of other writers may lie
+-- between these events. If such an event names a copy, the copy is already dropped.
 UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
 WHERE (message, agent) IN (SELECT subject, target FROM event
 	WHERE seq BETWEEN :first AND :last AND team = :team AND kind = :kind)
@@ -210,8 +212,8 @@ WHERE +d.agent = :agent AND d.state IN {delivery_state.open} AND d.due_at <= :no
 -- name: inbox_overdue
 -- int: queued leased
 -- Counts an inbox's ended leases and expired messages whose rows do not show the end yet.
--- `queued`: by how much the inbox's counter `queued` is too low (too high, if the number is
--- negative). `leased`: how many leases have ended.
+-- `queued`: the number that must be added to the inbox's counter `queued`, which may be
+-- negative. `leased`: how many leases have ended.
 SELECT coalesce(sum(CAST(until > :now AS INTEGER) - waits), 0) AS queued,
 	coalesce(sum(held), 0) AS leased
 FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
@@ -226,8 +228,9 @@ ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 
 -- name: delivery_requeue
 -- When a lease has ended, the message waits again, and expires at its old time. While the
--- message waits again, `request` is the negated number of the last hand-out's request. An
--- acknowledgement of the last hand-out counts until the message is handed out again.
+-- message waits again, `request` is the negated number of the request that handed the message
+-- out last. An acknowledgement of the last hand-out counts until the message is handed out
+-- again.
 UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
 	seen = 0
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};
@@ -242,7 +245,7 @@ UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :a
 
 -- name: inbox_urgent
 -- How many urgent messages inbox_next would hand out, plus how many urgent delayed messages are
--- due by now.  At most :most messages of either group are counted.
+-- due by now. At most :most messages of each of the two groups are counted.
 SELECT (SELECT count(*) FROM (SELECT message FROM inbox
 	WHERE agent = :agent AND lane = {delivery_lane.urgent} AND state IN {delivery_state.open}
 		AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
@@ -253,7 +256,7 @@ SELECT (SELECT count(*) FROM (SELECT message FROM inbox
 			AND (m.expires_at IS NULL OR m.expires_at > :now) LIMIT :most) z) AS n;
 
 -- name: notice_waits
--- Whether the operator of a team has yet to read a notice of the kind :type.
+-- Whether a notice of the kind :type still waits in the inbox of a team's operator.
 SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
 		WHERE team = :team AND name = 'operator' AND gone = 0)
 	AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open}
@@ -304,11 +307,11 @@ ORDER BY lane, message LIMIT :limit;
 -- name: inbox_unseen
 -- row: inbox
 -- text: sender_name
--- Messages that a session holds although the answers with these messages did not arrive. A
--- session keeps a message until the message's lease ends, however many answers with the message
--- were lost. Messages that were handed out fewer than :most times are listed in order. With
--- :often, only messages that were handed out at least :most times are listed, messages with the
--- fewest hand-outs first.
+-- Messages that a session holds, while no answer with these messages is known to have arrived.
+-- A session keeps a message until the message's lease ends, even if several answers with the
+-- message were lost. Messages that were handed out fewer than :most times are listed in order.
+-- With :often, only messages that were handed out at least :most times are listed, messages
+-- with the fewest hand-outs first.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -326,9 +329,8 @@ WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_sta
 
 -- name: delivery_take
 -- int: late
--- Acknowledges the messages of a request whose answer has arrived, if the request takes
--- messages for good. `late`: the message's lease had ended before the answer was known to have
--- arrived.
+-- Acknowledges the messages of a request that takes messages for good. The request's answer has
+-- arrived. `late`: the message's lease had already ended.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request)
 RETURNING message, request < 0 AS late;
@@ -362,9 +364,9 @@ WHERE agent = :agent;
 
 -- name: inbox_ack_session
 -- int: late
--- A session's next receive acknowledges each message of the session's last hand-out, if the
--- message is known to have arrived. :arrived is a request whose answer has arrived according to
--- the caller. `late`: the message's lease has ended, and the message waits again.
+-- A session's next receive acknowledges each message that the session was handed earlier, if
+-- the message is known to have arrived. :arrived is a request whose answer has arrived
+-- according to the caller. `late`: the message's lease has ended, and the message waits again.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND session = :session
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
@@ -427,8 +429,8 @@ ORDER BY a.name LIMIT :limit;
 -- text: sender_name to_name
 -- Copies of a team's messages that should have been acknowledged by now, longest overdue first.
 -- With :agent, only copies whose acknowledgement is owed to this agent are listed. A lease ends
--- at its exact time, even if the row does not show the end yet. No acknowledgement of an
--- expired message is owed.
+-- at its exact time, even if the row does not show the end yet. An expired message needs no
+-- acknowledgement, so its copies are not listed.
 SELECT message, at, ack_due_at, attempt, content, sender_name, to_name,
 	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now,
 	agent
@@ -487,8 +489,9 @@ WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM deliv
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
 -- name: envelopes_before
--- Messages with a number below :before and not below :since, newest first. SQLite reads the
--- primary key, and an index of the messages from other teams, downward.
+-- Messages with a number below :before and not below :since, newest first. SQLite reads two
+-- indexes backwards: the primary key, and an index of the messages that were sent to other
+-- teams.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
@@ -511,8 +514,8 @@ FROM (SELECT m.id FROM message m
 ORDER BY x.id DESC;
 
 -- name: reply_of
--- The first of the answers to a message that were delivered to :agent. `lapsed`: whether the
--- lease of the answer's delivery has ended.
+-- The first answer to a message, among the answers that were delivered to :agent. `lapsed`:
+-- whether the lease of the answer's delivery has ended.
 SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
 ORDER BY m.id LIMIT 1;

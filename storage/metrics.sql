@@ -1,5 +1,6 @@
--- Statements that count rows of a state, for the monitoring of a host. A statement of this file
--- reads no more rows when a state holds more finished messages or past events.
+-- Statements that count rows of a state, for the monitoring of a host. The number of rows that
+-- a statement of this file reads does not grow with the finished messages or the past events of
+-- a state.
 
 -- name: metrics_now
 -- always

@@ -1,8 +1,8 @@
 /*
  * migrate - runs all missing migrations or none, forward only, under an exclusive lock.
  *
- * A new file gets the tables and rows that all migrations would leave, in a fifth of the time
- * that the migrations would take.
+ * A new file directly gets the tables and rows that all migrations together would make. This
+ * takes a fifth of the time.
  */
 #include <stdio.h>
 #include <stdlib.h>

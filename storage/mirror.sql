@@ -152,15 +152,16 @@ SELECT name FROM team WHERE parent = :team AND destroyed_at IS NULL ORDER BY nam
 
 -- name: mirror_budgets
 -- int: reserved
--- A team's limits, and the tokens and cost that teams without a limit have used. Time and
--- messages are used up without an event. So for time and messages a page shows only the limits.
+-- A team's limits. Tokens and cost are listed even without a limit, if the team has used some.
+-- Time and messages are used up without an event. So for time and messages a page shows only
+-- the limits.
 SELECT s.kind, s.most, s.used, s.reserved FROM spending s
 WHERE s.team = :team AND (s.most > 0 OR s.used > 0)
 	AND (s.most > 0 OR s.kind IN {budget_kind.tokens cost}) ORDER BY s.kind;
 
 -- name: mirror_kin
--- The team above :team, and the teams directly below. The mirror's pages of the team above and
--- of the teams below name :team.
+-- The team above :team, and the teams directly below. The mirror's pages of these teams show
+-- the name of :team.
 SELECT id FROM team WHERE id = (SELECT o.parent FROM team o WHERE o.id = :team)
 UNION ALL SELECT id FROM team WHERE parent = :team AND destroyed_at IS NULL;
 
@@ -191,7 +192,7 @@ ORDER BY k.priority, k.number LIMIT :limit;
 SELECT id, number, slug FROM task WHERE team = :team ORDER BY number;
 
 -- name: mirror_lag
--- How many events the mirror has yet to read and show.  `folders`: how many of these events
+-- How many events the mirror has not read and shown yet. `folders`: how many of these events
 -- make, move or end a team's folder.
 SELECT count(*) AS n, count(*) FILTER (WHERE kind IN ({event.team_created}, {event.team_destroyed})
 		OR (kind = {event.team_updated} AND detail <> '')) AS folders

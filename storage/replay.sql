@@ -1,10 +1,9 @@
 -- Replaying: the states that things had just after the event :until of the log.
 --
--- The last event up to :until that changed a thing gives the thing's state at :until. If a
--- thing is older than the log, the log may have no event up to :until that changed the thing.
--- If the log has no event at all that changed a thing, the thing's state at :until is the
--- present state. If only events after :until changed a thing, the thing's state at :until is
--- not `known`.
+-- The last event up to :until that changed a thing gives the thing's state at :until. The
+-- oldest events may have been removed from the log. If the log has no event that changed a
+-- thing, the thing's state at :until is the present state. If the log has such events only
+-- after :until, the thing's state at :until is not `known`.
 
 -- name: replay_at
 -- The time of an event.
@@ -57,11 +56,11 @@ SELECT coalesce((SELECT f.subject FROM event f WHERE f.kind = {event.message_sen
 
 -- name: replay_copies
 -- text: to_name from_name
--- Copies that lay in inboxes at `until`, by recipient and number. If the first event of a copy
--- says that the copy waits again, the copy was delayed before this event, or was moved from a
--- member who left. So such a copy entered the inbox only with its first event. Before its first
--- event, the place of a moved or delayed copy is not known. Copies that were finished before
--- :earliest are skipped early.
+-- Copies that lay in inboxes at `until`, by recipient and number. If a copy's first event is
+-- message_requeued, the copy was delayed before this event, or was moved from a member who
+-- left. So such a copy entered the inbox only with its first event. Before its first event, the
+-- place of a moved or delayed copy is not known. Copies that were finished before :earliest are
+-- skipped early.
 -- scan ok: the log and all copies, once for a call
 WITH told (message, agent, last, later) AS (
 	SELECT e.subject, e.target, max(CASE WHEN e.seq <= :until THEN e.seq END), min(CASE WHEN e.seq > :until THEN e.seq END)

@@ -1,6 +1,6 @@
 -- Reservations. A reservation ends at its exact time, or when its holder has left or has a new
--- generation. Each statement checks whether a reservation has ended. So reservation_end only
--- removes the row.
+-- generation. The statements that read or renew reservations check whether a reservation has
+-- ended. So reservation_end only removes the row.
 
 -- name: reservation_new_id
 -- row: new_id
@@ -56,8 +56,7 @@ UPDATE reservation SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE le
 WHERE agent = :agent AND generation = :generation AND paths = :paths AND lease_until > :now;
 
 -- name: reservation_extend
--- Every call of a holder renews the holder's reservations whose remaining time is less than
--- half of the lease.
+-- Renews the holder's reservations whose remaining time is less than half of the lease.
 UPDATE reservation SET lease_until = :now + lease_ms
 WHERE agent = :agent AND generation = :generation AND lease_until > :now
 	AND lease_until - :now < lease_ms / 2;
@@ -75,8 +74,8 @@ DELETE FROM reservation WHERE team = :team;
 
 -- name: reservation_gap
 -- scan ok: reservations, few
--- Extends the leases of reservations by the length of a gap of the clock, as task_gap extends
--- the leases of claims.
+-- Extends the leases of reservations by the length of a gap (see clock.tick), as task_gap
+-- extends the leases of claims.
 UPDATE reservation SET lease_until = lease_until + :gap_ms
 WHERE lease_until - lease_ms <= :gap_since + 5000
 	AND (lease_until > :gap_since OR :gap_ms < 0);

@@ -59,8 +59,8 @@ LIMIT 1;
 -- name: rule_holder_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A lead's place must be held by an agent of the team directly above. So a chain of leads and
--- the holders of their places never becomes a circle.
+-- A lead's place must be held by an agent of the team directly above. So each step from a place
+-- to its holder leads one team up, and the steps never form a circle.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team LEFT JOIN agent h ON h.id = a.holder
 WHERE a.id > :from AND a.gone = 0 AND a.holder IS NOT NULL
 	AND (h.team IS NULL OR t.parent IS NULL OR h.team <> t.parent)
@@ -103,8 +103,9 @@ LIMIT 1;
 -- name: rule_dep_circle
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- In every circle of dependencies, a task depends on a task with a higher number. So the search
--- begins at tasks that depend on a higher number. Tasks that depend on a higher number are few.
+-- In every circle of dependencies, at least one task depends on a task with a higher number. So
+-- the search begins at tasks that depend on a higher number. Tasks that depend on a higher
+-- number are few.
 SELECT d.task AS id FROM task_dep d
 WHERE d.task > :from AND d.dep > d.task AND d.task IN (
 	WITH RECURSIVE way(id) AS (SELECT d.dep
@@ -150,7 +151,7 @@ LIMIT 1;
 -- name: rule_stop_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A team can be stopped only by its own agents and by agents of the teams above.
+-- An agent in stopped_by must be of the stopped team, or of a team above it.
 WITH RECURSIVE up (id, above) AS (
 	SELECT id, id FROM team
 	UNION SELECT up.id, t.parent FROM up JOIN team t ON t.id = up.above WHERE t.parent IS NOT NULL)

@@ -61,7 +61,7 @@ SELECT id, team, 0 AS sender, 0 AS to_all, title || '
 FROM task WHERE id = :id;
 
 -- name: search_task_events
--- Events after which a task's text may differ, and events that removed a message's text.
+-- Events that may have changed a task's text, and events that removed a message's text.
 SELECT seq, subject, CAST(kind = {event.message_redacted} AS INTEGER) AS redacted FROM event
 WHERE seq > :after AND seq <= :upto AND (kind = {event.message_redacted}
 	OR (kind BETWEEN {events.task} AND kind NOT IN {event.task_noted task_ticked}))

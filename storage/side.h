@@ -1,6 +1,6 @@
 /*
- * side - the connection to a database beside the state, which is the guest's spool or the
- * search index.
+ * side - a connection to a database other than the state: the guest's spool or the search
+ * index.
  *
  * A side_db is a connection with prepared statements; each statement is prepared on first use.
  * Each database has its own .sql files, from which sqlgen generates the structs of parameters
@@ -29,7 +29,7 @@ struct side_db {
 int side_start(struct side_db *d, int id, const void *in);
 int side_next(struct side_db *d, int id, void *row, size_t size, struct arena *a);
 void side_end(struct side_db *d, int id);
-/* Runs a statement to its end.  Returns SQLITE_OK on success. */
+/* Runs a statement, and ignores a row that it may return. Returns SQLITE_OK on success. */
 int side_run(struct side_db *d, int id, const void *in);
 /* Reads one row of a statement.  Returns SQLITE_ROW, or SQLITE_DONE if there is no row. */
 int side_row(struct side_db *d, int id, const void *in, void *row, size_t size,

@@ -55,7 +55,7 @@ static bool key_put_slot(struct key *k, const struct slot *slot, const char *at)
 }
 
 /* Fills the key of a row with the statement's parameters as bytes. Returns false if the
- * parameters are too long for a key. */
+ * parameters are too long for a key, or if a text is NULL. */
 static bool kept_key_of(struct key *k, enum sql id, const void *in)
 {
 	const struct statement *t = &statement_table[id];
@@ -97,8 +97,8 @@ static const struct kept_row *kept_row_of(struct kept *k, enum sql id,
 	return NULL;
 }
 
-/* Puts a row into one of the two places for its key. The row replaces a forgotten row in the
- * first place, or otherwise the older of the two rows. */
+/* Puts a row into one of the two places for its key. If places[0] holds a forgotten row, the
+ * new row replaces this row. Otherwise the new row replaces the older of the two rows. */
 static void kept_put_row(struct kept *k, const struct key *key, struct kept_row *r)
 {
 	struct kept_row **place = kept_place_of(k, key);
@@ -357,7 +357,7 @@ static int ready(struct store *s, enum sql id, const void *in)
  * the statement gives a reason.
  *
  * A statement is prepared on first use, and stays prepared until the connection is closed. To
- * run a prepared statement, the program binds some integers and calls sqlite3_step(). Prepared
+ * run a prepared statement, the program binds the parameters and calls sqlite3_step(). Prepared
  * statements are the main reason why a call costs tens of microseconds and not milliseconds.
  *
  * The next station is the statement task_claim, which is worth reading slowly.

@@ -32,7 +32,8 @@ struct statement {
 	bool late; /* store_run() returns 0 instead of the number of changed rows */
 	bool always; /* if there is no row, store_row() fails, as the state is damaged */
 	int kept; /* index of a kept statement in kept.age, or 0 */
-	unsigned invalidates; /* bit set of kept statements that read the changed columns */
+	unsigned invalidates; /* one bit for each kept statement that reads a column which
+				 this statement changes */
 	const struct slot *params; /* in the order of their indexes, from 1 */
 	int n_params;
 	int n_columns;
@@ -47,7 +48,7 @@ struct migration {
 	const char *name, *text;
 };
 
-/* A table, index or trigger that the file must contain after all migrations. The objects in
+/* A table, index or view that the file must contain after all migrations. The objects in
  * schema_table[] are sorted by type and name. */
 struct schema_object {
 	const char *type, *name, *table, *sql; /* `sql` is "" for SQLite's own objects */

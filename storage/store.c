@@ -182,18 +182,19 @@ static int connect_file(struct store *s, struct fault *f)
 static int tune(struct store *s, struct fault *f)
 {
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
-	/* Triggers may run from here on, since all triggers of the file have been checked. */
+	/* Triggers may run from here on, since a file with foreign triggers was refused before. */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
 	/* SQLite's automatic checkpoint runs inside COMMIT, while this process has the writer's
-	 * turn. The limit of 4000 frames is twice the host's limit. For this reason the host
-	 * copies the WAL as long as a host runs. */
+	 * turn. The limit of 4000 frames is twice the host's limit. So while a host runs, the
+	 * host copies the WAL before this limit is reached. */
 	if (s->flags & STORE_NO_CHECKPOINT)
 		sqlite3_wal_hook(s->db, store_count_frames, s);
 	else
 		sqlite3_wal_autocheckpoint(s->db, 4000);
 	/* The host's writer needs pages from all parts of a large state. With SQLite's usual
 	 * cache of 2 MB, the writer would read these pages again and again. Without
-	 * SQL_DELETE_FAST, Debian's SQLite would write pages only to overwrite deleted data. */
+	 * SQL_DELETE_FAST, Debian's SQLite would write additional pages to overwrite deleted
+	 * data. */
 	if (((s->flags & STORE_LARGE_CACHE) && store_exec(s, SQL_CACHE, f) < 0) ||
 	    store_exec(s, SQL_NO_MMAP, f) < 0 || store_exec(s, SQL_DELETE_FAST, f) < 0 ||
 	    store_exec(s, s->flags & STORE_NORMAL ? SQL_SYNC_NORMAL : SQL_SYNC_FULL, f) <
@@ -386,8 +387,8 @@ static uint32_t file_version(struct store *s)
 	return version;
 }
 
-/* Refuses a state if somebody has added a trigger or changed the version since this connection
- * opened the file. A write would run the added trigger. */
+/* Refuses a state if somebody has changed its tables or its version since this connection
+ * opened the file. An added trigger would run in the next write. */
 int store_look(struct store *s, struct fault *f)
 {
 	int64_t version, tables;
@@ -494,9 +495,9 @@ int64_t store_now(const struct store *s)
 	return s->began;
 }
 
-/* Whether a failed COMMIT has changed nothing. Only the last page that a transaction writes to
- * the log marks the transaction as committed. If the disk had no room for all pages, the log
- * has no such mark. */
+/* Whether a failed COMMIT has changed nothing. A transaction is committed by a mark in the last
+ * page that it writes to the log. If the disk had no room for all pages, the log has no such
+ * mark. */
 static bool store_is_undone(int rc)
 {
 	return (rc & 0xff) == SQLITE_FULL;

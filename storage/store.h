@@ -1,11 +1,12 @@
 /*
  * store - a connection to the state file, with transactions and statements.
  *
- * A committed transaction is on the disk (synchronous=FULL) before store_commit() returns. Only
- * storage/ knows SQLite. For the functions below, a row is a struct. The columns of a statement
- * give the fields of the struct their names and types. sqlgen generates these structs from
- * storage/NOUN.sql into build/sql.gen.h. The texts and blobs of a row are copied into the
- * caller's arena. The texts of parameters must stay valid until the statement ends.
+ * A committed transaction is on the disk (synchronous=FULL) before store_commit() returns,
+ * except with STORE_NORMAL or after store_begin_lax(). Only storage/ knows SQLite. For the
+ * functions below, a row is a struct. The columns of a statement give the fields of the struct
+ * their names and types. sqlgen generates these structs from storage/NOUN.sql into
+ * build/sql.gen.h. The texts and blobs of a row are copied into the caller's arena. The texts
+ * of parameters must stay valid until the statement ends.
  *
  * The writers of all processes take turns (writer_queue.h). For this reason no writer polls for
  * SQLite's lock.
@@ -40,10 +41,10 @@ enum store_flags {
 	STORE_BLANK = 64, /* with STORE_MEMORY: a test makes the tables */
 };
 
-/* Opens DIR/state.db. While the function opens, checks and migrates the file, it holds an
- * exclusive lock in state.lock. The function makes a verified backup before migrations. An open
- * store holds a shared lock in state.lock. A file of a newer version is refused. If `vfs` is
- * NULL, the default VFS is used. */
+/* Opens DIR/state.db. While the function opens, checks and migrates the file, it locks the byte
+ * WRITER_QUEUE_OPEN of state.lock exclusively. The function makes a verified backup before
+ * migrations. An open store holds a shared lock on another byte of state.lock. A file of a
+ * newer version is refused. If `vfs` is NULL, the default VFS is used. */
 int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
 	       struct fault *f);
 void store_close(struct store *s); /* `s` may be NULL */
@@ -104,7 +105,7 @@ bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size);
 struct query {
 	struct store *store;
 	enum sql id;
-	int rc; /* result of the bind, whose failure store_next() reports */
+	int rc; /* result of binding the parameters; store_next() reports a failure */
 	bool open;
 };
 
@@ -143,7 +144,8 @@ int64_t store_schema_version(struct store *s, struct fault *f); /* negative: a f
  * fault. Writes fail until somebody undoes the changes of the tables. */
 int store_look(struct store *s, struct fault *f);
 /* Does a PASSIVE checkpoint. Returns the number of frames that the checkpoint could not copy,
- * or a negative fault code. If the function returns 0, the next commit starts the WAL anew. */
+ * or a negative fault code. If the function returns 0, the next commit starts the WAL anew,
+ * unless a read still uses the WAL. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* frames not copied into the file yet */
 int64_t store_wal_length(const struct store *s); /* number of all frames in the WAL */
@@ -154,8 +156,8 @@ int64_t store_wal_syncs(const struct store *s, int64_t *ns);
  * Returns 1 if the next commit starts the WAL anew, 0 if a read still uses the WAL, or a
  * negative fault code. */
 int store_restart_wal(struct store *s, int ms, struct fault *f);
-/* Whether, since the last call of this function, a step has found the disk full. After a full
- * disk, a checkpoint helps, since the next commits overwrite the frames of the WAL. */
+/* Whether a step has found the disk full since the last call of this function. If the disk is
+ * full, a checkpoint helps, since the next commits then reuse the space of the WAL. */
 bool store_found_full(struct store *s);
 /* Refuses a folder in which no state can be made. A state needs a reliable file system, and a
  * folder to which this process can write. */

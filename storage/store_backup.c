@@ -165,8 +165,8 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	return f->code;
 }
 
-/* Checks the state before the copy. A copy of a damaged file may lack rows, but the copy itself
- * passes all checks. */
+/* Checks the state before the copy, since a copy of a damaged file may lack rows and still pass
+ * all checks. */
 int store_backup(struct store *s, const char *path, struct fault *f)
 {
 	struct fault found = { 0 };

@@ -37,7 +37,8 @@
 enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
 
 struct kept {
-	uint64_t age[KEPT_STATEMENTS]; /* age of each statement, from number 1 on */
+	uint64_t age[KEPT_STATEMENTS]; /* age[n]: age of the kept statement n; age[0]
+					  changes only if all rows are forgotten */
 	uint32_t version; /* file_version() when the rows were read */
 	struct kept_row *places[KEPT_PLACES];
 };
@@ -116,8 +117,8 @@ void stmt_reset_all(struct store *s);
  * `make` is set. `dir` is a descriptor of the folder `path`. */
 int place_check(int dir, const char *path, bool make, struct fault *f);
 
-/* Refuses a file of the version `version` with tables, indexes or triggers that the migrations
- * do not make. Returns 0 or a fault. */
+/* Refuses a file if its tables, indexes, views or triggers are not those that the migrations up
+ * to `version` make. Returns 0 or a fault. */
 int schema_check(struct store *s, int version, struct fault *f);
 
 /* Makes state.db if the file is missing and the store has STORE_CREATE. */

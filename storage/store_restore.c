@@ -292,8 +292,8 @@ static int open_aside(int dir, int new, struct fault *f)
 }
 
 /* Moves the former files aside and the new files into the state folder. The former log is moved
- * before the former state.db. After a crash between the two moves, a process would refuse a
- * state.db that has lost its log. */
+ * before the former state.db. After a crash between two moves, restore_finish() continues with
+ * the next move. */
 static int store_restore_change_files(int dir, int new, int aside, struct fault *f)
 {
 	static const char *const old[] = { "state.db-shm", "state.db-wal", "state.db" };
@@ -431,7 +431,7 @@ static int store_restore_check_log(int stage, struct fault *f)
 }
 
 /* Makes the staged folder complete and durable before the folder is renamed to restore.ready.
- * Removes the files that only an open state needs beside state.db. */
+ * Removes the files beside state.db that only an open state needs. */
 static int store_restore_complete(int dir, const char *secret, const char *name,
 				  struct fault *f)
 {
@@ -452,9 +452,9 @@ static int store_restore_complete(int dir, const char *secret, const char *name,
 	return f->code;
 }
 
-/* Every program that has a database with a WAL open through SQLite holds a lock on this byte of
- * the file -shm. This process has no connection to the state that is replaced, so close() on
- * -shm drops no lock of this process. */
+/* While a program has a database in WAL mode open, SQLite holds a lock on this byte of the file
+ * -shm. This process has no connection to the state that is replaced, so close() on -shm drops
+ * no lock of this process. */
 enum { SHM_OPEN_BYTE = 128 };
 static const char shm_file[] = "state.db-shm";
 

@@ -8,8 +8,8 @@
  * repeated, since restore.ready/ contains only files that were not moved yet. The state folder
  * and its locks are not replaced.
  *
- * As long as replaced/ exists, no folder of a workspace is removed for lack of a row, since a
- * former state may have the row.
+ * While replaced/ exists, a workspace's folder is not removed even if the state has no row for
+ * it, since a former state may have this row.
  */
 #ifndef STORAGE_STORE_RESTORE_H
 #define STORAGE_STORE_RESTORE_H

@@ -1,5 +1,5 @@
--- The statements of the board. A lease ends at its exact time, since every statement itself
--- compares lease_until with :now. task_lapsed finds leases that have already ended, and
+-- The statements of the board. A lease ends at its exact time, since statements that depend on
+-- a lease compare lease_until with :now. task_lapsed finds leases that have already ended, and
 -- task_lapse stores the end of such a lease.
 
 -- name: task_number
@@ -360,8 +360,8 @@ WHERE id = :id AND (:seen = 0 OR updated_at = :seen);
 SELECT EXISTS (SELECT 1 FROM task_dep WHERE dep = :dep) AS any;
 
 -- name: task_unblocks
--- After a task is completed, lowers by one the number of open dependencies of each task that
--- waits for the completed task.
+-- For each task that depends on the completed task :dep, lowers the number of open dependencies
+-- by one.
 UPDATE task SET open_deps = open_deps - 1
 WHERE id IN (SELECT task FROM task_dep WHERE dep = :dep)
 RETURNING id, number, open_deps, state;
@@ -394,9 +394,9 @@ WHERE d.task = :task AND o.state <> {task_state.completed} ORDER BY o.number LIM
 
 -- name: task_way
 -- scan ok: the rows of the recursion
--- Finds a dependency of the task :from that is the task :task itself or that waits for :task.
--- The caller follows these dependencies to show a cycle. The statement visits each task that
--- waits for :task only once.
+-- Finds a task on which :from depends, and which is :task or waits for :task. The caller goes
+-- from task to task in this way, to show a cycle. The statement visits each task that waits for
+-- :task only once.
 WITH RECURSIVE waits(id) AS (
 	SELECT :task UNION SELECT d.task FROM waits JOIN task_dep d ON d.dep = waits.id)
 SELECT o.id, o.number FROM task_dep d JOIN task o ON o.id = d.dep
@@ -508,10 +508,11 @@ WHERE e.subject = :task AND e.kind BETWEEN {events.task} AND e.seq > :after
 ORDER BY e.seq LIMIT :limit;
 
 -- name: task_gap
--- During a gap of the clock, no owner could renew a lease. For this reason, leases from before
--- the gap are extended by the length of the gap. The beginning of the gap is exact only to 5 s.
--- A lease that was granted within these 5 s counts as a lease from before the gap. If the clock
--- was set back (gap_ms < 0), ended leases are moved, too, so that an ended lease stays ended.
+-- During a gap, a time without a host, no owner could renew a lease. For this reason, leases
+-- from before the gap are extended by the length of the gap. The beginning of the gap is exact
+-- only to 5 s. A lease that was granted within these 5 s counts as a lease from before the gap.
+-- If the clock was set back (gap_ms < 0), ended leases are moved, too, so that an ended lease
+-- stays ended.
 UPDATE task SET lease_until = lease_until + :gap_ms
 WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since + 5000
 	AND (lease_until > :gap_since OR :gap_ms < 0);
@@ -535,8 +536,9 @@ WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms
 -- name: delivery_from_future
 -- scan ok: messages that are leased or have an end, along their index
 -- If the clock was set back, a message may have been fetched at a time that is in the future
--- now. The statement moves the lease of such a message, so that the lease begins now. A lease
--- that would end later than the longest lease from now is cut to the longest lease.
+-- now. The statement moves the lease of such a message, so that the lease begins now. If a
+-- lease would still end later than the longest allowed lease, counted from now, the lease is
+-- cut to this length.
 UPDATE delivery SET fetched_at = CASE WHEN fetched_at > :now THEN :now ELSE fetched_at END,
 	due_at = CASE WHEN fetched_at > :now AND due_at - fetched_at < {most.lease_seconds} * 1000
 		THEN due_at - (fetched_at - :now) ELSE :now + {most.lease_seconds} * 1000 END
@@ -552,8 +554,8 @@ WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {deliver
 UPDATE delayed SET due_at = due_at + :leap_ms;
 
 -- name: delayed_from_future
--- :latest is the longest delay from now. A delayed message can be due after :latest only if the
--- clock was set back. The statement makes these messages due now.
+-- :latest is the present time plus the longest possible delay. A delayed message can be due
+-- after :latest only if the clock was set back. The statement makes these messages due now.
 UPDATE delayed SET due_at = :now WHERE due_at > :latest;
 
 -- name: task_bidden

@@ -108,8 +108,8 @@ INSERT INTO former_name (name, team, at) VALUES (:name, :team, :now)
 ON CONFLICT (name, team) DO UPDATE SET at = excluded.at;
 
 -- name: team_renamed
--- The present name of the living team that last had the name :name before, if no living team
--- has the name :name now.
+-- The present name of the living team that had the name :name most recently. If a living team
+-- has the name :name now, returns no row.
 SELECT t.name FROM former_name f JOIN team t ON t.id = f.team
 WHERE f.name = :name AND t.destroyed_at IS NULL
 	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL)
@@ -138,8 +138,8 @@ ORDER BY id LIMIT 1;
 
 -- name: team_state
 -- Computes the state of a team from the team's rows. A task whose lease has ended does not
--- count as claimed. Only a command that a daemon runs counts as work. A waiting command does
--- not count as work.
+-- count as claimed. A command counts as work only while a daemon runs it, and not while it
+-- waits.
 SELECT CASE
 	WHEN t.destroyed_at IS NOT NULL THEN {team_state.destroyed}
 	WHEN EXISTS (SELECT 1 FROM workspace w
@@ -180,8 +180,8 @@ ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
 -- name: team_below_next
 -- row: team_line
 -- text: parent_name
--- The next team in the order of names, of the teams directly below :parent. A :parent of 0
--- means the teams that are below no team.
+-- Of the teams directly below :parent, the team that follows :name in the order of names. A
+-- :parent of 0 means the teams that are below no team.
 SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
 FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroyed_at IS NULL
 	AND (name, id) > (:name, :id)
@@ -219,7 +219,8 @@ WHERE t.destroyed_at IS NULL AND t.id = :team;
 -- int: id
 -- The next living team after :after in which something may need a decision or help. Mail is not
 -- considered. The id 0 means that there is no further team. Each kind of need is searched along
--- its own index. With :counts, a team that has only stops, budgets or results is left out.
+-- its own index. With :counts, the statement does not consider stops, budgets and uncollected
+-- results.
 SELECT coalesce(min(n.team), 0) AS id FROM (
 	SELECT min(team) AS team FROM task WHERE state IN {task_state.blocked failed} AND awaited <> -1
 		AND state = {task_state.blocked} AND team > :after
@@ -287,8 +288,9 @@ SELECT EXISTS (SELECT 1 FROM task k WHERE k.team = :team
 
 -- name: results_unread
 -- text: sender_name
--- Counts the first :most uncollected results of a team, for each sender of the commands. The
--- results of the sender `reader` are left out, since these results are mail for the reader.
+-- Counts a team's uncollected results separately for each sender of the commands. At most :most
+-- results are counted. The results of the sender `reader` are left out, since these results are
+-- mail for the reader.
 SELECT s.name AS sender_name, count(*) AS n, min(r.stored_at) AS since
 FROM (SELECT sender, stored_at FROM result
 	WHERE team = :team AND collected_at IS NULL AND sender <> :reader LIMIT :most) r
@@ -301,7 +303,8 @@ GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 -- Tasks that need somebody's decision. A blocked task is listed, since the task's owner waits.
 -- A failed task is listed if it failed after `recent`. A failed or cancelled task is also
 -- listed if other tasks wait for this task. The column `note` gives the reason from the event
--- that blocked the task. If this event has been removed, `note` is the newest note of the task.
+-- that blocked the task. If there is no such event, `note` is the newest note of the task, or
+-- else the task's title.
 SELECT x.id, x.number, x.title, x.state, x.since,
 	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
 		WHERE e.subject = x.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
@@ -359,9 +362,9 @@ ORDER BY a.id LIMIT :limit;
 -- name: agents_parked
 -- scan ok: members of a team that have runners and mail, few
 -- Members whose mail starts no turn now. A member is listed if no host runs (:hosted = 0), or
--- if the member's client is at the limit of its plan. A member is also listed if all of the
--- member's mail is at the end of its chain (core/turn/chain.h). A member whose turns of the
--- hour are used up is listed as well.
+-- if the member's client has reached the limit of its subscription. A member is also listed if
+-- all of the member's mail is at the end of its chain (core/turn/chain.h). A member whose turns
+-- of the hour are used up is listed as well.
 SELECT a.name, a.active_at, CASE WHEN r.limited > 0 AND r.retry_at > :now THEN r.retry_at ELSE 0 END AS until,
 	CASE WHEN r.hour_turns >= :per_hour AND abs(:now - r.hour_at) < 3600000 THEN 1 ELSE 0 END AS hour
 FROM agent a JOIN runner r ON r.agent = a.id JOIN agent_inbox i ON i.agent = a.id

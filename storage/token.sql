@@ -10,7 +10,7 @@ ON CONFLICT DO NOTHING;
 -- name: token_drop_ended
 -- Deletes codes that have ended, and tokens that ended before :before. A code that was
 -- exchanged for a token is kept until the code ends. The token that a client got for the code
--- has a number of its own, from which the token's text is made.
+-- is a row of its own, with its own number. The token's text is made from this number.
 -- scan ok: an operator's tokens are few
 DELETE FROM token WHERE (once = 1 AND expires_at <= :now) OR expires_at <= :before;
 
@@ -32,8 +32,8 @@ FROM token WHERE id = :id;
 SELECT id FROM token WHERE name = :name AND revoked_at IS NULL AND once = 0;
 
 -- name: token_was
--- Counts the tokens that have or had the name :name. A caller who revokes a token a second time
--- needs this count.
+-- Counts the tokens that have or had the name :name. If a caller revokes a token a second time,
+-- this count shows that the name is not unknown.
 -- scan ok: an operator's tokens are few
 SELECT count(*) AS n FROM token WHERE name = :name AND once = 0;
 

@@ -1,5 +1,6 @@
 -- Statements of exports and imports: see core/transfer/transfer.h. Imported rows have numbers
--- above :from. An import makes counts and tokens for imported rows.
+-- above :from. An import counts the imported rows anew, and makes tokens for the imported
+-- members.
 
 -- name: transfer_state
 -- always
@@ -12,12 +13,13 @@ SELECT EXISTS (SELECT 1 FROM team) OR EXISTS (SELECT 1 FROM agent)
 	OR EXISTS (SELECT 1 FROM event) AS so;
 
 -- name: transfer_renew
--- Makes all event numbers invalid that are stored outside of the state, since nobody has seen
--- the events of the imported rows.
+-- Makes all cursors outside of the state invalid, since nobody has seen the events of the
+-- imported rows.
 UPDATE state SET incarnation = :incarnation WHERE one = 1;
 
 -- name: transfer_adopt
--- An import makes an empty state continue the exported state, so that public ids stay the same.
+-- If the state is empty, an import gives it the identity of the exported state, so that public
+-- ids stay the same.
 UPDATE state SET created_at = :created_at, id_a = :id_a, id_b = :id_b, id_c = :id_c,
 	counts_from = :counts_from
 WHERE one = 1;
@@ -174,5 +176,5 @@ GROUP BY agent ORDER BY agent;
 -- name: transfer_moves
 -- scan ok: rows of writes that are under way, and of the last writes made
 -- int: low
--- A number that is below the numbers of all moves of notes, and of all events.
+-- The lowest negative number of a recorded write to the vault, or 0 if there is none.
 SELECT coalesce(min(CASE WHEN event < 0 THEN event ELSE 0 END), 0) AS low FROM vault_move;

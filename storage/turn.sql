@@ -49,8 +49,8 @@ WHERE retry_at IS NOT NULL OR hour_turns > 0;
 -- name: runner_from_future
 -- scan ok: runners, few
 -- No retry is later than :latest, unless the clock was put back after the retry was planned. A
--- retry later than :latest becomes due now. For a runner whose client is at the limit of its
--- plan, :end replaces :latest.
+-- retry later than :latest becomes due now. For a runner whose client has reached the limit of
+-- its subscription, :end replaces :latest.
 UPDATE runner SET retry_at = :now
 WHERE retry_at > CASE WHEN limited > 0 THEN :end ELSE :latest END;
 
@@ -100,8 +100,9 @@ DELETE FROM turn WHERE state IN {turn_state.open} AND state = {turn_state.queued
 -- text: command
 -- The turn that starts next on this host, while fewer than :most turns run on this host. The
 -- team with the fewest running turns is first. Of the turns of one team, the oldest turn is
--- first. No turn starts in a team that is stopped or over a budget. No turn starts before the
--- turn's workspace is ready and the turn's runner may begin again.
+-- first. No turn starts in a team that is stopped, or that has used up a budget other than the
+-- budget of messages. No turn starts before the turn's workspace is ready and the turn's runner
+-- may begin again.
 SELECT u.id, u.team, u.agent, a.workspace, r.command, r.client_session
 FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 	JOIN runner r ON r.agent = u.agent JOIN workspace w ON w.id = a.workspace
@@ -216,7 +217,7 @@ UPDATE runner SET told_in = :told_in, told_out = :told_out, told_cost = :told_co
 WHERE agent = :agent AND command = :command;
 
 -- name: turn_print
--- Counts all output of a running turn (:n). The caller says how much of this output is kept
+-- Adds the size of new output (:n) to a running turn, and the size of the part that is kept
 -- (:more).
 UPDATE turn SET size = size + :n, client_session = coalesce(:client_session, client_session),
 	kept = kept + :more
@@ -262,8 +263,8 @@ WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
 -- After an interrupted turn, the next turn begins a moment later and continues the same
--- session. If new mail from agents waits, the turn counts as stopped by this mail. If another
--- agent has met a longer limit meanwhile, this limit still holds.
+-- session. If new mail from agents other than the lead waits, the turn counts as stopped by
+-- this mail. If another agent has met a longer limit meanwhile, this limit still holds.
 UPDATE runner SET client_session = coalesce(:client_session, client_session),
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	stopped = stopped + CASE WHEN EXISTS (SELECT 1 FROM turn u JOIN delivery d ON d.agent = u.agent
@@ -275,8 +276,8 @@ UPDATE runner SET client_session = coalesce(:client_session, client_session),
 WHERE agent = :agent AND command = :command RETURNING stopped AS n;
 
 -- name: runner_limited
--- Stores that an agent's client is at the limit of its plan. The agent's turns continue at
--- :retry_at.
+-- Stores that an agent's client has reached the limit of its subscription. The agent's turns
+-- continue at :retry_at.
 UPDATE runner SET limited = limited + (CASE WHEN limited > 0 AND retry_at > :now THEN 0 ELSE 1 END),
 	retry_at = CASE WHEN retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	client_session = coalesce(:client_session, client_session)

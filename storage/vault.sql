@@ -1,7 +1,7 @@
 -- Changes of the vault's files: see core/vault/vault.h.
 
 -- name: vault_move_add
--- Records a decided write to a file. The write itself is made after the COMMIT.
+-- Records a write to a file in advance. The write itself is made after the COMMIT.
 INSERT INTO vault_move (event, from_path, to_path, ino, mtime, size, was_ino, was_mtime,
 	was_size)
 VALUES (:event, :from_path, :to_path, :ino, :mtime, :size, :was_ino, :was_mtime, :was_size);

@@ -136,10 +136,11 @@ static int wal_close(sqlite3_file *f)
  * shared memory anew. */
 enum { RECOVER_BYTE = 2 };
 
-/* Takes no lock on byte 2. The lock of byte 2 keeps no writer out, since byte 0 ensures that
- * only one process makes the shared memory anew. If byte 2 is locked, a reader without a busy
- * timeout, such as `sqlite3`, immediately fails with "database is locked". If only byte 0 is
- * locked, SQLite tries again for ten seconds. */
+/* Takes no exclusive lock on byte 2, and passes all other locks to the VFS below. The lock of
+ * byte 2 keeps no writer out, since byte 0 ensures that only one process makes the shared
+ * memory anew. If byte 2 is locked, a reader without a busy timeout, such as `sqlite3`,
+ * immediately fails with "database is locked". If only byte 0 is locked, SQLite tries again for
+ * ten seconds. */
 static int db_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
 	if (flags & SQLITE_SHM_EXCLUSIVE) {

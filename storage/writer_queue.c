@@ -86,7 +86,8 @@ static int held_too_long(struct writer_queue *t, enum writer_queue_byte byte,
 				       "acknowledged is kept");
 }
 
-/* Whether the holder of the turn at the last failed wait still holds the turn. */
+/* Whether a wait for the turn failed recently, and the process that held the turn then still
+ * holds it. */
 static bool is_held_still(const struct writer_queue *t)
 {
 	struct lock_holder who;

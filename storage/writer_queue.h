@@ -2,10 +2,10 @@
  * writer_queue - access to a state file in turns, by byte locks of `state.lock`.
  *
  * The locks belong to the open file description (OFD), and each connection has its own
- * description.  So two connections of one process exclude each other too, and the kernel drops
- * the locks when the process ends.  A writer takes *next*, then *write*, and drops *next*.  So
- * at most one writer waits for *write*, and all other writers queue at *next*.  No writer
- * polls, and a busy writer cannot overtake the others.
+ * description. So two connections of one process exclude each other too, and the kernel drops
+ * the locks when the process ends. A writer takes *next*, then *write*, and drops *next*. So at
+ * most one writer waits for *write*, and all other writers queue at *next*. No writer polls,
+ * and a writer that writes very often cannot overtake the others.
  *
  * `bell` is a one-byte file beside state.lock.  The bell is written after each commit, and
  * followers of the event log watch the bell.
@@ -22,7 +22,7 @@
 
 /* Bytes of state.lock.  Bytes from 8 on are free for other users (the host). */
 enum writer_queue_byte {
-	WRITER_QUEUE_OPEN, /* locked exclusively while a state is opened for the first time */
+	WRITER_QUEUE_OPEN, /* locked exclusively while a process opens the state */
 	WRITER_QUEUE_VERSION, /* locked shared while the state is open, exclusively to migrate */
 	WRITER_QUEUE_NEXT,
 	WRITER_QUEUE_WRITE,
@@ -59,14 +59,14 @@ int writer_queue_alone_for(struct writer_queue *t, long wait_ms, const char *why
  * state. */
 bool writer_queue_is_wanted(const struct writer_queue *t);
 
-/* Whether no other connection has the state open. After a true answer, no other connection can
- * open the state until writer_queue_share(). */
+/* Returns true if no other connection has the state open. Then no other connection can open the
+ * state until writer_queue_share(). */
 bool writer_queue_last(struct writer_queue *t);
 void writer_queue_share(struct writer_queue *t);
 
-/* Takes the turn to write. Waits for eight seconds at most. If the holder of the turn at the
- * last failed wait still holds the turn, waits only a moment. Returns 0, or `unavailable` with
- * the name of the holder. */
+/* Takes the turn to write. Waits for eight seconds at most. Waits only a moment if the last
+ * wait failed and the same process still holds the turn. Returns 0, or `unavailable` with the
+ * name of the holder. */
 int writer_queue_take(struct writer_queue *t, struct fault *f);
 void writer_queue_give(struct writer_queue *t);
 void writer_queue_ring(struct writer_queue *t);

@@ -187,8 +187,8 @@ static void ask_all(void (*place)(struct scene *s), bool old, int last)
 	scene_close(s);
 }
 
-/* In the older dialect each wrong answer ends the link. In this dialect a link that is slow to
- * connect again is tested with only one type of request. */
+/* In the older dialect each wrong answer ends the link. Hybrid and serial links are slow to
+ * connect again, so they are tested in this dialect with only one type of request. */
 static void test_unix(void **state)
 {
 	(void)state;

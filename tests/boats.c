@@ -103,7 +103,7 @@ static int print_route(const char *method, const char *path)
 	return 0;
 }
 
-/* Prints the reference in the form for doors that serve routes. */
+/* Prints the reference of all operations in the form for doors that serve routes. */
 static int print_reference(void)
 {
 	struct text out = { 0 };

@@ -4,11 +4,10 @@
  *	valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no guard
  *
  * Each round makes many calls of one kind, in transactions of a fixed size. The tables of the
- * state are filled. For each call the instructions from the parsed arguments to the answer's
- * text are counted. Clock and random numbers are replaced by fixed numbers, so that a round
- * needs the same number of instructions in every run. After each round the program dumps the
- * count under NAME:CALLS. tests/guard/run compares the count with a count that is kept in a
- * file.
+ * state are filled. The count of a call begins with the parsed arguments and ends with the
+ * answer's text. Clock and random numbers are replaced by fixed numbers, so that a round needs
+ * the same number of instructions in every run. After each round the program dumps the count
+ * under NAME:CALLS. tests/guard/run compares the count with a count that is kept in a file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,7 +266,7 @@ static void ask_words(const struct guard *g, int64_t i, char args[FRAME])
 	snprintf(args, FRAME, "{\"query\":\"parser\",\"limit\":5}");
 }
 
-/* Each round needs the rows and ids that earlier rounds made. The round of searches is the
+/* Most rounds need the rows or ids that earlier rounds made. The round of searches is the
  * first, since later rounds write rows that the index does not hold yet. */
 static const struct round rounds[] = {
 	{ "search", "search.find", 32, ask_words, NULL },

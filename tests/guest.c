@@ -277,8 +277,8 @@ static void test_gone_asker(void **state)
 	free(text);
 }
 
-/* The guest keeps 2 MiB of a command's output, and a marker for the rest. The host reads the
- * kept output in ranges. In the older dialect the output is cut to fit one answer. */
+/* The guest keeps 2 MiB of each output stream of a command, and a marker for the rest. The host
+ * reads the kept output in ranges. In the older dialect the output is cut to fit one answer. */
 static void test_much_output(void **state)
 {
 	static const char exec[] = "{\"type\":\"Exec\",\"command\":"

@@ -326,7 +326,7 @@ static void gather(struct scene *s, struct raw *operator, struct raw * ann,
 }
 
 /* Ann's lease ends while host and guest are stopped, and while bob's call task.claim waits in
- * the host's socket. After the stop, the host first extends ann's lease by the time of the
+ * the host's socket. When the host continues, it first extends ann's lease by the length of the
  * stop. Bob's claim is refused, and ann completes the task. The guest does not count as
  * offline, since the host could not read the guest's messages. */
 static void test_moves_time_by_a_gap(void **state)
@@ -384,7 +384,7 @@ static void test_moves_time_by_a_short_gap(void **state)
 }
 
 /* After a time without leases the host grants a lease, and is killed within the same second.
- * The next host starts after the lease's time, and ann can still complete the task. */
+ * The next host starts after the lease has run out, and ann can still complete the task. */
 static void test_moves_time_by_a_death(void **state)
 {
 	struct scene *s = *state;

@@ -192,8 +192,8 @@ static void make_free_pages(struct stage *s)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* On the full disk no file can grow, but the host can copy the log to the state's file and
- * overwrite the log. The host copies even a short log, without a request, and then accepts
+/* On the full disk no file can grow, but the host can copy the WAL to the state's file and
+ * overwrite the WAL. The host copies even a short WAL, without a request, and then accepts
  * writes again. */
 static void test_makes_room_on_a_full_disk(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * link - runs the same conformance test over each kind of link. A real guest listens at an
- * address, and the test dials the guest as a host does. Between test and guest there is
- * nothing, a VMM's vsock socket, or QEMU's serial ports.
+ * address, and the test dials the guest as a host does. For some kinds the test puts a VMM's
+ * vsock socket or QEMU's serial ports between itself and the guest.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -470,8 +470,8 @@ static void test_addresses(void **state)
 	}
 }
 
-/* mark_read() finds a mark even if the bytes arrive in two parts. All bytes before and behind
- * the mark are kept. */
+/* mark_read() finds a mark even if the bytes arrive in two parts. The bytes of a mark that was
+ * cut off are dropped. All other bytes before and behind the mark are kept. */
 static void test_marks(void **state)
 {
 	static const char frames[] = "\0\0\xff\xff{\"a\":1}\0\0\1\xff{half";
@@ -528,8 +528,8 @@ static bool is_named(const char *name, char **words)
 	return false;
 }
 
-/* link [KIND...]: tests these kinds of link, or all kinds. A named kind must work here.
- * link speak ADDRESS PORT: see speak.h. */
+/* link [KIND...]: tests these kinds of link, or all kinds. A named kind is never skipped. link
+ * speak ADDRESS PORT: see speak.h. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest plain[] = {

@@ -1,7 +1,7 @@
 /*
  * mirror_crash - kills the mirror many times while the mirror writes files and a person edits
- * these files. At the end the files must match the rows, and the log must have each message
- * once. Each edit must still be in one of the files.
+ * these files. At the end the files must match the rows, and the team's message pages must have
+ * each message once. Each edit must still be in one of the files.
  *
  *   mirror_crash [KILLS [SEED]]
  */
@@ -114,8 +114,8 @@ static void make_rows(sqlite3 *db)
 
 /* --- the process that is killed ----------------------------------------------------- */
 
-/* Changes rows in a transaction of the store. A killed process that writes through SQLite alone
- * may leave a log that the store takes for another program's log. */
+/* Changes rows in a transaction of the store. A process that writes without the store and is
+ * killed may leave a WAL file behind. The store may take this file for another program's. */
 static void write_rows(struct store *store, const char *sql)
 {
 	struct fault f = { 0 };
@@ -201,7 +201,7 @@ static void work(struct world *w, uint64_t seed)
 
 /* --- the person ------------------------------------------------------------------------ */
 
-/* Whether the file holds an edit. The test must not overwrite an edit itself. */
+/* Whether the file holds an edit. The test itself must not overwrite an earlier edit. */
 static bool is_edited(const char *path)
 {
 	char text[8192] = "";
@@ -297,8 +297,8 @@ static int count_lost(struct world *w)
 	return lost;
 }
 
-/* Adds 1 to `*expected` at each heading in the page whose message number is `*expected`.
- * Returns the number of all other headings. */
+/* Reads the headings of a page. If a heading's message number is `*expected`, adds 1 to
+ * `*expected`. Returns the number of all other headings. */
 static int count_page(FILE *page, int *expected)
 {
 	char *line = NULL;
@@ -318,8 +318,8 @@ static int count_page(FILE *page, int *expected)
 	return wrong;
 }
 
-/* Returns how many headings of the log are wrong or missing. The log must have one heading for
- * each of the messages 1, 2, 3, … in this order. */
+/* Returns the number of wrong or missing headings in the team's message pages. The pages must
+ * have one heading for each of the messages 1, 2, 3, … in this order. */
 static int count_wrong(struct world *w, int messages)
 {
 	int expected = 1, wrong = 0;

@@ -1,5 +1,5 @@
 /*
- * race - a whole host under load, built for ThreadSanitizer ($CADRE).
+ * race - tests a whole host under load. $CADRE is built with ThreadSanitizer.
  *
  * Clients send, receive, claim, assign, wait, read and run commands, and close connections in
  * the middle of a frame. At the same time guests work, workspaces are made and destroyed, and a

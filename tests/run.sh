@@ -109,8 +109,8 @@ in_own() {
 
 # t NAME SECONDS VARIANT COMMAND...: runs one test, in an empty home and temporary folder, with
 # the programs of build/VARIANT. With the VARIANT `make` the test runs in the caller's
-# environment. Only the test programs and one story look for leaked memory, since this search
-# takes as long as a command.
+# environment. Only the test programs and one story look for leaked memory. In a story this
+# search would double the time of each command.
 t() {
 	name=$1 limit=$(($2 * TEST_SCALE)) variant=$3
 	shift 3
@@ -207,15 +207,14 @@ words=$all_words
 
 # tests/rooms names the stories and programs of each room. A story runs under AddressSanitizer
 # if the story or its room has changed since the last check that passed, or if the story tests
-# hostile input. Among the remaining stories, every TURNS-th story runs under AddressSanitizer,
-# and the next check takes the next of these stories. The stories that do not run under
-# AddressSanitizer run with the release command. All of these stories run if no check has passed
-# yet, or if a file has changed that all stories depend on. Otherwise each check runs half of
-# these stories, in turn.
+# hostile input. Of the other stories, each story runs under AddressSanitizer in every TURNS-th
+# check. The stories that do not run under AddressSanitizer run with the release command. If no
+# check has passed yet, all of these stories run. All of them also run after a change of a file
+# on which all stories depend. Otherwise each check runs half of these stories, in turn.
 TURNS=24
 passed=$(cat build/passed 2>/dev/null)
-# `tree` is the id of a commit of the present files. The next check compares its files with this
-# commit.
+# `tree` is the id of a commit that contains the present files. The next check compares its
+# files with this commit.
 changed=$([ -z "$passed" ] || {
 	git diff --name-only --no-renames "$passed" && git ls-files -o --exclude-standard
 } 2>/dev/null) || passed=
@@ -350,9 +349,10 @@ for story in $stories; do
 done
 n_vm=$planned
 
-# `op coverage` runs all transcripts under AddressSanitizer, without failures. `op NAME` runs
-# one transcript and makes steps of the store fail. Each check uses one of the four ways in
-# which a step can fail, and runs every fourth transcript under AddressSanitizer.
+# `op coverage` runs all transcripts under AddressSanitizer, and makes no step of the store
+# fail. `op NAME` runs one transcript and makes steps of the store fail. Each check uses one of
+# the four ways in which a step can fail, and runs every fourth transcript under
+# AddressSanitizer.
 plan 'op coverage' 300 asan build/asan/tests/run_op --coverage tests/op/*.test
 number=$TURN
 for transcript in $transcripts; do
@@ -447,8 +447,8 @@ for number in $(seq "$planned"); do # a lane may have died
 	}
 done
 
-# Runs all tests again with programs that count lines, since the coverage is measured for all
-# tests together.
+# At full size, runs all tests again with programs that count lines, to measure the coverage of
+# all tests together.
 [ -z "$FULL" ] || [ "$counting" ] || ! wanted coverage || t coverage 5400 make tests/coverage/run
 
 # --- the report ------------------------------------------------------------------

@@ -31,8 +31,8 @@ static enum fault_code run_bare(struct world *w, const struct op *op)
 	return call_run(&call);
 }
 
-/* Checks that the operation refuses an unknown argument, a caller without the right, and a
- * store that is not available. */
+/* Checks that the operation refuses an unknown argument and a caller without the right, and
+ * fails if the store is not available. */
 static int sweep(const struct op *op)
 {
 	struct world w;

@@ -9,10 +9,10 @@
  * the clock leaps, a generation is replaced, or the state is closed and opened again.
  *
  * After each COMMIT the rows that the batch touched are compared with the model. Every 1,000
- * steps all open rows and the stored counts are checked. In a long history the stored counts
- * are checked more rarely. Every 100,000 steps and at the end all rows and the file are
- * checked. At the end the events are replayed up to many points in time. Each result is
- * compared with a copy of the rows from that time.
+ * steps all open rows are checked, and in a short history also the stored counts. In a long
+ * history the stored counts are checked more rarely. Every 100,000 steps and at the end all
+ * rows and the file are checked. At the end the events are replayed up to many points in time.
+ * Each result is compared with a copy of the rows from that time.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -173,7 +173,8 @@ static size_t amount(const struct reading *r, const json_t *answer)
 	return json_is_array(field) ? json_array_size(field) : json_string_length(field);
 }
 
-/* Checks that the hint over MCP names the argument of the next page and its exact value. */
+/* Checks the hint over MCP, which must contain the argument for the next page with the
+ * argument's exact value. */
 static void check_hint(const struct op *op, const json_t *answer, const json_t *next)
 {
 	const char *hint = json_string_value(json_object_get(answer, "hint"));
@@ -371,7 +372,8 @@ static void test_refuses_without_a_trace(void **state)
 	assert_int_equal(last_event(), before);
 }
 
-/* Reads the rest of a message's content by ranges. Returns the number of bytes in that rest. */
+/* Reads by ranges the part of a message's content that is missing in `m`. Returns the number of
+ * bytes in this part. */
 static size_t rest_of(const struct door *d, const json_t *m)
 {
 	size_t at = bytes_of(m, "content"), came = at;

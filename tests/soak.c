@@ -6,13 +6,13 @@
  *
  * Each of eight agents of one team makes at most fifty calls a second to a running host. The
  * agents send, receive, claim, complete, create, write notes, list and search. The first part
- * of the run takes two minutes, or a quarter of a short run. The last part takes the same time,
- * and its call times are compared with the call times of the first part. Other programs may
- * load the machine. So the floor is measured, too. The floor is the time of fixed work without
- * cadre (see floor.h). Each ratio of call times is divided by the floor's ratio. If the floor
- * itself drifts, the run is noisy and exits with 77. The run fails if a ratio, the host's
- * memory or the length of a WAL exceeds its bound. With `counts` no call time is judged, so a
- * busy machine cannot make the run fail.
+ * takes two minutes, or a quarter of the run if this is shorter. The last part takes the same
+ * time, and its call times are compared with the call times of the first part. Other programs
+ * may load the machine. Therefore the test also measures the floor, which is the time of fixed
+ * work without cadre (see floor.h). Each ratio of call times is divided by the floor's ratio.
+ * If the floor itself drifts, the run is noisy and exits with 77. The run fails if a ratio, the
+ * host's memory or the length of a WAL exceeds its bound. With `counts` no call time is judged,
+ * so a busy machine cannot make the run fail.
  */
 #include <signal.h>
 #include <stdarg.h>

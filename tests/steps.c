@@ -1,6 +1,6 @@
 /*
- * steps - checks that reads, alone or in write operations, cost no more in a large state than
- * in a small state.
+ * steps - checks that reads, alone or in write operations, cost about the same in a large state
+ * as in a small state.
  *
  *	steps           compares the costs in both states, and the steps in the large state with
  *	                tests/steps/kept
@@ -8,7 +8,7 @@
  *	                the statements that cost more in the large state
  *	steps --renew   writes the steps in the large state to tests/steps/kept
  *
- * SQLite counts the steps of its virtual machine, its steps along whole tables, and its sorts.
+ * SQLite counts the steps of its virtual machine, the steps of full table scans, and its sorts.
  * The test uses no clock, so the numbers are the same on every machine. Each number in the
  * large state may be at most 1.2 times the number in the small state, unless `reasons` gives a
  * reason. The number of steps may be at most 1.1 times the number in tests/steps/kept.
@@ -30,8 +30,10 @@
 #define KEPT "tests/steps/kept"
 
 static const struct size {
-	int rows; /* number of tasks, messages, events, notes, results and turns each */
-	int things; /* number of agents, teams, workspaces and reservations each */
+	int rows; /* number of tasks, and also of messages, of events, of notes, of
+		     results and of turns */
+	int things; /* number of agents, and also of teams, of workspaces and of
+		       reservations */
 } sizes[] = { { 1000, 200 }, { 30000, 2000 } };
 
 enum { SMALL, LARGE, SIZES };

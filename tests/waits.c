@@ -146,8 +146,8 @@ static void a_message_wakes_its_receiver(void **state)
 	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
 	do_it(&s->bob, "message.send", message("ann", "wake up"));
 	assert_told(s, "messages", "wake up");
-	/* Repeats the case often, since a message may arrive just while the host parks the
-	 * call. */
+	/* Repeats the case often, so that some messages arrive just while the host makes the
+	 * call a waiting call. */
 	for (int i = 0; i < 50; i++) {
 		assert_true(raw_say(&s->ann,
 				    raw_call(WAITING, "message.receive",

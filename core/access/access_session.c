@@ -8,7 +8,8 @@
 
 enum {
 	SESSIONS_MOST = 10000,
-	SESSIONS_OF_ONE = 500, /* maximum number of sessions that one token makes */
+	SESSIONS_OF_ONE = 500, /* maximum number of sessions that are kept for one
+				  token */
 	UNUSED_S = 30 * 86400,
 };
 

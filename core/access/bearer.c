@@ -64,7 +64,8 @@ static int become_agent(struct call *call, const struct caller_row *r)
 {
 	struct identity *id = &call->identity;
 
-	id->level = WHO_OBSERVER; /* until the token's role is read */
+	id->level = WHO_OBSERVER; /* until who_level_of() sets the level by the agent's
+				     role */
 	id->team = r->team_name;
 	id->agent = r->name;
 	id->proven = true;
@@ -193,8 +194,8 @@ static int bearer_add(struct call *call, const struct token_create_in *in,
 	return fault_hint(&call->fault, "Choose another name, or revoke that one.");
 }
 
-/* Refuses a token for the operator's row. The operator has a row in each team, so a token for
- * one row would hold in all teams. */
+/* Refuses a token for the operator's row. The operator has a row in each team, but may act in
+ * all teams. So a token for one of these rows would be valid in all teams. */
 static int check_agent(struct call *call, const struct agent_row *a)
 {
 	if (!a->id || a->kind != AGENT_KIND_OPERATOR)
@@ -349,7 +350,8 @@ static const char *code_name_of(struct call *call, const char *name, int tried)
 }
 
 /* Makes a token or, if `once` is set, a code. call->made becomes the number of the new row. The
- * new name is `name`; a number is appended if another token has this name already. */
+ * new name is `name` and the row's number. A second number is appended if another token has
+ * this name already. */
 static int code_add(struct call *call, const char *name, int64_t kind, int64_t seconds,
 		    bool once)
 {

@@ -100,7 +100,8 @@ int limit_spend(struct call *call)
 		     : rate_take(&size, call->now * 1000, &b->full_at);
 	if (wait) {
 		/* If the clock was put back, the row's time may be later than the time at which
-		 * an empty bucket would be full. In this case the row's time is corrected. */
+		 * an empty bucket would be full. Without a host, limit_settle() then corrects
+		 * the row's time. */
 		if (rates || b->full_at == row.full_at)
 			b->agent = 0;
 		return limit_refuse(call, &size, wait);
@@ -145,7 +146,7 @@ static int64_t limit_show_left_of(const struct call *call, int64_t agent, enum r
 }
 
 /* Adds to `out`, for each agent of the page, the number of calls that are left. `ids` gets the
- * rows of these agents. */
+ * numbers of these agents' rows. */
 static int add_left(struct call *call, const struct limit_list_in *in, int64_t agent,
 		    int64_t **ids, struct limit_list_out *out)
 {
@@ -188,7 +189,7 @@ static void add_sizes(struct call *call, struct limit_list_out *out)
 	}
 }
 
-/* Adds to `out` the pairs of agents in which `agent` was the sender. */
+/* Adds to `out` the pairs in which `agent` sent messages within the last minute. */
 static int add_pairs(struct call *call, int64_t agent, const char *name,
 		     struct limit_list_out *out)
 {
@@ -247,7 +248,8 @@ static int64_t each(const struct rate_size *size)
 }
 
 /* Microseconds until a bucket is full: at most the time that fills an empty bucket. After a
- * change of the limits, or after the clock was put back, `full_at` may be later than that time. */
+ * change of the limits, or after the clock was put back, the time from `now` to `full_at` may
+ * be longer. */
 static int64_t lack_of(const struct rate_size *size, int64_t now, int64_t full_at)
 {
 	int64_t whole = size->burst * each(size), lack = full_at - now;

@@ -1,8 +1,9 @@
 /*
- * limit - whether a caller may make a call now: each caller has a bucket of calls.
+ * limit - whether a caller may make a call now: each caller has a bucket of calls for each
+ * category.
  *
- * Limits bind agents. Limits bind neither the host nor the operator, even if the operator acts
- * as an agent.
+ * Limits bind agents and the tokens of observers. Limits do not bind the host. Limits do not
+ * bind the operator, even if the operator acts as an agent.
  */
 #ifndef CORE_ACCESS_LIMIT_H
 #define CORE_ACCESS_LIMIT_H
@@ -33,8 +34,8 @@ struct rate_size limit_size(const struct config *config, enum rate rate);
  * Returns 0 or `rate_limited`. The bucket does not get the call back if the operation fails
  * later. */
 int limit_spend(struct call *call);
-/* Writes the bucket of a call whose own transaction was undone. Only a process without a host
- * calls this function. */
+/* Writes the bucket of a call whose own transaction was undone. Does nothing in a process of a
+ * host. */
 void limit_settle(struct call *call);
 
 #endif

@@ -5,8 +5,8 @@
 enum {
 	FIRST_MS = 2000, /* the first wait; each later wait is twice as long */
 	MOST_MS = 30000, /* the longest wait */
-	SOON_MS = 5000, /* a message within this time after the pair's last message is too
-			   soon */
+	SOON_MS = 5000, /* a message within this time after the pair's last message makes
+			   the next wait longer */
 	LATE_MS = 1000, /* a message within this time after the end of a wait makes the
 			   next wait longer */
 	QUIET_MS = 30000, /* a pair that was quiet for so long begins without a wait */

@@ -1,12 +1,12 @@
 /*
- * pair - how soon one agent may write to another agent again. The pace of a pair slows down two
- * agents that answer each other at once.
+ * pair - how soon one agent may write to another agent again. If two agents answer each other
+ * immediately, the waits slow them down.
  *
- * The first message of a sender to a recipient may be delivered at once. A second message sent
- * within 5 s may be delivered 2 s after the first message. A third message may be delivered 4 s
- * after the second message, and later messages after 8, 16, 30, 30 s... A pair that was quiet
- * for 30 s begins again without a wait. A pair has at most 10 messages in a minute. The
- * messages of each direction are counted separately.
+ * The first message of a sender to a recipient may be delivered immediately. A second message
+ * sent within 5 s may be delivered 2 s after the first message. A third message may be
+ * delivered 4 s after the second message, and later messages after 8, 16, 30, 30 s... A pair
+ * that was quiet for 30 s begins again without a wait. A pair has at most 10 messages in a
+ * minute. The messages of each direction are counted separately.
  */
 #ifndef CORE_ACCESS_PAIR_H
 #define CORE_ACCESS_PAIR_H

@@ -26,19 +26,20 @@ struct rate_bucket {
 
 /* Takes a call out of a bucket that is full at `*full_at`, and returns 0. If the bucket is
  * empty, returns the microseconds until the bucket has a call again. `*full_at` is set to the
- * new time at which the bucket is full. `*full_at` is never set to a time after the time at
- * which an empty bucket would be full. */
+ * new time at which the bucket is full. The new `*full_at` is at most the time at which an
+ * empty bucket would be full. */
 int64_t rate_take(const struct rate_size *size, int64_t now, int64_t *full_at);
 /* How many calls a bucket holds now. */
 int64_t rate_left(const struct rate_size *size, int64_t now, int64_t full_at);
 
-/* The buckets that a host knows. Any thread may call the functions of this struct. */
+/* The buckets that a host keeps in memory. Any thread may call the functions of this struct. */
 struct rate_keeper {
 	/* On entry, full_at is the time in the bucket's row. Sets full_at to the host's time if
 	 * the host's time is later. A later time in the host means that the row is not written
 	 * yet. */
 	void (*look)(struct rate_keeper *k, struct rate_bucket *b);
-	/* Calls rate_take() on a bucket after a look(). full_at gets the bucket's new time. */
+	/* Does the same as look(), then calls rate_take() on the bucket. full_at gets the
+	 * bucket's new time. */
 	int64_t (*take)(struct rate_keeper *k, const struct rate_size *size, int64_t now,
 			struct rate_bucket *b);
 };

@@ -2,7 +2,7 @@
  * token - the secret text by which an agent proves who it is.
  *
  * A token is derived from the state's secret, the agent's row and the agent's generation. So a
- * host can give the token to a guest again after a restart. The row keeps only the token's
+ * restarted host can give the same token to a guest again. The row keeps only the token's
  * SHA-256. The agent's next generation gets another token.
  */
 #ifndef CORE_ACCESS_TOKEN_H
@@ -30,10 +30,10 @@ void token_hash(const char *token, uint8_t out[TOKEN_HASH]);
 bool token_equal(const void *a, const void *b, size_t n);
 
 /*
- * Checks that a state's tokens were made from a secret.
+ * Checks whether a state's tokens were made from a given secret.
  *
- * The check needs no further data: a state has the hash of each agent's token, and the token
- * can be made again from secret, row and generation.
+ * The check needs only the state and the secret. A state has the hash of each agent's token,
+ * and the token can be made again from secret, row and generation.
  */
 
 struct secret_fit {
@@ -42,7 +42,8 @@ struct secret_fit {
 	int64_t fit; /* number of checked tokens that were made with the secret */
 };
 
-/* Counts the tokens of a state that were made from `secret`. No transaction may be open. */
+/* Counts how many of the state's newest tokens were made from `secret`. No transaction may be
+ * open. */
 int secret_look(struct store *store, const uint8_t secret[32], struct secret_fit *out,
 		struct fault *f);
 

@@ -97,8 +97,8 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 /* Finds the caller's row. An agent uses its old name, or its team's old name, until the agent
  * is told the new name. So the token finds the agent in the team that has or had the name
  * `team`, even if another team has this name now. If another agent of this team has the old
- * name now, the token finds its owner only if cadre keeps the identity. If a person set the
- * name and the token, the two may not belong together. */
+ * name now, the token finds its owner only if cadre itself stored the name with the token. If a
+ * person set the name and the token, they perhaps belong to different agents. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -173,8 +173,8 @@ const char *who_home(const struct call *call)
 }
 
 /* The last words of a fault about a missing team or agent: the path of the state. A caller in
- * the wrong folder asks another state than the caller means. The path is left out for a client
- * that shows a token: the client may be on another machine, and has chosen no folder. */
+ * the wrong folder reaches the wrong state. The path is left out for a client that shows a
+ * token: the client may be on another machine, and has chosen no folder. */
 static const char *in_state(struct call *call)
 {
 	const char *home = call->identity.bearer ? NULL : who_home(call);
@@ -216,8 +216,8 @@ static const char *team_names(struct call *call)
 			      : names;
 }
 
-/* Refuses an agent without a team. Only an operator who acts as an agent gets the names of the
- * teams. */
+/* Refuses a caller that names an agent but no team. Only an operator who acts as an agent gets
+ * the names of the teams. */
 static int agent_without_team(struct call *call)
 {
 	const char *names = call->identity.as ? team_names(call) : NULL;
@@ -360,9 +360,9 @@ int who_take_seat_above(struct call *call, const char *team)
 	return who_take_place(call, team, true);
 }
 
-/* Puts a call that only reads into a team below the caller's own team. The caller must lead its
- * own team, or must have made the lower team. Returns 1 if the call was put into the lower
- * team, 0 if the caller may not read the team, or a negative fault code. */
+/* If the call only reads, puts the call into a team below the caller's own team. The caller
+ * must lead its own team, or must have made the lower team. Returns 1 if the call was put into
+ * the lower team, 0 if the caller may not read the team, or a negative fault code. */
 static int look_below(struct call *call, const char *team)
 {
 	struct caller_row r;
@@ -379,9 +379,10 @@ static int look_below(struct call *call, const char *team)
 	return rc;
 }
 
-/* Refuses any team but the caller's own team. An agent may name its own team by the team's
- * name, a former name, the team's id or the beginning of the id. A lead may also read the teams
- * below the lead's own team. */
+/* Refuses any team except three kinds: the caller's own team, a team in which the caller holds
+ * the lead's place, and a team that look_below() allows. An agent may name its own team by the
+ * team's name, a former name, the team's id or the beginning of the id. look_below() lets a
+ * lead read the teams below the lead's own team. */
 static int only_own(struct call *call, const char *team)
 {
 	const struct id_among own = {

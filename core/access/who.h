@@ -18,16 +18,18 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 		  struct caller_row *r);
 
 /* Puts the call into the team that the call names, by name or id. NULL means the caller's own
- * team, or the only team of the state. An agent reaches its own team only. */
+ * team, the default team, or the only team of the state. An agent reaches its own team and the
+ * teams in which it holds the lead's place. Some reads also reach teams below. */
 int who_team(struct call *call, const char *team);
 
 /* Puts the call into the team of the member `r`. The call's caller stays the same. */
 void who_enter(struct call *call, const struct caller_row *r);
 
 /* Makes the caller the lead of a team in which the caller holds the lead's place. If an agent
- * makes a team without a lead, the agent holds the lead's place in that team. The agent may
- * have made the team itself or through another lead's place. Returns 1 if the caller is the
- * lead now, 0 if the caller holds no place in the team, or a negative fault code. */
+ * makes a team without a lead, the agent holds the lead's place in that team. The same is true
+ * of a team that the agent made while it held the lead's place of another team. Returns 1 if
+ * the caller is the lead now, 0 if the caller holds no place in the team, or a negative fault
+ * code. */
 int who_take_seat(struct call *call, const char *team);
 /* Does the same as who_take_seat() for the team above `team`. The lead of a team may change and
  * end the teams below. */
@@ -47,7 +49,7 @@ int who_means(struct call *call, const char *team);
 
 /* Calls who_team() for a call in which an address may name the team. For an operator who names
  * no team in the call, the part of the address before the slash is the team, even if the
- * environment names another team. A fault of the team in the address is at `where`. */
+ * environment names another team. If the team in the address is wrong, the fault is at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
@@ -59,7 +61,7 @@ bool who_is_nobody(const struct call *call);
 bool who_roams(const struct call *call);
 
 /* Finds the living member `name` of the call's team. Returns 0 or a fault at `where`. The name
- * `lead` means the team's lead, and `operator` means the operator's place. */
+ * `lead` means the team's lead, `operator` the operator's place, and `self` the caller. */
 int who_agent(struct call *call, const char *name, const char *where,
 	      struct agent_row *a);
 

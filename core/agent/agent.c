@@ -140,7 +140,8 @@ static int agent_check_name(struct call *call, const struct newcomer *n,
 	if (!n->is_operator && agent_reserved(n->name))
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is a reserved name", n->name);
-	if (strlen(n->name) > NAME_BYTES) /* too long: made from a role and a number */
+	if (strlen(n->name) > NAME_BYTES) /* a name that is made from a role and a number
+					     can be too long */
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "%s is longer than %d bytes", n->name, NAME_BYTES);
 	return 0;
@@ -238,8 +239,8 @@ static int begin_next(struct call *call, int64_t agent)
 	struct agent_next_generation_row next;
 	int rc;
 
-	/* Messages that have expired and claims whose lease has run out stay ended, even if no
-	 * row records the end yet. */
+	/* First ends the messages that have expired and the claims whose lease has run out, in
+	 * case no row records their end yet. */
 	if ((rc = inbox_settle(call, agent)) < 0 ||
 	    (rc = task_give_back(call, agent, "a new generation")) < 0 ||
 	    (rc = sql_row(call, agent_next_generation, &next, .agent = agent,
@@ -534,7 +535,7 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 }
 
 /* Sends the other members of the team a message that says what has changed on an agent's card.
- * The agent is the sender, and the message counts like any other message. */
+ * The agent is the sender, and the message counts against the team's message budget. */
 static int agent_change_tell_teammates(struct call *call, const struct agent_row *a,
 				       const char *changed)
 {

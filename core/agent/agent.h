@@ -25,10 +25,10 @@ struct newcomer {
  * `where`. */
 int agent_add(struct call *call, struct newcomer *n, const char *where);
 
-/* Begins the next generation of each lead's place that an agent holds in a lower team. The
- * agent may hold a lead's place itself or through another lead's place. This function is called
- * when a generation of the agent begins, or when a lead's place gets another holder. So the
- * earlier holder no longer leads the lower team. Returns 0 or negative. */
+/* Begins the next generation of each lead's place that an agent holds in a lower team. This
+ * includes each lead's place that the agent holds through another lead's place. This function
+ * is called when a generation of the agent begins, or when a lead's place gets another holder.
+ * So the earlier holder no longer leads the lower team. Returns 0 or negative. */
 int agent_renew_seats(struct call *call, int64_t agent);
 
 /* Whether the caller's token was made for a client of an agent. A caller with a client's token
@@ -37,8 +37,9 @@ bool agent_is_client(const struct call *call);
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);
 
-/* Changes an agent's card, and tells the teammates. The caller is the agent or leads the agent.
- * Returns 0 or negative. `*was` gets the agent's former name; `was` may be NULL. */
+/* Changes an agent's card, and tells the teammates if in->notify is set. The caller is the
+ * agent or leads the agent. Returns 0 or negative. `*was` gets the agent's former name; `was`
+ * may be NULL. */
 int agent_change(struct call *call, const struct agent_update_in *in, const char **was);
 
 /* Fills an agent's card from the agent's rows, as far as the answer has room. The texts are in
@@ -52,7 +53,7 @@ const char *card_differences(struct call *call, const struct card *a,
 			     const struct card *b);
 /* The endpoints of an agent. `http` is borrowed. `cid` is the context id of the agent's VM,
  * which the host knows. If `cid` is 0, the context id is read from `address`. `address` is the
- * address of a guest that runs by itself, or NULL. */
+ * address of a guest that no host started, or NULL. */
 struct endpoints card_endpoints(const char *http, int64_t cid, const char *address);
 
 /* The status of an agent in answers. An agent that holds a task is shown as working, even if

@@ -147,8 +147,9 @@ static json_t *card_fields(const struct card *card)
 	return fields;
 }
 
-/* Whether two fields have exactly the same text, or both are missing. Texts are compared rather
- * than JSON values, because the order of a schema's keys matters. */
+/* Whether two fields have exactly the same text, or both are missing. The function compares
+ * JSON texts, not JSON values, because the order of the keys in a card's input or output schema
+ * matters. */
 static bool same_field(const json_t *a, const json_t *b)
 {
 	char *one = json_dumps(a, JSON_ENCODE_ANY),

@@ -17,8 +17,8 @@ enum {
 	ANSWER_MOST = 940, /* bytes of the answer, without the text that the doors add */
 	HELD_SHOWN = 5,
 	TEAMMATES_SHOWN = 8,
-	TEXT_SHOWN = 80, /* bytes of one title; if many tasks are held, bytes of all
-			    titles */
+	TEXT_SHOWN = 80, /* bytes of one title; more than two titles share the bytes of
+			    two */
 	ROLE_SHOWN = 40,
 };
 
@@ -113,8 +113,8 @@ static bool add_teammate(struct call *call, const struct agent_line *line, size_
 	return true;
 }
 
-/* Lists as many teammates as the rest of the answer has room for, and counts the other
- * teammates. */
+/* Lists as many teammates as still fit into the answer, and counts the teammates that do not
+ * fit. */
 static int agent_start_tell_teammates(struct call *call, const struct agent_row *self,
 				      struct agent_start_out *out)
 {

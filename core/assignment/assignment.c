@@ -74,7 +74,8 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
-enum { ENV_MOST = 262144 }; /* bytes of JSON; a push with so many bytes fits a frame */
+enum { ENV_MOST = 262144 }; /* bytes of JSON; a push with an environment of this size fits
+			       into one frame */
 
 static const char *env_text(struct call *call, const struct task_payload *p)
 {
@@ -110,7 +111,8 @@ static const char *shown_text(struct call *call, const struct task_payload *p)
 	return copy;
 }
 
-/* Adds `n` to the number of open commands of an agent in a team. Returns 0 or negative. */
+/* Adds `n` to the agent's number of open commands and to the team's number of open commands.
+ * Returns 0 or negative. */
 static int assignment_count(struct call *call, int64_t agent, int64_t team, int n)
 {
 	int rc = sql_run(call, assignment_count, .agent = agent, .n = n);
@@ -325,8 +327,8 @@ int assignment_named(struct call *call, const char *id, bool ended, int64_t *mes
 	return rc;
 }
 
-/* Finds the row of the message before which a page of assignments or results ends. Returns 0 or
- * a fault at /before. If `id` is NULL, no message limits the page. */
+/* Finds the row of the message `id`. The page of assignments or results lists only earlier
+ * rows. Returns 0 or a fault at /before. If `id` is NULL, no message limits the page. */
 static int assignment_before(struct call *call, const char *id, int64_t *row)
 {
 	struct message_head_row m;
@@ -486,8 +488,8 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 static int collected(struct call *call, const struct collecting *c,
 		     const struct gathering *g, size_t n_again)
 {
-	/* A result that is taken for good belongs to no session until the answer with the
-	 * result has arrived. */
+	/* If results are to be taken for good, no session is stored with them before the answer
+	 * has arrived. */
 	int64_t session = c->takes ? 0 : c->session;
 	int rc = 0;
 
@@ -580,15 +582,15 @@ int result_list(struct call *call, const struct result_list_in *in,
 
 /* --- one result -------------------------------------------------------------------------- */
 
-/* A range of a stream (stdout or stderr) that is text. The range that the caller asks for may
- * begin or end in the middle of a character. The piece holds whole characters only. */
+/* The text that an answer shows for a range of stdout or stderr. The range that the caller asks
+ * for may begin or end in the middle of a character. The piece holds whole characters only. */
 struct piece {
 	const char *text;
 	int64_t next; /* offset of the first byte after the piece */
 };
 
-/* Bytes read before and after a range, so that the characters at both ends of the range are
- * whole. */
+/* BESIDE is the number of bytes that are read in addition to a range. The start of the range
+ * may move behind a character that is cut, and the last character must be whole. */
 enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
 
 static struct piece piece_of(struct call *call, const char *s,
@@ -713,8 +715,8 @@ static const char *outcome(const struct assignment_row *x, bool success)
 	return success ? "ok" : "failed";
 }
 
-/* The text of a result for an answer that has room for one text only. For a failed command, the
- * text is the reason. */
+/* The one text of a result that the command's task gets. For a failed command, the text is the
+ * reason. */
 static const char *shown(struct call *call, const struct result_store_in *r)
 {
 	if (r->success)
@@ -816,8 +818,7 @@ int assignments_end(struct call *call, const char *why)
 	return rc < 0 ? rc : end_each(call, all, n, why);
 }
 
-/* Starts the task of a command that a daemon reports as running, and renews the lease of the
- * task. */
+/* Stores that a daemon runs a command, and renews the lease of the command's task. */
 static int note_running(struct call *call, int64_t agent, const char *id,
 			int64_t *renewed)
 {

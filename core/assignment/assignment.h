@@ -20,9 +20,9 @@ int64_t assignment_send(struct call *call, const struct draft *d,
  * commands. `actor` is the agent whose operation called off the commands. */
 int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);
 
-/* Ends each command, running or waiting, that an agent's daemon has or may have. The result of
- * each command gives the reason `why`. The daemon will send no result for the command, and no
- * other daemon may run the command. Returns 0 or negative. */
+/* Ends each running or waiting command that an agent's daemon has received or has perhaps
+ * received. The result of each command gives the reason `why`. The daemon will send no result
+ * for the command, and no other daemon may run the command. Returns 0 or negative. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
 /* Does the same as assignment_interrupt() for all open commands of an agent, even commands that
@@ -44,10 +44,11 @@ int assignment_named(struct call *call, const char *id, bool ended, int64_t *mes
 struct collecting {
 	const struct agent_row *agent;
 	int64_t request; /* name of the request; 0: the request has no name */
-	int64_t session; /* 0: the client confirms the answer's arrival only if `takes` is
-			    set */
+	int64_t session; /* 0: no session; then the client confirms an answer's arrival
+			    only if `takes` is set */
 	bool takes; /* once the answer has arrived, the results are taken for good */
-	bool unseen; /* some answers with earlier results have perhaps not arrived */
+	bool unseen; /* also collects the results of earlier answers that the client has
+			perhaps not received */
 };
 
 /* Collects the results of commands that the receiver sent. If the lead or the operator makes

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A form of address: its name, an example for the fault, and the function that reads the text
- * behind the colon. */
+/* A form of address: its name, an example address for the fault's text, and the function that
+ * reads the text behind the colon. */
 struct form {
 	const char *name, *example;
 	bool (*read)(const char *text, struct link_address *out);
@@ -33,7 +33,7 @@ static bool link_address_read_number(const char *text, int64_t least, int64_t mo
 	return *out >= least && *out <= most;
 }
 
-/* Reads a CID: 1 is this machine itself and 2 is the machine's host. 0, which is the
+/* Reads `any` or a CID: 1 is this machine itself and 2 is the machine's host. 0, which is the
  * hypervisor, is refused. */
 static bool read_cid(const char *text, struct link_address *out)
 {

@@ -72,8 +72,8 @@ static uint8_t hex_byte(const char *digits)
 	return (uint8_t)strtoul(two, NULL, 16);
 }
 
-/* Two ids differ in their last 12 digits, even if both are made at the same time. The last of
- * these digits differ most, so the names of interfaces are made of the last 8 digits. */
+/* Two ids differ in their last 12 digits, even if both are made at the same time. The rightmost
+ * digits change most often from id to id, so the names of interfaces contain the last 8 digits. */
 void nic_of(const struct nic_range *range, const char *tag, const char *id, int64_t slot,
 	    struct nic *nic)
 {

@@ -2,9 +2,9 @@
  * nic - a VM's place in the network: address, tap and gateway.
  *
  * Each state has a network of its own, a range of IPv4 addresses. The first address is the
- * gateway, which is this machine; a VM has the address of its slot (from 2). There is no DHCP:
- * all names and addresses follow from the slot and the workspace's id, so that a restarted host
- * computes the same names and addresses.
+ * gateway, which is this machine; a VM has the address of its slot (from 2). There is no DHCP.
+ * All names and addresses follow from the state, the slot and the workspace's id. So a
+ * restarted host computes the same names and addresses.
  */
 #ifndef CORE_BASE_NIC_H
 #define CORE_BASE_NIC_H
@@ -21,8 +21,8 @@ struct nic_range {
 };
 
 struct nic {
-	char tap[NIC_NAME]; /* "cd", 8 hex digits of the id, "-", 4 digits of the state's
-			       id */
+	char tap[NIC_NAME]; /* "cd", 8 hex digits of the workspace's id, "-", 4 digits of
+			       the state's tag */
 	uint8_t mac[6]; /* byte 02, then the last 5 bytes of the id */
 	uint32_t ip; /* in host order */
 	int prefix;

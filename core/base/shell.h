@@ -6,8 +6,8 @@
 
 #include "core/base/arena.h"
 
-/* A text as one word of a shell's line: in quotes, if the shell would read another text without
- * quotes. */
+/* A text as one word of a shell's line. The word is in quotes if the text is empty or contains
+ * a character that may be special in a shell. */
 char *shell_word(struct arena *a, const char *text);
 /* The text of a word that shell_word() wrote; NULL: shell_word() did not write this word. */
 const char *shell_text(struct arena *a, const char *word);

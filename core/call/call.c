@@ -146,9 +146,9 @@ static uint64_t args_hash(const struct call *call)
 
 /* Sets call->asked, a hash of all that an idempotency key covers. The hash covers the arguments
  * and, for an operator, the row of the call's team. The call's team is the team that the
- * operator names by an argument or by the environment, or else the only team. For an operation
- * about the team itself, the hash leaves out the team's row. For an agent, the hash leaves out
- * the team's row, too. */
+ * operator names by an argument or by the environment, or else the default team or the only
+ * team. For an operation about the team itself, the hash leaves out the team's row. For an
+ * agent, the hash leaves out the team's row, too. */
 static int hash_asked(struct call *call)
 {
 	const struct field *f = field_find(call->op->in, "team");
@@ -206,10 +206,9 @@ int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t
 
 enum { REPLAY_MS = 86400000 }; /* the time for which keys are kept */
 
-/* Finds an earlier call with the same key. If both calls have the same arguments, the new
- * call's answer reports the row that the earlier call made. If the arguments differ, the new
- * call is refused. A key belongs to its caller; the operators of all teams count as a single
- * caller. */
+/* Finds an earlier call with the same key. If both calls have the same operation and arguments,
+ * the new call's answer reports the row that the earlier call made. Otherwise the new call is
+ * refused. A key belongs to its caller; the operators of all teams count as a single caller. */
 static int find_replay(struct call *call)
 {
 	struct replay_find_row r;
@@ -281,8 +280,8 @@ static const char *named_team(const struct call *call)
 	return NULL;
 }
 
-/* A member that made a team leads that team, and may call the operations that only a lead of
- * the team may call. */
+/* If a member holds the lead's place of the named team, or of the team above, makes the member
+ * the lead for this call. Then the member may call the operations that only a lead may call. */
 static int take_lead(struct call *call)
 {
 	const char *team;
@@ -468,8 +467,8 @@ int op_perform(struct call *call)
 	return 0;
 }
 
-/* Reports that the state could not be written. A failed step has dropped the transaction, so no
- * change is kept. */
+/* Reports that the state could not be written. A statement failed and SQLite rolled back the
+ * transaction, so no change is kept. */
 static int unavailable(struct call *call)
 {
 	call->fault.code = FAULT_NONE;
@@ -486,8 +485,8 @@ int call_begin(struct call *call, bool write)
 	return rc;
 }
 
-/* Begins a transaction as call_begin() does, for a read that writes the caller's bucket of
- * calls. */
+/* Begins a transaction as call_begin() does, for a read whose transaction also writes the
+ * caller's rate bucket. */
 static int begin_lax(struct call *call)
 {
 	int rc = store_begin_lax(call->store, &call->fault);
@@ -497,8 +496,9 @@ static int begin_lax(struct call *call)
 	return rc;
 }
 
-/* Whether the call's transaction writes the caller's bucket. Without a host, every call of an
- * agent writes the agent's bucket in the call's transaction, even if the call only reads. */
+/* Whether the call's transaction writes the caller's bucket. Without a host, every call that
+ * limits bind writes its caller's bucket in the call's transaction, even if the call only
+ * reads. */
 static bool spends(const struct call *call)
 {
 	const struct settings *s = call->settings;

@@ -16,7 +16,7 @@
 #include "ops.gen.h"
 #include "storage/store.h"
 
-/* The caller's identity, as a door has proved it. */
+/* The identity that the caller claims, as a door fills it in. */
 struct identity {
 	enum who level; /* WHO_OPERATOR for a local user, WHO_HOST inside the host, else
 			   WHO_OBSERVER until the agent's row is read */
@@ -86,8 +86,8 @@ struct settings {
 				void (*each)(void *with, const char *path), void *with,
 				bool *changed);
 	const char *network_range; /* range of the VMs' addresses; see core/base/nic.h */
-	const char *tag; /* last four hex digits of the state's id; the names of the
-			    state's bridge, taps and tables end in these digits */
+	const char *tag; /* last four hex digits of the state folder's inode; the names of
+			    the state's bridge, taps and tables end in these digits */
 	uint8_t secret[32]; /* the state's secret, from which tokens are derived */
 	struct rate_keeper *rates; /* the host's buckets; NULL: each call writes the
 				      bucket's row */
@@ -105,7 +105,8 @@ void settings_init(struct settings *s);
  * claims are taken back; see call.c. */
 struct given {
 	int64_t agent; /* the receiver; 0: the answer gave nothing */
-	int64_t request; /* name of a hand-out; 0: no hand-out */
+	int64_t request; /* name of the request that handed out the messages; 0: no
+			    messages */
 	int64_t task, epoch; /* a claim; 0: no claim */
 	bool for_good; /* once the answer has arrived, answer.take takes the messages or
 			  the claim for good */
@@ -119,16 +120,16 @@ struct form {
 	size_t most; /* maximum bytes of JSON; 0: as many as a frame takes */
 };
 
-/* The rate under which a call is counted, and the bucket that paid for the call. */
+/* The rate under which a call is counted, and the bucket from which the call was taken. */
 struct rate_call {
-	bool spends; /* without a host: the transaction writes the buckets */
-	bool paid; /* no bucket pays for this call: an earlier call of the same work has
-		      paid */
+	bool spends; /* without a host: the transaction writes the caller's bucket */
+	bool paid; /* this call is not counted, since an earlier call for the same work
+		      was counted */
 	/* This call stands for another call that was refused before it was decoded. This call
 	 * is counted under the rate of the other call. */
 	bool stands;
 	enum rate stands_for;
-	struct rate_bucket spent; /* the bucket that paid for the call; agent 0: no
+	struct rate_bucket spent; /* the bucket from which the call was taken; agent 0: no
 				     bucket yet */
 };
 
@@ -152,8 +153,8 @@ struct call_workspace {
 	int64_t asked; /* set by handlers such as exec: the row of the workspace whose
 			  guest the host has to ask next */
 	int64_t copied; /* set by handlers of fork and snapshot: the row of the workspace
-			   that the host copies or keeps before it sends the answer. The
-			   answer lacks only the result of the copying or keeping */
+			   that the host copies before the host sends the answer. The
+			   answer lacks only the result of the copying */
 };
 
 struct call {
@@ -207,8 +208,8 @@ struct call {
 	struct vault_work *vault; /* for an operation on notes: see core/vault/vault.h */
 };
 
-/* Prepares `call`: gets memory for the op's `in` and `out`, decodes `args`, and takes
- * idempotency_key out of `args`. `args` is borrowed until the call ends. */
+/* Prepares `call`: gets memory for the op's `in` and `out`, decodes `args`, and sets call->key
+ * from the argument idempotency_key. `args` is borrowed until the call ends. */
 int call_decode(struct call *call, const struct op *op, json_t *args);
 
 /* The identity under which agent.heartbeat is called for a read that sets `renew`. The result
@@ -247,10 +248,10 @@ int call_run(struct call *call);
  * key. Returns 1 for yes, 0 for no, or a negative fault code. */
 int call_key_made(struct call *call, int64_t made);
 
-/* Keeps `answer` for repeats of another call under the key of the other call. If `answer` is
- * NULL, frees the key, because the other call did nothing. Three values name the other call:
- * `key` from call_key_text() or as the caller wrote the key, `caller` from call_key_caller(),
- * and `asked`, the hash of the call's arguments. */
+/* Stores `answer` under the key of another call. Repeats of the other call get this answer. If
+ * `answer` is NULL, frees the key, because the other call did nothing. Three values name the
+ * other call: `key` from call_key_text() or as the caller wrote the key, `caller` from
+ * call_key_caller(), and `asked`, the hash of the call's arguments. */
 int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t asked,
 		     const char *answer);
 /* The key of a call, as a UUID. The call must have a key. */

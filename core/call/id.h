@@ -1,9 +1,10 @@
 /*
  * id - public ids: UUIDv7 texts that carry a row's number.
  *
- * The 48 bits of time are the time at which the row was made. The other bits hold three keys of
- * the state and the row's number, scrambled with the time. So no index is needed to find the
- * row, and SQL can compute the id in a view.
+ * The 48 bits of time are the time at which the row was made. The other bits hold the noun,
+ * three keys of the state, and the row's number. The row's number is scrambled with the time
+ * and one of the keys. So no index is needed to find the row, and SQL can compute the id in a
+ * view.
  *
  *   tttttttt-tttt-7aaa-bbbb-nnnnnnnnnnnn
  *   a = id_a, b = 0x8000 | noun << 10 | id_b,

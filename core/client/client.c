@@ -125,9 +125,9 @@ static struct store *any_store(const struct client *c)
 	return c->reader ? c->reader : c->store;
 }
 
-/* Watches the bell. The watch begins before a call that may wait first reads the state, so that
- * the client misses no later commit. Without inotify, the data version of the state is read
- * four times a second. */
+/* Watches the bell. The watch begins before the first read by a call that may wait. So the
+ * client misses no commit after that read. Without inotify, the data version of the state is
+ * read four times a second. */
 static void watch_bell(struct client *c)
 {
 	char path[4200];
@@ -188,8 +188,8 @@ static void make_way(struct client *c)
 }
 
 /* Stores the time at which the next lease ends or the next message expires. Without a host, no
- * process writes the end of a lease or message into the state at once. So the waiting process
- * reads the state again at the stored time. */
+ * process writes into the state that a lease or message has ended. So the waiting process reads
+ * the state again at the stored time. */
 static void note_lapse(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -214,8 +214,9 @@ static int64_t direct_next_look(const struct client *c)
 	return left < next ? left : next;
 }
 
-/* Marks the parked calls as due if another process has committed, a lease has ended or a
- * message has expired. */
+/* Marks the parked calls as due if another process has committed or wants to migrate the state,
+ * or if a lease or a message has ended. Does the same if the clock has leapt or the files are
+ * lost. */
 static void direct_look(struct client *c, bool rung)
 {
 	char data[4096];
@@ -271,8 +272,8 @@ static int client_direct_prepare(struct client *c, struct ticket *t, struct faul
 	return call->store ? 0 : (int)f->code;
 }
 
-/* Renews the leases of an agent whose call only reads. Every call renews the leases of the
- * calling agent, but a read cannot write. So a separate call renews the leases for a read. */
+/* Renews the leases of an agent whose call only reads. A write renews the leases of the calling
+ * agent in its own transaction. A read cannot write, so a separate call renews the leases. */
 static void client_direct_renew(struct client *c, const struct call *read)
 {
 	struct call call = { .settings = &c->o.home->settings,
@@ -330,8 +331,8 @@ static void settle_clock(struct client *c, const struct call *call)
 		.latest = look.now + PAIR_DELAY_MOST_MS);
 	store_rollback(look.store);
 	arena_release(&look.arena);
-	if (back.so && !call_finds_host(call)) /* a stopped host checks the clock when the
-						  host goes on */
+	if (back.so && !call_finds_host(call)) /* a suspended host (SIGSTOP) checks the
+						  clock when it continues */
 		run_as_host(c, op_clock_tick, json_pack("{sb}", "start", true));
 }
 
@@ -522,8 +523,8 @@ static int64_t client_wait_of(const struct op *op, const json_t *args)
 	return seconds > 0 && seconds < INT32_MAX ? seconds * 1000 : 0;
 }
 
-/* Whether an operation's answer hands out messages or claims. If the answer is lost, no caller
- * holds the answer's messages or claims. */
+/* Whether an operation's answer hands out messages or claims. If such an answer is lost, no
+ * caller knows of the messages or claims, which must be taken back. */
 static bool gives(const struct op *op, const json_t *args)
 {
 	return op->gives && (op->flags & OP_REQUEST || op_waits(op, args));
@@ -607,7 +608,7 @@ void client_answer(struct client *c, int64_t number, const char *result,
  * the file in this process and runs the very same code. Both ways give the same guarantees,
  * because the guards of the state are the file and its locks, not a process that may be killed.
  *
- * Look at client_add_key(). Every write gets an idempotency key, a random number that is stored
+ * Look at client_add_key(). Every write gets an idempotency key, a new UUID that is stored
  * together with the result of the call. If the host dies while the client waits, nobody can
  * tell whether the host had done the work. The client need not know this. The client sends the
  * same call under the same key again, and the call is either done now or answered with the

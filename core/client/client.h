@@ -4,14 +4,14 @@
  *
  * Both ways run the same operations with the same guarantees. A client gives every write a key
  * and tries the socket. If the connection breaks or is silent for 10 s, the client repeats the
- * call once without the host, under the same key. Reads need no host: a client with
- * `local_reads` always runs reads on a read connection of its own. Several calls may be under
- * way at the same time. A call that waits without a host watches the bell. If the state is
- * moved or replaced while a client without a host uses the state, one call fails. The call
- * after the failed call opens the state that is in the folder at that time. If another process
- * waits to migrate the state, the client closes the state's file, and waiting calls begin anew
- * after the migration. A client runs on one thread. The client's owner polls client_fd() and
- * calls client_step().
+ * call once without the host, under the same key. Most reads need no host: a client with
+ * `local_reads` runs reads on a read connection of its own. Exceptions are reads about the host
+ * and reads that limits bind. Several calls may be under way at the same time. A call that
+ * waits without a host watches the bell. If the state is moved or replaced while a client
+ * without a host uses the state, one call fails. The call after the failed call opens the state
+ * that is in the folder at that time. If another process waits to migrate the state, the client
+ * closes the state's file, and waiting calls begin anew after the migration. A client runs on
+ * one thread. The client's owner polls client_fd() and calls client_step().
  *
  * Messages and claims of an answer that did not arrive are taken back. An owner that sets
  * `confirms` reports for every answer whether the answer arrived at its reader. The client
@@ -48,8 +48,8 @@ struct client_options {
 	void *way_arg;
 	bool direct; /* never use the socket */
 	bool local_reads;
-	int64_t hurry_ms; /* ms to wait for a silent host, once: later calls use no host;
-			     0: 10 s at each call */
+	int64_t hurry_ms; /* ms to wait for a silent host. After one such wait, later
+			     calls use no host. 0: each call waits 10 s */
 	bool rests; /* closes the state's files 3 s after a call, so that others may
 		       migrate the state */
 	bool confirms; /* the owner calls client_settle() or client_settle_all() */

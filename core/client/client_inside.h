@@ -82,7 +82,8 @@ void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
 /* Sends the call to the host. Returns false if there is no host. */
 bool socket_start(struct client *c, struct ticket *t);
 void socket_step(struct client *c, struct client_conn *l, unsigned events);
-/* Closes a broken link. All calls on the broken link run again without a host. */
+/* Closes a broken link. The calls on the broken link run again without a host, or fail if they
+ * need the host. */
 void socket_drop(struct client *c, struct client_conn *l);
 void socket_close(struct client *c, struct client_conn *l);
 /* Closes the link if no call and no debt needs it. The shared link stays open. */

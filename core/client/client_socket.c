@@ -1,8 +1,8 @@
 /*
  * client_socket - calls through the host, as frames over a Unix socket.
  *
- * One connection carries all calls at the same time. A call that waits, or whose caller is not
- * the client's own identity, gets a connection of its own. To cancel a call that has its own
+ * A call that waits, or whose caller is not the client's own identity, gets a connection of its
+ * own. One shared connection carries all other calls. To cancel a call that has its own
  * connection, the client closes the connection. For a cancelled call the host hands out no
  * message and no claim.
  */
@@ -28,7 +28,8 @@ struct client_conn {
 	size_t sent;
 	struct frame_reader in;
 	bool closing; /* tickets are being removed from the link */
-	bool busy; /* client_socket_take_bytes() uses the link, and will free the link */
+	bool busy; /* client_socket_take_bytes() uses the link, and frees the link later
+		      if the link was closed */
 };
 
 /* --- a connection ----------------------------------------------------------------- */
@@ -333,7 +334,7 @@ static struct ticket *ticket_numbered(struct client *c, const struct client_conn
 	return t;
 }
 
-/* Ends a call with the `result` of its CallResult frame, which must be an object. */
+/* Ends a call with the member `result` of its CallResult frame. `result` must be an object. */
 static void end_with_result(struct client *c, struct ticket *t, const json_t *json)
 {
 	const json_t *result = json_object_get(json, "result");

@@ -32,8 +32,9 @@ const char *config_whence(struct config_set *s, const struct field *key)
 	return "";
 }
 
-/* Makes a directory's path absolute. A path in a file is relative to the file's folder. Any
- * other path is relative to the folder in which the command runs. */
+/* Makes a directory's path absolute. A path that begins with ~/ is relative to the user's
+ * folder. Any other path in a file is relative to the file's folder. Any other path elsewhere
+ * is relative to the folder in which the command runs. */
 static json_t *place_dir(struct config_set *s, const struct field *key,
 			 enum config_source source, json_t *value)
 {

@@ -28,9 +28,9 @@ static bool same_section(const char *name, const char *key)
 	return name[n] == '.' && strncmp(name, key, n + 1) == 0;
 }
 
-/* The edit distance between a name and a key, or 1 more than the distance between their last
- * parts if that is smaller. ELSEWHERE is added if the name has a section that is not the key's
- * section. */
+/* The smaller of two numbers: the edit distance between a name and a key, and the edit distance
+ * between their last parts plus 1. ELSEWHERE is added if the name has a section that is not the
+ * key's section. */
 static size_t distance(const char *name, const char *key)
 {
 	enum { ELSEWHERE = 4 };
@@ -41,8 +41,8 @@ static size_t distance(const char *name, const char *key)
 	return strchr(name, '.') && !same_section(name, key) ? near + ELSEWHERE : near;
 }
 
-/* The key that is nearest to a name, even if the distance is great. The hint may name a wrong
- * key, since the hint also names the command that lists all keys. */
+/* The key that is nearest to a name, even if the distance is great. A wrong key in the hint
+ * does no harm, since the hint also names the command that lists all keys. */
 static const struct field *nearest(const struct record *r, const char *name)
 {
 	const struct field *near = r->fields;

@@ -157,7 +157,8 @@ void toml_skip_lines(struct toml_reader *r)
 	} while (toml_skip_newline(r));
 }
 
-/* Ends the line of a pair or a header: only a comment may follow on the same line. */
+/* Reads the rest of the line behind a pair or a header: only a comment may follow on the same
+ * line. */
 static int toml_end_line(struct toml_reader *r)
 {
 	toml_skip_blanks(r);
@@ -216,9 +217,9 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 
 /* --- pairs --------------------------------------------------------------------------- */
 
-/* Enters the table that a part of a dotted key or the last part of a header names, and makes
- * the table if it is missing. Dotted keys and headers may enter a table that was made by the
- * header of a lower table. Dotted keys may also enter tables that dotted keys made. Neither
+/* Enters the table `key`, and makes the table if it is missing. `key` is a part of a dotted
+ * key, or the last part of a header. Dotted keys and headers may enter a table that was made by
+ * the header of a lower table. Dotted keys may also enter tables that dotted keys made. Neither
  * dotted keys nor headers may enter a table that was made by the table's own header or by
  * braces. */
 static struct toml_table *enter_table(struct toml_reader *r, struct toml_table *t,

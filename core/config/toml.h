@@ -88,8 +88,8 @@ struct toml_table {
 	int depth; /* number of tables and arrays around this table */
 };
 
-/* How deep tables and arrays may be nested. A deeper document is refused, so that recursion can
- * walk any tree. */
+/* How deep tables and arrays may be nested. A deeper document is refused, so that recursive
+ * functions cannot overflow the stack. */
 enum { TOML_DEPTH = 100 };
 
 /* Reads a document of `len` bytes; texts are copied. `file` is the document's name in faults.
@@ -108,13 +108,14 @@ json_t *toml_json(const struct toml_value *v);
 /* A header or a pair of a document. */
 struct toml_line {
 	size_t from,
-		to; /* the bytes of the line, with a comment, without the line's end */
+		to; /* offsets of the line's first byte and of its end: a comment is
+		       included, the newline is not */
 	bool header;
 	const struct toml_text *path; /* the keys from the root to this line */
 	size_t n;
 };
 
-/* Calls `each` for all lines of a document that toml_read() has accepted. */
+/* for every header and pair */
 int toml_lines(struct arena *a, const char *data, size_t len,
 	       void (*each)(void *arg, const struct toml_line *line), void *arg,
 	       struct fault *f);

@@ -42,7 +42,7 @@ int toml_check_bytes(struct toml_reader *r, size_t len)
 
 /* --- escapes ------------------------------------------------------------------------ */
 
-/* Appends a character as UTF-8, behind `*out`. */
+/* Writes a character as UTF-8 at `*out`, and moves `*out` behind the character. */
 static void put_code(char **out, uint32_t code)
 {
 	static const unsigned char heads[] = { 0, 0xc0, 0xe0, 0xf0 };

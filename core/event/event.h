@@ -1,6 +1,6 @@
 /*
- * event - the log of all changes with their actors, and the functions for the log that handlers
- * share.
+ * event - the log of all changes with their actors, and the functions by which all handlers use
+ * the log.
  */
 #ifndef CORE_EVENT_EVENT_H
 #define CORE_EVENT_EVENT_H

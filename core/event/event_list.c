@@ -8,8 +8,8 @@
 #include "core/call/space.h"
 
 /* A call searches at most LOOK_MOST event numbers. If this limit shortens the search, the
- * answer gives the event number from which the next call goes on, or, for a search for the
- * newest events, the event number at which the search began. */
+ * answer gives an event number. The next call goes on from this number. In a search for the
+ * newest events, it is the event number at which the search began. */
 enum { LOOK_MOST = 100000, NOBODY = -2 };
 
 static int64_t larger(int64_t a, int64_t b)

@@ -56,7 +56,7 @@ static int tell_copies(struct call *call, const struct event_replay_in *in, int6
 	return query_over(&q, rc);
 }
 
-/* Fills the answer's page with the tasks first, and with the mail behind the last task. */
+/* Fills the answer's page with tasks. Mail fills the page only after the last task. */
 static int event_replay_tell(struct call *call, const struct event_replay_in *in,
 			     struct event_replay_out *out)
 {

@@ -159,8 +159,9 @@ static bool git_reader_entry(struct git_reader *x)
 	       git_reader_bytes(x, NULL, 7 - (fixed + x->name_len) % 8);
 }
 
-/* Begins to read the open file `fd`. Returns false if `fd` is negative. Checks that the file is
- * an index whose objects have names of `hash` bytes. */
+/* Begins to read the open file `fd`. Returns false if `fd` is negative. Checks that the file
+ * begins like an index. `hash` is the number of bytes in an object's name, which the caller
+ * assumes. */
 static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 {
 	struct stat st;
@@ -195,10 +196,10 @@ struct bits {
 	uint64_t words[GIT_ENTRIES_MAX / 64 + 1];
 };
 
-/* The search in a repository's index, and its findings. A split index names the shared index on
- * which it is based. The split index also lists which entries of the shared index are removed,
- * and which entries have new content. The new content is stored in entries without a name, in
- * the order of the shared index. */
+/* A search in a repository's index, and the results of the search. A split index names the
+ * shared index on which it is based. The split index also lists which entries of the shared
+ * index are removed, and which entries have new content. The new content is stored in entries
+ * without a name, in the order of the shared index. */
 struct look {
 	const char *folder;
 	size_t hash; /* bytes of an object's name */
@@ -518,9 +519,9 @@ bool git_may_track(const char *folder)
 
 /* --- the sum ----------------------------------------------------------------------- */
 
-/* The sum covers the content of cadre.toml, since a foreign cadre.toml can be in the folder
- * without an entry in the index. Git leaves a foreign cadre.toml after a checkout of an earlier
- * commit, a pull that failed halfway, or `git restore`. */
+/* The sum covers the content of cadre.toml, since git can write a cadre.toml of another person
+ * into the folder without an entry in the index. This happens at a checkout of an earlier
+ * commit, at a pull that fails halfway, or at `git restore`. */
 static void add_settings(const char *folder, SHA2_CTX *sum)
 {
 	char path[4096], *bytes = xmalloc(CONFIG_FILE_MOST + 1);

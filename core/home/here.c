@@ -24,7 +24,8 @@ enum {
 	CALLS = 64, /* maximum number of a place's calls that run at once with a stored
 		       key */
 	ABOVE = 64, /* levels of parent processes that are searched for a session */
-	LEFT_SECONDS = 60, /* age at which files of a killed process are removed */
+	LEFT_SECONDS = 60, /* age at which temporary files and files of calls are
+			      removed */
 	GONE_SECONDS = 30 * 86400, /* age at which a missing folder's file is removed */
 };
 
@@ -138,8 +139,8 @@ static int here_make(const char *state, struct fault *f)
 
 /* --- a file ------------------------------------------------------------------------ */
 
-/* Writes the text behind `word` in the next line to `out`. Returns false if the line does not
- * begin with `word`, has no end, or is too long. */
+/* Copies to `out` the part of the next line that follows `word`. Returns false if the line does
+ * not begin with `word`, has no end, or is too long. */
 static bool here_line(char **at, const char *word, char *out, size_t room)
 {
 	size_t n = strlen(word), len = strcspn(*at, "\n");
@@ -205,8 +206,8 @@ static const char *here_file(int dir, const char *name, struct here *k,
 	return why || here_file_parse(text, k, birth) ? why : "is not what cadre wrote";
 }
 
-/* Whether `place` is a snapshot of the directory that the file `name` names, while this
- * directory still exists. A snapshot has the same birth as the directory, but is on another
+/* Whether `place` is a file-system snapshot of the directory that the file `name` names. The
+ * directory must still exist. A snapshot has the same birth as the directory, but is on another
  * device. */
 static bool here_is_copy(int dir, const char *name, const char *place, const char *birth)
 {
@@ -353,8 +354,8 @@ static bool is_worktree_link(const char *text)
 	return name[strcspn(name, "/\n")] != '/';
 }
 
-/* Whether `dir` is a further worktree of a repository. A further worktree has its own agent,
- * even inside the directory of another agent. */
+/* Whether `dir` is a linked worktree of a repository (made by `git worktree add`). A linked
+ * worktree has its own agent, even inside the directory of another agent. */
 static bool is_linked_worktree(const char *dir)
 {
 	char git[4096], text[4200];
@@ -398,8 +399,8 @@ static void name_session(const char *place, pid_t pid, char out[HERE_FILE])
 	snprintf(out, HERE_FILE, "%s.%d%s", file, (int)pid, session_ending);
 }
 
-/* Writes the start time and the boot that identify a process. Returns false if the process does
- * not exist. */
+/* Writes the start time and the boot id that together identify a process. Returns false if the
+ * process does not exist. */
 static bool process_birth(pid_t pid, char out[PATHS_BIRTH])
 {
 	struct process p;
@@ -455,8 +456,8 @@ static bool here_is_gone(int dir, const char *name, time_t written)
 	return false;
 }
 
-/* Whether a file can be removed, because the file's session has ended, the process that used
- * the file was killed, or the file's directory has been missing for GONE_SECONDS. */
+/* Whether a file can be removed. The file's session has ended, or the file's directory has been
+ * missing for GONE_SECONDS, or a temporary file or a call's file is older than LEFT_SECONDS. */
 static bool here_is_left(int dir, const char *name)
 {
 	struct here k;
@@ -624,9 +625,8 @@ static bool here_session_is_same(const struct here *a, const struct here *b)
 }
 
 /* Counts the levels from this process up to its ancestor `pid`. The count is 1 for the parent
- * of this process. Returns 0 if `pid` is a child of this process's parent, because `pid` may be
- * a script that started the session's server. Returns ABOVE if `pid` belongs to another
- * session. */
+ * of this process. Returns 0 if `pid` has the same parent as this process. Then `pid` may be a
+ * script that started the session's server. Returns ABOVE if `pid` belongs to another session. */
 static int height_of(pid_t pid)
 {
 	int64_t at = getppid();

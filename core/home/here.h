@@ -45,8 +45,8 @@ bool here_place(char out[4096]);
 void here_place_of(const char *here, char out[4096]);
 
 /* Finds the agent of `place` in the state of the folder `state`. If `place` has no agent,
- * searches the folders above `place`, up to the top of a worktree that shares its repository
- * with other worktrees. So a repository or a folder inside an agent's directory has the same
+ * searches the folders above `place`. The search ends at the top of a linked worktree (made by
+ * `git worktree add`). So a repository or a folder inside an agent's directory has the same
  * agent.
  *
  * Returns 1 with `out` filled, and sets `place` to the directory for which the agent is kept.
@@ -66,7 +66,7 @@ struct here_call {
 
 /* Gives the call `c` an idempotency key. If a process was killed before it settled a call from
  * `place` with the same `words`, the key of that earlier call is used again. If no process was
- * killed in this way, a new key is made and stored.
+ * killed in this way, a new key is made. The key is stored if the place has a free file.
  *
  * `c` must be zeroed before its first use. Until `c` is settled, the same words mean the same
  * call. Returns 0 or a fault. */

@@ -234,8 +234,8 @@ static int found_nothing(const char *here, const char *users, struct fault *f)
 	return fault_hint(f, "make one for this project: cadre init");
 }
 
-/* Finds the state of a project and makes no state. Only `init`, or a caller who names the
- * folder, makes a state. */
+/* Finds the state of the project, or else the user's own state. Makes no state. Only `init`, or
+ * a caller who names the folder, makes a state. */
 static int find_project(struct home *h, enum home_use use, struct fault *f)
 {
 	struct found x = { 0 };
@@ -364,8 +364,9 @@ static int load_identity(struct home *h, struct fault *f)
 		.token = values[2],
 		.kept = inside,
 		.session = values[3],
-		/* Each workspace belongs to an agent. If a client passes on only some
-		 * environment variables, the caller must not become the operator. */
+		/* Each workspace belongs to an agent. Each workspace belongs to an agent. If
+		 * CADRE_SOCKET is set but CADRE_AGENT is not, the client has passed on only
+		 * some variables. The caller is then nobody, not the operator. */
 		.nobody = inside && !values[1],
 	};
 	h->who = values[1] ? HOME_BY_VARIABLE : HOME_BY_DEFAULT;
@@ -561,8 +562,9 @@ static int settings_load(struct home *h, const char *const *flags, bool create,
 
 /* --- the whole home ---------------------------------------------------------------- */
 
-/* Checks whether the state was lost, and writes the name of the state's database into the
- * state's id. With HOME_MAKE, the id names no database before a new database is made. */
+/* Checks whether the state was lost. Unless `use` is HOME_LOOK, writes the name of the state's
+ * database into the state's id. Before HOME_MAKE makes a new database, the old name is removed
+ * from the id. */
 static int home_look_at(struct home *h, enum home_use use, struct fault *f)
 {
 	int dir = home_open(h->dir);

@@ -110,8 +110,8 @@ int home_keep_session(struct home *h, const char *team, const char *agent,
  * identity, keeps the identity for this session. */
 void home_begin_session(struct home *h);
 
-/* Makes the folder of the sockets, or checks that the folder belongs to this user and has mode
- * 0700. */
+/* Makes the folder of the sockets with mode 0700. An existing folder must belong to this user,
+ * and gets mode 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 
 /* Removes the folder of the sockets if the folder is empty. A guest that still runs has its own
@@ -129,9 +129,9 @@ void home_clear_run(struct home *h);
  * restarted leaves a socket folder. */
 void home_sweep_runs(const struct home *h);
 
-/* Sets the folder and name of the socket to the folder and name that the last holder of the
- * lock used, if that folder still exists. The guests of the last holder have their sockets in
- * the last holder's folder. */
+/* If the socket folder of the last holder of the lock still exists, uses the holder's folder
+ * and socket name. The guests of the last holder have their sockets in the last holder's
+ * folder. */
 void home_keep_place(struct home *h, int lock);
 
 /* Takes the host's lock and writes this process and its socket into the lock file. The socket
@@ -149,8 +149,8 @@ int home_settle_run(struct home *h, int lock, struct fault *f);
  * lock file. A host that starts meanwhile waits. Returns the descriptor, or -1. */
 int home_lock(const struct home *h);
 
-/* Finds the path of the running host's socket. Returns true if h->socket named another path,
- * and now names this user's socket at the found path. */
+/* Finds the path of the running host's socket. If h->socket names another path, and a socket of
+ * this user or of root is at the found path, sets h->socket and returns true. */
 bool home_follow(struct home *h);
 
 /* Returns the number of the process that holds the host's lock and wrote this number into the

@@ -95,8 +95,8 @@ static int take_users(struct config_set *s, struct fault *f)
 						: 0;
 }
 
-/* Reads the nearest file in the project of the state. A nearer file of another project is
- * ignored. */
+/* Reads the file of the state's project that is nearest to `cwd`. Skips files of other
+ * projects. */
 static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 {
 	char dir[4096], path[4096];

@@ -14,7 +14,7 @@
 
 /* --- upward ------------------------------------------------------------------------ */
 
-/* Judges `dir`/.cadre. Returns true if this folder ends the search. */
+/* Judges `dir`/.cadre. Returns true if `dir`/.cadre counts as the state, which ends the search. */
 static bool consider(struct found *x, const char *dir, bool stray)
 {
 	char path[4096];
@@ -279,7 +279,7 @@ static int fresh_check_index(const char *path, struct fault *f)
 }
 
 /* An existing folder of a project must be this user's state, or hold no state yet. A settings
- * file that is older than the state may have come with the project. */
+ * file that exists before the state may have come with the project, so the file is checked too. */
 int find_check_fresh(const char *path, struct fault *f)
 {
 	enum found_why why = trust_judge(path);
@@ -379,8 +379,8 @@ static size_t list_traces(int dir, char *left, size_t room)
 }
 
 /* An empty state.db means that the state is being made. But if state.lock shows that there was
- * a state, the state.db was truncated. A process that makes a state makes state.db first, so
- * this function checks state.db last. */
+ * a state, the state.db was truncated. A process that makes a state makes state.db before the
+ * files in `traces`, so this function checks state.db last. */
 static bool lost_look_into(int dir, char *left, size_t room)
 {
 	size_t n = list_traces(dir, left, room);

@@ -1,10 +1,11 @@
 /*
  * home_find - finds the state that a process uses.
  *
- * The state is a trusted `.cadre` (core/home/home_trust.h) in the working directory or in a
- * folder above it, in the same project. A `.cadre` that does not count is skipped, so that the
- * search can find a state further up. If there is no state further up, the skipped `.cadre` is
- * refused. If no `.cadre` is found at all, the user's own state is used.
+ * The state is a trusted `.cadre` (core/home/home_trust.h). The `.cadre` is in the working
+ * directory, in a folder above the working directory, or in the main worktree of such a
+ * folder's repository. A `.cadre` that does not count is skipped, so that the search can find a
+ * state further up. If there is no state further up, the skipped `.cadre` is refused. If no
+ * `.cadre` is found at all, the user's own state is used.
  *
  * A project's own state may have been moved or removed (`git clean -fdx`). Besides, git's
  * folder of a linked worktree may be missing, so that no path leads to the state. The user's
@@ -13,13 +14,13 @@
  *
  * A state may be made in a folder that does not exist, or that holds no files of cadre. A
  * folder without state.db is a lost state if the folder holds files that only a state leaves.
- * Nothing makes a new state in place of a lost state unless the user asks, since callers would
- * then find an empty state. `cadre.toml` alone does not make a folder a lost state, since
- * people write `cadre.toml` before there is a state.
+ * Nothing makes a new state in place of a lost state unless the user asks. Otherwise callers
+ * would silently find an empty state. `cadre.toml` alone does not make a folder a lost state,
+ * since people write `cadre.toml` before there is a state.
  *
- * A process must be able to tell a lost state from a state that is being made. So state.db is
- * the first file of a new state. The new state.db stays empty until a store is opened in the
- * folder.
+ * A process must be able to tell a lost state from a state that is being made. So a new state
+ * gets its state.db before all other files except .gitignore and `id`. The new state.db stays
+ * empty until a store is opened in the folder.
  */
 #ifndef CORE_HOME_HOME_FIND_H
 #define CORE_HOME_HOME_FIND_H

@@ -99,7 +99,7 @@ static bool is_socket(DIR *dir, const char *name)
 	       S_ISSOCK(st.st_mode);
 }
 
-/* Whether a guest has its sockets in a folder of this name. */
+/* Whether the name has the form of a guest's folder, w{number}. */
 static bool is_guests(const char *name)
 {
 	return name[0] == 'w' && name[1] &&
@@ -322,8 +322,8 @@ int home_settle_run(struct home *h, int lock, struct fault *f)
 	memcpy(socket, h->socket, sizeof(socket));
 	if (home_find_sockets(h, f) < 0)
 		return f->code;
-	/* The folder's name is made from the state's id. A different name means that the state
-	 * was replaced. */
+	/* The folder's name is made from the state folder's device and inode. A different name
+	 * means that the state folder was replaced. */
 	if (strcmp(strrchr(run, '/'), strrchr(h->run, '/')) != 0) {
 		memcpy(h->run, run, sizeof(run));
 		memcpy(h->socket, socket, sizeof(socket));
@@ -404,8 +404,8 @@ static bool are_alike(const char *a, const char *b)
 	       strcmp(strrchr(x, '/'), strrchr(y, '/')) == 0;
 }
 
-/* Finds the path of the lock of the host that home_follow() looks for. In a workspace on this
- * machine, the guest's folder lies in the state's folder, and so the path of the lock is known. */
+/* Finds the path of host.lock for home_follow(). In a workspace on this machine, the guest's
+ * folder is two levels below the state's folder, so the path can be computed. */
 static bool find_lock(const struct home *h, char lock[4300])
 {
 	const char *door = paths_env("CADRE_SOCKET"), *guest = paths_env("CADRE_GUEST");

@@ -99,9 +99,9 @@ bool state_id_is_ours(int dir)
 	       !strcmp(x.id + STATE_ID + 1, folder);
 }
 
-/* Waits until no other process changes the file, and locks the folder. The lock belongs to the
- * returned descriptor: closing the descriptor releases the lock. If the file system has no
- * locks for folders, the function succeeds without a lock. */
+/* Locks the folder, so that no other process changes the file `id`. Waits at most two seconds
+ * for the lock. The lock belongs to the returned descriptor: closing the descriptor releases
+ * the lock. If the file system has no locks for folders, the function succeeds without a lock. */
 static int state_id_hold(int dir, struct fault *f)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -128,8 +128,8 @@ static bool state_id_is_named(const struct lines *x, const char *part)
 	return !strcmp(x->db, part) || !strcmp(x->next, part);
 }
 
-/* Whether the database that an interrupted restore would install is the database that was
- * staged. */
+/* Whether the id names the database that an interrupted restore would install. Also returns
+ * true if no restore was interrupted. */
 static bool restores_ours(int dir, const struct lines *x, const char *db)
 {
 	char next[LINE];

@@ -9,8 +9,9 @@
  *
  * A state folder has a random id, which is stored in the folder's file `id`. The first line of
  * the file is the id, followed by the inode and time of birth of the folder for which the id
- * was made. Nobody can choose a folder's time of birth on another machine. So an id from an
- * archive, a clone or a copy differs from an id that cadre made here.
+ * was made. The sender of a folder cannot choose the time of birth that the folder gets on the
+ * receiver's machine. So an id from an archive, a clone or a copy differs from an id that cadre
+ * made here.
  *
  * A line `db` of the file `id` names the state's database by inode and time of birth. Git and
  * archive programs always write a new file, so cadre notices that git or an archive has
@@ -20,16 +21,16 @@
  * An id without the lines `db` and `next` belongs to a state that is being made.
  *
  * The states that count are noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
- * ~/.local/state/cadre/known; see home_users_folder()). Each state has one line with the day
- * and the state's id, device, inode and path. The first word of a line is `made` (by `cadre
- * init`), `trusted` (by `cadre trust`), or `tracked`. The word `tracked` means that the state
- * was made here, and that git later tracked files in the state. So the user must trust a
+ * ~/.local/state/cadre/known; see home_users_folder()). Each state has one line with the day of
+ * the note and the state's id, device, inode and path. The first word of a line is `made` (by
+ * `cadre init`), `trusted` (by `cadre trust`), or `tracked`. The word `tracked` means that the
+ * state was made here, and that git later tracked files in the state. So the user must trust a
  * `tracked` state anew.
  *
  * The last word of a line is the sum of the state's `cadre.toml`. For a trusted state the sum
  * also covers the files that git tracked in the state (core/home/git_index.h). Files that git
- * adds later are not files of the user. Git may also write files into the state that no index
- * lists.
+ * adds later may come from other people. Git may also write files that no index lists into the
+ * state.
  *
  * The drawing shows how a state becomes known. The words in CAPITALS are results of
  * trust_judge():
@@ -52,10 +53,10 @@
  * counts only if it is `made` or `trusted`, and has not changed. trust_judge() computes EDITED,
  * OTHER and CHANGED anew at each call, so these results end when the change is undone.
  *
- * A noted state is recognized if its id, its inode and also its device or its path are the same
- * as in the note. So a state stays known when its folder is moved within its file system. A
- * copy of the folder is not known. A new folder that got the inode of a removed folder is not
- * known either.
+ * A noted state is recognized if three things are the same as in the note: its id, its inode,
+ * and either its device or its path. So a state stays known when its folder is moved within its
+ * file system. A copy of the folder is not known. A new folder that got the inode of a removed
+ * folder is not known either.
  */
 #ifndef CORE_HOME_HOME_TRUST_H
 #define CORE_HOME_HOME_TRUST_H
@@ -126,9 +127,10 @@ struct known {
 	char sum[TRACKED_SUM + 1];
 };
 
-/* Looks up how the state folder `path`, open as `dir`, is known. If no process holds the lock,
- * this function may also update the state's note. The updated note has the new path of a moved
- * state, or a new sum after the user edited the settings without git. */
+/* Returns how the user's notes list the state folder `path`, which is open as `dir`: made,
+ * trusted, tracked or not at all. If no process holds the lock, this function may also update
+ * the state's note. The updated note has the new path of a moved state, or a new sum after the
+ * user edited the settings without git. */
 enum known_how trust_look(int dir, const char *path);
 
 /* Adds a note that git tracks files in a state that was made here and is not trusted. Waits for
@@ -139,10 +141,11 @@ int trust_taint(int dir, const char *path, struct fault *f);
  * Returns 0 or a fault. */
 int trust_prepare(struct fault *f);
 
-/* trust_add() notes a state. trust_add() keeps the folder's id if cadre made the id for this
- * very folder and git tracks no files in the folder. Otherwise trust_add() makes a new id.
- * trust_remove() removes the note of `path`. Both functions return 1, or 0 if nothing is noted,
- * or a fault. A file of notes that cannot be read is not changed. */
+/* trust_add() notes a state. trust_add() keeps the folder's id if the folder is noted already.
+ * trust_add() also keeps an id that cadre made for this very folder, if git tracks no files in
+ * the folder. Otherwise trust_add() makes a new id. trust_remove() removes the note of `path`.
+ * trust_add() returns 0 or a fault. trust_remove() returns 1, 0 if `path` has no note, or a
+ * fault. A file of notes that cannot be read is not changed. */
 int trust_add(int dir, const char *path, enum known_how how, struct fault *f);
 int trust_remove(const char *path, struct fault *f);
 

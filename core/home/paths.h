@@ -53,9 +53,9 @@ enum { PATHS_BIRTH = 64 };
 
 /* Writes the inode and time of birth of a file or folder to `out`. A copy of the file differs
  * from the file in inode or birth. If `name` is "", the file is `dir` itself. If the file
- * system keeps no time of birth, `untimed` is written in place of the time. If `untimed` is
- * NULL, `out` then becomes "". Returns the file's mode. If the file does not exist, returns 0,
- * and `out` becomes "". */
+ * system keeps no time of birth, `untimed` takes the place of the time. If `untimed` is NULL
+ * too, `out` becomes "". Returns the file's mode. If the file does not exist, returns 0, and
+ * `out` becomes "". */
 mode_t paths_birth(int dir, const char *name, const char *untimed, char out[PATHS_BIRTH]);
 
 #endif

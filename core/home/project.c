@@ -83,8 +83,8 @@ static bool tree_is_below(const char *path, const char *dir)
 	return paths_is_in(path, dir) && strcmp(path, dir) != 0;
 }
 
-/* Whether `git`, a repository's own git folder without links, belongs to a submodule of the
- * worktree with this top. */
+/* Whether the git folder `git` belongs to a submodule of the worktree whose top is `top`. `git`
+ * is a path without links. */
 static bool tree_has_module(const char *top, const char *git)
 {
 	char own[4096], modules[4096];

@@ -74,7 +74,7 @@ static void run_alone(struct store *store, struct call *call)
 enum outcome {
 	WENT_WELL,
 	LEFT_A_TRACE, /* a call failed after it had changed something */
-	WAS_DROPPED, /* the store has dropped the transaction */
+	WAS_DROPPED, /* SQLite has rolled back the transaction */
 };
 
 /* Maximum number of rate buckets that one transaction stores. */
@@ -180,7 +180,7 @@ static int keep_rates(struct batch *b, size_t *n, struct fault *f)
 	return 0;
 }
 
-/* Stores the rate buckets that calls have used, and commits. */
+/* Stores the rate buckets that calls have used, if it is time to store buckets, and commits. */
 static int batch_commit(struct batch *b, struct fault *f)
 {
 	size_t n;

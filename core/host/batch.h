@@ -5,9 +5,9 @@
  * call that fails leaves no trace in other calls. Most failed calls have changed nothing. After
  * a failed call with changes, the batch is undone and runs again with a savepoint around each
  * call. A savepoint costs 3 us, a quarter of the time that sending a message takes. So the
- * first run of a batch uses no savepoints. If a failed step has dropped the whole transaction,
- * the batch runs again from its first call, with a transaction for each call. A batch starts no
- * threads. The writer's thread and the tests call batch_run() directly.
+ * first run of a batch uses no savepoints. If a failed statement has rolled back the whole
+ * transaction, the batch runs again from its first call, with a transaction for each call. A
+ * batch starts no threads. The writer's thread and the tests call batch_run() directly.
  */
 #ifndef CORE_HOST_BATCH_H
 #define CORE_HOST_BATCH_H

@@ -125,8 +125,8 @@ static void workers_close(struct workers *all)
 	free(all);
 }
 
-/* A worker calls `done` for each job that it has run. A worker opens the state at its first
- * call. */
+/* A worker calls `done` for each job that it has run. The first worker opens the state when it
+ * starts, and each other worker at its first call. */
 static int workers_open(struct workers **out, const struct home *home, batch_done *done,
 			void *arg, struct fault *f)
 {

@@ -158,7 +158,7 @@ void unread_tick(struct host *host)
 enum {
 	JOBS_MOST = 256, /* calls under way per connection */
 	/* Calls under way on all connections. When this number is reached, each connection may
-	 * have only JOBS_FEW calls, until a quarter of all calls is done. */
+	 * have only JOBS_FEW calls, until fewer than three quarters of JOBS_ALL are under way. */
 	JOBS_ALL = 4096,
 	JOBS_FEW = 8,
 	READS_MOST = 16, /* a connection's reads are limited, since answers may be
@@ -305,8 +305,9 @@ static void start_job(struct conn *c, struct job *job)
  * frame is too long. For each bound, docs/limits.md lists the cost that a client within the
  * bound can cause, and the test of the bound.
  *
- * start_job() gives writes to the one thread that writes. Reads are given to other threads, but
- * only after the earlier writes of the same client are done. So a client sees its own writes.
+ * start_job() gives a write to the writer's thread, or to a worker if the write works on files.
+ * Reads are given to other threads, but only after the earlier writes of the same client are
+ * done. So a client sees its own writes.
  *
  * Before a thread can run the job, the host has to decode the call and to identify its caller.
  *
@@ -363,8 +364,8 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 	return at;
 }
 
-/* Ends a job whose caller has left. A call that is sending a message runs to its end. A call
- * that only waits or receives is not run any more. */
+/* Ends a job whose caller has left. A write runs to its end, unless the write only receives or
+ * waits. Other calls are not run any more. */
 static void conn_abandon_job(struct conn *c, struct job *job)
 {
 	if (job->parked_at) {
@@ -460,9 +461,9 @@ static void read_on(struct conn *c)
 
 /* --- answers ------------------------------------------------------------------ */
 
-/* Runs a read when the earlier writes are done and few bytes of answers are unread. After a
- * large answer, the next answer may be large too, so the client's reads then run one after
- * another. */
+/* Runs the held reads whose earlier writes are done, while at most UNREAD_SOFT bytes of answers
+ * are unread. After a large answer, the next answer may be large too, so the client's reads
+ * then run one after another. */
 static void release_held(struct conn *c)
 {
 	struct unread_all *all = &c->host->clients->unread;
@@ -570,8 +571,8 @@ void conn_answer(struct job *job)
 		conn_unref(c);
 }
 
-/* Renews the lease of a read's caller, by a write in the caller's name. Less than half of the
- * time of this lease is left. */
+/* Starts a write in the name of a read's caller, which renews the caller's leases. At least one
+ * lease has less than half of its time left. */
 static void conn_renew(struct conn *c, const struct job *read)
 {
 	const struct identity id = call_renewer(&read->call);

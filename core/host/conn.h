@@ -1,12 +1,12 @@
 /*
  * conn - a connection of a client to the host's socket, or a single call over HTTP.
  *
- * A frame is a Hello (first, optional), a Call, or one of the older messages that a guest's
- * agent may send. Calls with an id are answered in any order. A call without an id delays the
- * next frames until the call is answered. A read waits until the client's earlier writes are
- * done. The host stops reading from a client that does not read its answers. The host closes a
- * client that does not read for too long, or whose unread answers take too much memory (see
- * struct unread).
+ * A frame is a Hello (first, optional), a Call, a Cancel, an Arrived, or one of the older
+ * messages that a guest's agent may send. Calls with an id are answered in any order. A call
+ * without an id delays the next frames until the call is answered. A read waits until the
+ * client's earlier writes are done. The host stops reading from a client that does not read its
+ * answers. The host closes a client that does not read for too long, or whose unread answers
+ * take too much memory (see struct unread).
  */
 #ifndef CORE_HOST_CONN_H
 #define CORE_HOST_CONN_H
@@ -60,8 +60,9 @@ enum {
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
 	/* The number of large reads that run at a time for all clients. A read is large if the
-	 * client's last answer had UNREAD_LARGE bytes, or if the client has had no answer yet.
-	 * Each read holds its rows until the answer is written. */
+	 * client's last large answer or answer of a read had at least UNREAD_LARGE bytes, or if
+	 * the client has had no such answer yet. Each read holds its rows until the answer is
+	 * written. */
 	UNREAD_LARGE_READS = 4,
 };
 
@@ -69,7 +70,8 @@ enum {
 struct unread {
 	size_t memory; /* bytes of the client's buffers; part of unread_all.memory */
 	int seconds; /* seconds above UNREAD_SOFT without a break, while the host ran */
-	bool small; /* the last read's answer was small; false before the first read */
+	bool small; /* the last read's answer was small, and so were all later answers of
+		       writes; false before the first read */
 };
 
 /* The unread answers of all clients. */
@@ -103,8 +105,8 @@ void unread_tick(struct host *host);
  *	                         `closed`, freed with the last call: conn_unref()
  *
  * held_up() decides between READING and HELD UP. In HELD UP, received bytes are added to
- * `rest`. In `stopped`, no bytes are read. In `ended`, a call that only waits is dropped, and
- * all other calls run to their end.
+ * `rest`. In `stopped`, no bytes are read. In `ended`, writes run to their end. Calls that only
+ * wait, read or receive are dropped.
  *
  * The steps of a call:
  *
@@ -133,7 +135,7 @@ struct conn {
 	size_t n_jobs;
 	struct job *solo; /* the call under way that has no id */
 	struct chain held; /* reads that wait for writes, or for room for answers */
-	size_t n_reads; /* reads that the readers' threads run now */
+	size_t n_reads; /* reads that were passed to threads and have not ended */
 	uint64_t writes_sent, writes_done;
 	struct receipts handouts; /* answers that perhaps did not arrive: handout.h */
 

@@ -18,7 +18,8 @@ static void conn_flow_on_written(uv_write_t *write, int status)
 	flow->wrote(flow, status);
 }
 
-/* Gives libuv the bytes from offset `sent` on. libuv keeps the bytes until they are written. */
+/* Gives libuv the bytes from offset `sent` on. `sending` keeps the bytes until libuv has
+ * written them. */
 static int send_rest(struct flow *flow, size_t sent)
 {
 	struct text swap = flow->sending;

@@ -2,7 +2,8 @@
  * conn_flow - bytes that wait to be sent through a stream.
  *
  * New bytes are gathered in `out`. flow_send() gives the kernel as many bytes as the kernel
- * takes at once. The loop sends the other bytes later, while further bytes are gathered.
+ * takes without waiting. The loop sends the other bytes later, while further bytes are
+ * gathered.
  */
 #ifndef CORE_HOST_CONN_FLOW_H
 #define CORE_HOST_CONN_FLOW_H

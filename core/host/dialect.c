@@ -370,7 +370,8 @@ static void take_identity(struct conn *c, const json_t *hello)
 	keep_identity(c, &who);
 }
 
-/* Refuses a Hello that names another agent than the channel proves. */
+/* Refuses a Hello that names another agent or team than the channel proves, or that has the
+ * member `as`. */
 static int check_claims(struct conn *c, const json_t *hello, struct fault *f)
 {
 	const char *agent = speech_text(hello, "agent"),
@@ -447,16 +448,17 @@ static struct form form_of(json_t *json)
  * the lengths of lists, once for all doors. A handler therefore never sees a text that is too
  * long or a number out of range, and has no code for such values.
  *
- * The identity is taken from the connection and not from the call. A connection that a guest
- * has made is `pinned`: the connection uses a channel that only the guest's VM can use. So a
- * program in a VM always speaks as the agent of this VM, even if the program claims to be
- * another agent. The socket of the host can be opened only by this user. A client of this
- * socket names its agent in its Hello, and proves its identity with a token unless the client
- * is the operator. Only the state shows whether the agent exists and whether the token is
- * valid. So core/call/call.c checks the agent and the token inside the transaction.
+ * The identity is taken from the connection and not from the call, unless the call arrived at
+ * an agent's HTTP door. A connection that a guest has made is `pinned`: the connection uses a
+ * channel that only the guest's VM can use. So a program in a VM always speaks as the agent of
+ * this VM, even if the program claims to be another agent. The socket of the host can be opened
+ * only by this user. A client of this socket names its agent in its Hello, and proves its
+ * identity with a token unless the client is the operator. Only the state shows whether the
+ * agent exists and whether the token is valid. So core/call/call.c checks the agent and the
+ * token inside the transaction.
  *
- * The other functions of this file speak the older dialect of the wire, which has a message for
- * each action. Messages of the older dialect are translated into the same operations.
+ * Most other functions of this file speak the older dialect of the wire, which has a message
+ * for each action. Messages of the older dialect are translated into the same operations.
  *
  * Next: core/host/writer.c
  */

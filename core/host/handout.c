@@ -23,8 +23,8 @@ static void undo(struct host *host, const struct given *given, bool sent)
 }
 
 /* Called when an answer has arrived. If the answer's messages were given for good (`for_good`),
- * acknowledges these messages now, even while the host stops. An answer without messages given
- * for good needs no further work. */
+ * acknowledges these messages now, even while the host stops. If the answer has no such
+ * messages, does nothing. */
 static void take_for_good(struct host *host, const struct given *given)
 {
 	if (given->for_good)

@@ -45,8 +45,8 @@ static void log_level_tick(struct host *host)
 	}
 	if (level == host->log_watch->level)
 		return;
-	/* The line below has only the level info. So the log has the more verbose of the former
-	 * level and the new level while the line is written. */
+	/* The line below has only the level info. While the line is written, the log has the
+	 * former level or the new level, whichever writes more lines. */
 	if (level > host->log_watch->level)
 		log_set_level(host->log, level);
 	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",

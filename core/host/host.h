@@ -1,11 +1,11 @@
 /*
  * host - the process that serves one state.
  *
- * One loop thread does all input and output, and never touches the database. The writer's
- * thread (writer.h) runs calls that write, and a few readers (readers.h) run all other calls.
- * The host reads the event log (host_follow.h) to react to changes. At most one host runs per
- * state: the host holds a lock on a file that contains the host's pid and start time. `kill -9`
- * is a normal way to end the host.
+ * One loop thread serves all connections, and never touches the database. The writer's thread
+ * (writer.h) runs calls that write. A few workers (calls.c) run calls that work on files, and a
+ * few readers (readers.h) run all other calls. The host reads the event log (host_follow.h) to
+ * react to changes. At most one host runs per state: the host holds a lock on a file that
+ * contains the host's pid and start time. `kill -9` is a normal way to end the host.
  *
  * The files, in the order to read them:
  *

@@ -170,9 +170,9 @@ static void follow_on_end(struct job *job)
 	follow_poke(host);
 }
 
-/* Begins to read the event log after its newest event. Events before the newest event are not
- * read, since no caller waited for them. Each waiting call is run again, since events may have
- * been missed. */
+/* Begins to read the event log after its newest event. The events up to the newest event are
+ * not read. Calls that wait already may have missed some of these events, so each waiting call
+ * is run again. */
 void follow_want(struct host *host)
 {
 	struct follow *w = host->follow;

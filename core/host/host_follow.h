@@ -4,11 +4,11 @@
  * While a room of the host needs events, the log is read after each batch of this process,
  * after another process has written the bell, and at least four times a second. Rooms need
  * events for waiting calls, for guests, and for clients who follow the log over HTTP. If only
- * clients of HTTP need events, the host pauses for 10 ms after each page of events. So idle
- * clients of HTTP slow the calls of agents little. `recent` stores the newest event number of
- * each key. If the event that a call waits for was read before the call began to wait, `recent`
- * shows that the call has to run again. Two keys may share a place in `recent`, so a call may
- * be run once more without need.
+ * clients of HTTP need events, the host pauses for 10 ms after each page of events that is not
+ * full. So clients of HTTP that only wait for events hardly slow the calls of agents. `recent`
+ * stores the newest event number of each key. If the event that a call waits for was read
+ * before the call began to wait, `recent` shows that the call has to run again. Two keys may
+ * share a place in `recent`, so a call may be run once more without need.
  */
 #ifndef CORE_HOST_HOST_FOLLOW_H
 #define CORE_HOST_HOST_FOLLOW_H
@@ -32,7 +32,7 @@ struct follow {
 	bool wanted, reading, again;
 };
 
-/* Begins to read the event log, because a caller waits for an event. */
+/* Begins to read the event log, because a room of the host needs events. */
 void follow_want(struct host *host);
 /* Looks for new events, because a transaction may have been committed. */
 void follow_poke(struct host *host);

@@ -25,7 +25,8 @@
 #include "core/host/workspaces/hosted_network.h"
 #include "core/host/workspaces/reconcile.h"
 
-enum { WRITES_MOST = 16384 }; /* most writes under way; more get `unavailable` */
+enum { WRITES_MOST = 16384 }; /* maximum number of writes under way, and of reads; further
+				 calls get `unavailable` */
 
 /* All rooms, in the order of their open() calls. The hooks close, end and release run in the
  * reverse order. ROOM(x) stands for `struct x`, the member `x` of the host, and the hooks
@@ -63,8 +64,9 @@ struct host_room {
 	size_t size; /* size of the struct, which is zeroed; 0: the room allocates the
 			struct */
 	void (*make)(struct host *host); /* makes the room's libuv handles */
-	/* Starts the room's threads, after make() of all rooms. Returns 0 or a fault. Even if
-	 * open() of a room returned a fault, the hooks close, end and release are called. */
+	/* Starts the room's threads or opens its sockets, after make() of all rooms. Returns 0
+	 * or a fault. Even if open() of one room returned a fault, the hooks close, end and
+	 * release of all rooms are called. */
 	int (*open)(struct host *host, struct fault *f);
 	/* Reads the state before the host's first call. survey() is not called if the state
 	 * cannot be opened. */
@@ -83,7 +85,8 @@ struct host_room {
 	void (*close)(struct host *host); /* called when the host begins to stop; some
 					     calls still run */
 	bool (*is_busy)(const struct host *host); /* true: the host may not end yet */
-	void (*end)(struct host *host); /* called when all calls have ended */
+	void (*end)(struct host *host); /* called when all calls have ended, or when the
+					   host has waited long enough for them */
 	void (*release)(struct host *host); /* called after the loop was closed */
 };
 
@@ -112,7 +115,8 @@ struct host {
 	char boot_id[40]; /* id of this run of the host */
 	uint64_t seed;
 	int64_t pid; /* pid of the host, kept because getpid() is a system call */
-	struct id_keys ids; /* keys of the state's ids; set when a call has read them */
+	struct id_keys ids; /* keys that make public ids of row ids; set when a call has
+			       read them */
 	char incarnation[40];
 #define ROOM(x) struct x *x;
 	HOST_ROOMS(ROOM)
@@ -131,7 +135,8 @@ struct calls {
 	struct chain early; /* refused jobs, which no thread runs */
 	struct chain ahead_writes, ahead_reads; /* jobs of host_ahead() */
 	bool parted; /* the writer's thread waits for the rest of a chain of jobs */
-	size_t n_writes; /* writes that were given to the writer and have not ended */
+	size_t n_writes; /* writes that host_write() or host_ahead() has taken and that
+			    have not ended */
 	size_t n_reads;
 };
 

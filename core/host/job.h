@@ -1,9 +1,9 @@
 /*
  * job - a call that the threads of a host pass on to each other.
  *
- * The loop thread makes a job and gives the job to the writer's thread or to a reader. When the
- * call has ended, job.done gets the job on the loop thread. One thread owns a job at a time. A
- * freed job is used again, with the first block of its arena.
+ * The loop thread makes a job and gives the job to the writer's thread, to a reader or to a
+ * worker. When the call has ended, job.done gets the job on the loop thread. One thread owns a
+ * job at a time. A freed job is used again, with the first block of its arena.
  */
 #ifndef CORE_HOST_JOB_H
 #define CORE_HOST_JOB_H
@@ -21,7 +21,8 @@ struct job {
 	struct job *next; /* next job of the list that holds this job */
 	struct job_pool *pool;
 	struct call call;
-	struct packet packet; /* the received message, until its call owns the texts */
+	struct packet packet; /* the received message; empty after job_own() has copied
+				 its texts */
 	json_t *id; /* the request's id, which the answer repeats; NULL: no id */
 	int kind; /* type of the received message: see dialect.c */
 	struct arena_mark clean; /* mark of the arena before any use */

@@ -72,8 +72,8 @@ struct log_pause {
 	int64_t n; /* number of lines that were left out during the pause */
 };
 
-/* Calls log_line(), but at most once a minute for each `pause`. The next written line contains
- * the number of lines that were left out. */
+/* Does the same as log_line(), but writes at most one line a minute for each `pause`. The next
+ * written line contains the number of lines that were left out. */
 #define log_seldom(l, pause, level, what, ...) \
 	log_write_seldom(l, pause, level, what, LOG_FIELDS(__VA_ARGS__))
 void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level level,

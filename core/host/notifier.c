@@ -105,8 +105,8 @@ static int line_file(const struct text *line)
 }
 
 /* Starts the command under `timeout`, in a process group of its own. If the host is killed,
- * `timeout` kills the process group when the command's time ends, if the command itself still
- * runs. */
+ * nobody waits for the command. If the command itself then still runs after PATIENCE_S + 1
+ * seconds, `timeout` kills the process group. */
 static int notifier_run_start(pid_t *pid, const struct home *home, struct arena *a,
 			      const struct text *line)
 {
@@ -164,8 +164,8 @@ static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 /* Runs notify.command in the state's folder. The command reads the members of `notice` from
  * environment variables such as CADRE_EVENT, and from one line of JSON on standard input. When
  * the command ends, or after PATIENCE_S, the command's whole process group is killed. If the
- * host is killed before the command ends, `timeout` kills the process group one second after
- * PATIENCE_S, if the command itself still runs. A failure of the command is logged. Returns
+ * host is killed, only `timeout` limits the command: it kills the process group of a command
+ * that still runs one second after PATIENCE_S. A failure of the command is logged. Returns
  * false if the host ends and the command was killed. */
 static bool notifier_run(const struct home *home, const struct notice *notice,
 			 struct sleeper *sleeper, struct log *log,
@@ -203,10 +203,10 @@ static bool notifier_run(const struct home *home, const struct notice *notice,
 enum {
 	NET_MS = 5000, /* longest sleep, in case a bell was missed */
 	RETRY_MS = 2000, /* pause after a failure */
-	PAGE = 1000, /* most events that are read at a time */
+	PAGE = 1000, /* maximum number of events that are read at a time */
 	SINGLY = 4, /* if more events wait, one command reports all of them */
 	TEXT_BYTES = 200,
-	EVENTS_MOST = 1000, /* greater than the number of any kind of event */
+	EVENTS_MOST = 1000, /* greater than the code of each kind of event */
 };
 
 struct notifier {

@@ -32,8 +32,8 @@ struct queue {
 			  follows at once */
 	unsigned kept; /* number of pushes that were not parts */
 	bool closed;
-	/* Used only if one thread takes all jobs. True: the thread has taken a part whose rest
-	 * is not pushed yet. */
+	/* Used only if one thread takes all jobs. True: the thread has taken a part of a chain,
+	 * and the rest of the chain is not pushed yet. */
 	bool partial;
 	unsigned before; /* value of `kept` when the part was taken */
 };

@@ -196,7 +196,7 @@ void rates_free(struct rates *r)
 /* --- spending ---------------------------------------------------------------- */
 
 /*
- * spending - writes the buckets of calls to rows soon after agents have made calls.
+ * spending - writes the buckets, which count the calls of agents, to rows soon after the calls.
  *
  * Every RATE_KEEP_MS one of the writer's transactions also writes the buckets (batch.c). If the
  * writer has no transaction, a timer starts a transaction for the buckets.

@@ -9,10 +9,12 @@
 
 enum {
 	LOOK_MS = 1000,
-	GAP_MS = 2000, /* shorter gaps are ignored; a gap misses at least two looks */
-	NOTE_MS = 1000, /* the row that says that the host runs is written this often
-			   while calls write */
-	ALIVE_MS = 5000, /* this row is written this often while leases run */
+	GAP_MS = 2000, /* shorter gaps are ignored; in a gap of this length at least two
+			  looks (one a second) are due */
+	NOTE_MS = 1000, /* while calls write, the row that says that the host runs is
+			   written once in this time */
+	ALIVE_MS = 5000, /* while leases run, the row that says that the host runs is
+			    written at least once in this time */
 };
 
 /* Sets call->out to a row that says which effects of time are due. NULL: the read failed. Runs
@@ -191,7 +193,8 @@ static void reaper_on_timer(uv_timer_t *timer)
 		look_now(host);
 }
 
-/* Looks at once after an event of a delayed message, since this message may be due soon. */
+/* Looks at once after an event which says that a message is delayed, since this message may be
+ * due soon. */
 static void reaper_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_DELAYED || host->stopping)

@@ -10,11 +10,11 @@
  * In a gap nobody can call the host, because the host is down or stands still, or because the
  * machine sleeps. After a gap, the ends of leases are moved by the length of the gap. Until the
  * leases are moved, the host holds the writes of callers. If the clock is set forward or back,
- * leases are moved by the same amount, since a lease counts elapsed time. Setting the clock
- * also affects times that a gap does not move, such as the expiry of messages, delays, retries
- * and budgets of time. A leap of the clock is a difference between the clock and
- * CLOCK_BOOTTIME, which counts sleep, and which nobody can set. How exactly a lease is moved
- * depends on the kind of gap:
+ * leases are moved by the same amount, since a lease counts elapsed time. Other times, such as
+ * the expiry of messages, delays, retries and budgets of time, are never moved. So they come
+ * earlier or later if the clock is set. A leap of the clock is a change of the difference
+ * between the clock and CLOCK_BOOTTIME. CLOCK_BOOTTIME counts sleep, and nobody can set it. How
+ * exactly a lease is moved depends on the kind of gap:
  *
  *   the host stood still   The loop, which runs at least once a second, notices the gap. A
  *                          lease is moved by the gap, or by at most a second more. A gap

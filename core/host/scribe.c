@@ -222,10 +222,10 @@ enum {
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
 	NET_MS = 5000, /* longest sleep, in case a write of the bell was missed */
-	EDITS_MOST = 32, /* most edits that may wait for a result */
+	EDITS_MOST = 32, /* maximum number of edits that wait for a result */
 	EDIT_MS = 20, /* pause before the results of edits are read */
 	RETRY_MS = 2000, /* pause after a failure */
-	LAST_MS = 2000, /* most time for the last slice, when the host ends */
+	LAST_MS = 2000, /* longest time for the last slice, when the host ends */
 	NICE = 10, /* low priority: no caller waits for this thread */
 };
 

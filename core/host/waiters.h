@@ -21,9 +21,9 @@ struct waiters {
 	int64_t timer_due; /* when the timer fires; 0: the timer does not run */
 };
 
-/* Parks a call whose `wait_on` is set. A call is run again at once, and not parked, if an event
- * of its key was committed after the call ran. Returns false if the call may not wait; the
- * caller of this function then answers the call. */
+/* Parks a call whose `wait_on` is set. If an event of the call's key was committed after the
+ * call ran, the call is not parked, but run again at once. Returns false if the call may not
+ * wait; the caller of this function then answers the call. */
 bool waiters_park(struct host *host, struct job *job);
 /* Removes a parked job. The caller of this function then owns the job. */
 void waiters_drop(struct host *host, struct job *job);

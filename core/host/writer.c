@@ -20,11 +20,11 @@ enum { CHECKPOINT_FRAMES = 2000 };
  * Keeps the WAL short without holding up the writer.
  *
  * A thread with its own connection copies frames (by a PASSIVE checkpoint) when the writer
- * reports many frames. After the copy the writer runs a short PASSIVE checkpoint between two
- * batches, when few frames are left to copy. The writer then waits a few milliseconds for reads
- * that began earlier, and the WAL starts anew. If a write has found the disk full, even a short
- * WAL is copied. On a full disk, new frames can be written only over frames that have been
- * copied.
+ * reports many frames. After the copy only few frames are left to copy. Then the writer runs a
+ * short PASSIVE checkpoint between two batches. The writer then waits a few milliseconds for
+ * reads that began earlier, and the WAL starts anew. If a write has found the disk full, even a
+ * short WAL is copied. On a full disk, new frames can be written only over frames that have
+ * been copied.
  */
 
 enum phase { IDLE, ASKED, COPIED };
@@ -35,14 +35,15 @@ struct checkpoint {
 	uv_sem_t asked;
 	atomic_int phase;
 	atomic_bool ending;
-	int64_t due; /* number of uncopied frames that starts the next copy */
+	int64_t due; /* number of uncopied frames at which the next copy begins */
 	int patience_ms; /* longest wait for reads that use the WAL */
 };
 
 enum { PATIENCE_MS = 10, PATIENCE_MOST = 160, AGAIN_FRAMES = 500, TRIM_MS = 30000 };
 
-/* Returns free memory between used blocks to the system. Without this, the process would grow
- * for hours, because answers of some MB are allocated and freed again and again. */
+/* Gives the system back the free memory that lies between used blocks. Without this, the
+ * process would grow for hours, because answers of some MB are allocated and freed again and
+ * again. */
 static void trim_memory(int64_t *trimmed_at)
 {
 	const int64_t now = clock_steady_ms();

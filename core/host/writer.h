@@ -1,5 +1,6 @@
 /*
- * writer - the writer's thread, which owns the only write connection of a host.
+ * writer - the writer's thread, which runs all writes of a host except the calls of workers
+ * (calls.c).
  *
  * The thread takes the queued calls, runs the calls in batches, and gives each batch back after
  * its COMMIT. Calls run in the order in which they were queued.
@@ -27,9 +28,9 @@ int writer_open(struct writer **out, const struct writer_options *options,
  * empties the WAL. `w` may be NULL. */
 void writer_close(struct writer *w);
 void writer_push(struct writer *w, struct chain *jobs);
-/* Queues the first part of some jobs. Right afterwards the caller must call writer_push() with
- * the other jobs, even if the chain is empty. The writer's thread begins with the first part,
- * and keeps its transaction open for the other jobs. */
+/* Queues the first jobs of a chain. Right afterwards the caller must call writer_push() with
+ * the other jobs, even if there are none. The writer's thread begins with the first jobs, and
+ * keeps its transaction open for the other jobs. */
 void writer_push_part(struct writer *w, struct chain *jobs);
 
 #endif

@@ -3,13 +3,13 @@
  *
  * The server takes connections, reads requests with llhttp, enforces limits, and lets a service
  * answer. Requests of a connection are served one at a time, in order. Later requests stay
- * unread until the present request is answered. The server limits the memory of a connection to
- * a head, one piece of a body, and one piece of an answer. A request that is not HTTP, arrives
- * too slowly, or is too large is answered with a 4xx status, and the connection is closed. The
- * service is not called for such a bad request, unless the service already has the request's
- * head. When the maximum of connections is reached, the server closes the oldest connection
- * that waits for a head or only lingers. When the memory for bodies is full, the body that has
- * been arriving for the longest time is refused.
+ * unread until the present request is answered. Apart from collected bodies and copied answers,
+ * a connection needs memory only for a head, one piece of a body, and one piece of an answer. A
+ * request that is not HTTP, arrives too slowly, or is too large is answered with a 4xx status,
+ * and the connection is closed. The service is not called for such a bad request, unless the
+ * service already has the request's head. When the maximum of connections is reached, the
+ * server closes the oldest connection that waits for a head or only lingers. When the memory
+ * for bodies is full, the body that has been arriving for the longest time is refused.
  *
  * A service gets a request in begin(), as soon as the head has been read. The service answers
  * the request once, in begin() or later, by http_answer(), http_fault(), http_stream() or
@@ -105,8 +105,8 @@ void http_close(struct http_server *s);
 
 /* --- requests ---------------------------------------------------------------------- */
 
-/* The value of the first header with the name `name`, in lower case; NULL if the request has no
- * header of this name. The value is borrowed from the exchange. */
+/* The value of the first header whose name is `name`; NULL if the request has no such header.
+ * `name` must be in lower case. The value is borrowed from the exchange. */
 const char *http_header(const struct http *x, const char *name);
 /* The value of a query parameter, with its escapes resolved, allocated in x->arena. Returns
  * NULL if the query has no such parameter, or if the value's escapes are invalid. */

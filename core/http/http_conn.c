@@ -22,7 +22,8 @@ enum {
 	BACKLOG = 128,
 	LINGER_MS = 2000,
 	BODY_STEP = 64 << 10, /* bytes of a body after which its deadline is set anew */
-	CROWD = 500, /* least peak of open handles after which memory is returned */
+	CROWD = 500, /* memory is returned to the system only if at least this many
+			handles were open at once */
 };
 
 /* Sets c->state; no other function sets c->state. */
@@ -279,8 +280,8 @@ static void on_shut(uv_shutdown_t *shutdown, int status)
 	(void)shutdown, (void)status;
 }
 
-/* Closes the sending side, and the connection only later. If the connection were closed while
- * bytes of the peer are still unread, the system might drop the answer. */
+/* Closes the sending side now, and the whole connection later. If the connection were closed
+ * while bytes of the peer are still unread, the system might drop the answer. */
 static void linger(struct http_conn *c)
 {
 	http_conn_step(c, CONN_LINGERING);
@@ -489,7 +490,8 @@ void http_close(struct http_server *s)
 	uv_close((uv_handle_t *)&s->timer, http_conn_on_closed);
 }
 
-enum { BODY_COUNTS = 4 << 10 }; /* a smaller body is never refused to free memory */
+enum { BODY_COUNTS = 4 << 10 }; /* to free memory, the server never refuses a body smaller
+				   than this */
 
 const char *http_header(const struct http *x, const char *name)
 {
@@ -956,8 +958,8 @@ void http_continue(struct http_conn *c)
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	uv_buf_t buf = uv_buf_init(line, sizeof(line) - 1);
 
-	/* The socket's buffer is empty, so the line fits. If the line cannot be written, the
-	 * peer sends the body anyway after a while. */
+	/* The socket's buffer is empty, so the status 100 Continue fits. If it cannot be
+	 * written, the peer sends the body anyway after a while. */
 	if (c->parser.http_minor > 0 && http_header(&c->x, "expect"))
 		uv_try_write((uv_stream_t *)&c->tcp, &buf, 1);
 }

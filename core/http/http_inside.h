@@ -9,8 +9,9 @@
 #include "core/http/http.h"
 
 enum {
-	HTTP_READ = 64 << 10, /* bytes read at once */
-	HTTP_STEP = 256 << 10, /* bytes of a stream written at once */
+	HTTP_READ = 64 << 10, /* maximum number of bytes that one read returns */
+	HTTP_STEP = 256 << 10, /* maximum number of bytes of a stream that one write
+				  sends */
 	HTTP_HEADERS = 100,
 };
 
@@ -75,7 +76,8 @@ struct http_conn {
 	bool flows; /* the service ends the answer by http_end() */
 	bool ended; /* the service has ended the answer */
 	bool writing; /* a write to the socket is under way */
-	uint64_t deadline, since; /* loop times; since: start of a wait or a body */
+	uint64_t deadline, since; /* loop times; since: when the wait for a head or the
+				     reading of a body began */
 	int64_t progress; /* bytes received since the deadline was set */
 
 	const char *in; /* `left` bytes that are not parsed yet */

@@ -371,8 +371,8 @@ static void name_port(const struct link_address *a, unsigned port, char out[8])
 
 static void tcp_on_connected(struct link_dial *d);
 
-/* Tries the next address of the host name. A host name may have several addresses, which are
- * tried one after the other. */
+/* Tries the next address of the guest's machine. The name of a machine may have several
+ * addresses, which are tried one after the other. */
 static void try_next(struct link_dial *d)
 {
 	while (d->next) {
@@ -698,8 +698,8 @@ static int hybrid_listen(struct link_ear *ear, struct fault *f)
 const struct transport link_hybrid = { hybrid_dial, hybrid_listen, unix_admit };
 
 /*
- * vsock sockets between a VM and its host. The kernel tells the caller's context id, so the
- * host knows the VM.
+ * vsock sockets between a VM and its host. The kernel gives the host the caller's context id,
+ * so the host knows which VM calls.
  */
 
 static struct sockaddr_vm address(const struct link_address *a, unsigned port)

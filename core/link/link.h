@@ -1,10 +1,10 @@
 /*
  * link - the connections between host and guest, over every kind of transport.
  *
- * A host dials a port of a guest; a guest listens. With some kinds of address both the guest
- * and the host listen. Both sides get the descriptor of a connected, non-blocking stream. Each
- * side owns its descriptor, and the stream carries only frames. Each kind of address has its
- * own transport.
+ * A host dials a port at which a guest listens. With some kinds of address the guest also
+ * dials, and the host listens. Both sides get the descriptor of a connected, non-blocking
+ * stream. Each side owns its descriptor, and the stream carries only frames. Each kind of
+ * address has its own transport.
  */
 #ifndef CORE_LINK_LINK_H
 #define CORE_LINK_LINK_H

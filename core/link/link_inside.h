@@ -68,12 +68,13 @@ struct link_dial {
 	int handles; /* handles that are not closed yet */
 	struct fault fault;
 	void (*step)(struct link_dial *d); /* called when `fd` is ready */
-	/* For TCP: the query of the host name, the host's addresses, and the next address to
-	 * try. */
+	/* For TCP: the DNS query for the name of the guest's machine, the addresses found, and
+	 * the next address to try. */
 	uv_getaddrinfo_t *ask;
 	struct addrinfo *found, *next;
 	struct pump *pump; /* the pump of a serial port, or NULL */
-	char line[64]; /* hybrid vsock: bytes received so far of the VMM's answer */
+	char line[64]; /* hybrid vsock: the part of the VMM's answer that has been
+			  received so far */
 	size_t n_line;
 };
 

@@ -1,9 +1,9 @@
 /*
  * backend - a table of functions that make and run workspaces on the machine.
  *
- * The functions alive, find, address and stop return soon. The other functions may take long,
- * and run on any thread, but never twice at once for one workspace. Every function may be
- * called again: if its work is already done, the function succeeds.
+ * The functions address, stop, alive, deaf, find, last_words and tend return soon. The other
+ * functions may take long, and run on any thread, but never twice at once for one workspace.
+ * Every function may be called again: if its work is already done, the function succeeds.
  */
 #ifndef CORE_MACHINE_BACKEND_H
 #define CORE_MACHINE_BACKEND_H
@@ -25,8 +25,8 @@ struct workspace_spec {
 	const char *parent_sockets; /* folder of the parent's sockets */
 	const char *snapshot; /* parent's snapshot that is forked, or NULL */
 	int64_t restores; /* how often the workspace was reset to a snapshot */
-	/* The workspace's guest was connected before, so the workspace's folder or disk was
-	 * made. If the folder or disk is lost, the backend does not make it anew. */
+	/* True: the workspace's guest was connected before, so the workspace's folder or disk
+	 * was made. If the folder or disk is lost, the backend does not make it anew. */
 	bool was_up;
 	const char *sockets; /* folder of the guest's sockets */
 	const char *address; /* address of the guest: see core/base/link_address.h */
@@ -34,7 +34,8 @@ struct workspace_spec {
 	const char *team, *agent, *token; /* `agent` may be NULL */
 	const char *home; /* folder of the state */
 	const char *door; /* socket of the host */
-	const char *program; /* path of the program cadre */
+	const char *program; /* path of the program that is started as the guest; NULL:
+				this program */
 	/* A VM's network card. `tap` names an existing interface; `tap` is NULL if the VM has
 	 * no network. */
 	const char *tap, *mac, *ip, *gateway;
@@ -64,8 +65,9 @@ enum { ADDRESS_SIZE = 160 };
 struct backend {
 	const char *name;
 	/* The workspaces are VMs. A guest in a VM takes long to start. If the guest dies, the
-	 * host does not restart the guest. Before the host calls stop(), the host asks the
-	 * guest over its connection to end. */
+	 * host does not restart the guest, unless this host killed the guest or the machine was
+	 * rebooted. Before the host calls stop(), the host asks the guest over its connection
+	 * to end. */
 	bool vm;
 	int (*make)(const struct workspace_spec *spec, struct fault *f);
 	int (*fork)(const struct workspace_spec *spec, struct fault *f);

@@ -1,10 +1,10 @@
 /*
  * child - runs a program without a shell, and waits for its end.
  *
- * A program is found in PATH, gets no input, and inherits no descriptor. If a program cannot be
- * run, or ends with a status other than 0, the fault is FAULT_IO, with the last line that the
- * program wrote to stderr. The functions wait, so the thread of an event loop must not call
- * these functions.
+ * A program is found in PATH, gets no input, and inherits only descriptors that the caller
+ * passes to it. If a program cannot be run, or ends with a status other than 0, the fault is
+ * FAULT_IO, with the last line that the program wrote to stderr. All functions except
+ * child_spawn() and child_detach() wait, so the thread of an event loop must not call them.
  */
 #ifndef CORE_MACHINE_CHILD_H
 #define CORE_MACHINE_CHILD_H

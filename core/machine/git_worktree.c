@@ -140,8 +140,8 @@ static int git_worktree_take_mark(struct making *m, bool *half, struct fault *f)
 		m->mark);
 }
 
-/* Removes the mark, also from the disk. If the mark stayed, a later call would remove the
- * worktree with all work in it. */
+/* Removes the mark, and syncs the removal to the disk. If the mark stayed, a later call would
+ * remove the worktree with all work in it. */
 static int drop_mark(const struct making *m, struct fault *f)
 {
 	if (unlink(m->mark) == 0 && dir_sync_above(m->mark) == 0)

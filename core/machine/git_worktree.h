@@ -3,8 +3,8 @@
  * person.
  *
  * git makes the worktrees, so filters, sparse checkouts, hooks and object formats work as in
- * git. A worktree counts only if its checkout is complete and on the disk. Until the checkout
- * is complete, the file PATH.making is beside the worktree. A call that finds the file
+ * git. A worktree counts as made only if its checkout is complete and on the disk. Until the
+ * checkout is complete, the file PATH.making is beside the worktree. A call that finds the file
  * PATH.making removes the incomplete worktree and begins anew.
  */
 #ifndef CORE_MACHINE_GIT_WORKTREE_H

@@ -1,5 +1,5 @@
 /*
- * golden - checks of a person's folder that is copied to make workspaces.
+ * golden - checks a person's folder before the folder is copied to make workspaces.
  */
 #ifndef CORE_MACHINE_GOLDEN_H
 #define CORE_MACHINE_GOLDEN_H

@@ -116,7 +116,7 @@ static int machine_copy_file(int from_dir, int to_dir, const char *name, struct 
 	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	int rc;
 
-	if (from < 0) /* or the file has been removed since fstatat() */
+	if (from < 0) /* the file cannot be opened, or has been removed since fstatat() */
 		return errno == ENOENT ? 0 : machine_copy_unread(from_dir, name, f);
 	rc = copy_content(from, to_dir, name, f);
 	close(from);
@@ -152,7 +152,8 @@ struct level {
 struct copying {
 	struct level *level;
 	int in, out;
-	const char *except; /* entry of the topmost directory that is left out */
+	const char *except; /* name of the entry that is left out of the topmost
+			       directory */
 	const char *home; /* the caller's state; NULL: states are copied too */
 	struct stat top, own; /* `top`: status of the new folder; `own`: of `home` */
 	int64_t left_out;

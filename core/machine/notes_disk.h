@@ -2,9 +2,9 @@
  * notes_disk - notes in a folder of this machine.
  *
  * Staged notes are in the folder `.cadre-notes` in the vault's root, so all files that a crash
- * leaves are in one folder. The name of a staged note contains the number of the byte that the
- * note's writer had locked. The locked bytes are bytes of the file `vault.lock` in the state
- * folder, one byte for each path.
+ * leaves are in one folder. The name of a staged note contains the number of a byte. The note's
+ * writer keeps this byte locked. The locked bytes are bytes of the file `vault.lock` in the
+ * state folder, one byte for each path.
  */
 #ifndef CORE_MACHINE_NOTES_DISK_H
 #define CORE_MACHINE_NOTES_DISK_H

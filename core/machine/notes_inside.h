@@ -49,8 +49,8 @@ int notes_drop(const void *self, const char *staged, struct fault *f);
 /* notes_trash.c: */
 bool notes_is_trashed(const char *path);
 int notes_forget(const void *self, const char *name, struct fault *f);
-/* Removes the empty folders that contain a path in the trash. Stops at the first folder that is
- * not empty. */
+/* Removes the folders above `path`, a path in the trash, from the innermost folder upwards.
+ * Stops at the first folder that is not empty. */
 void notes_clear_trash(int root, const char *path);
 
 #endif

@@ -59,8 +59,8 @@ static int notes_lock_take_bytes(int fd, const struct want *wants, int n, int64_
 }
 
 /* Adds the bytes `a` and `b` to the bytes to lock, the lower byte first; 0 means no byte. All
- * callers lock the lower byte first, and folders before notes, so two callers never wait for
- * each other. */
+ * callers lock folders before notes, and the lower byte of two folders or two notes first. So
+ * two callers never wait for each other. */
 static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short type)
 {
 	const uint64_t first = a < b ? a : b, second = a < b ? b : a;
@@ -94,8 +94,8 @@ static uint64_t folder_byte(const char *path)
 }
 
 /* Fills the fault for a caller that did not get the locks. If the caller has `waited`, the
- * fault names a process that holds a lock. Otherwise the fault names no process, since the
- * search through /proc is slow. */
+ * fault names a process that holds a lock, if such a process is found. Otherwise the fault
+ * names no process, since the search through /proc is slow. */
 static int held_fault(int fd, const struct want *wants, int n, bool waited,
 		      struct fault *f)
 {
@@ -117,8 +117,8 @@ static int held_fault(int fd, const struct want *wants, int n, bool waited,
 	return f->code;
 }
 
-/* Opens the file vault.lock. A reader does not make the file, since the user root may read
- * another user's state and must not make files in that state. */
+/* Opens the file vault.lock. If `make` is set, makes the file if it is missing. A reader does
+ * not set `make`, since root may read another user's state and must not make files there. */
 static int open_lock(const struct notes_disk *d, bool make)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
@@ -170,8 +170,8 @@ int notes_lock_teams(const void *self, const char *team, const char *other, bool
 
 	if (fd >= 0 || errno != ENOENT || alone)
 		return lock_bytes(fd, wants, n, true, f);
-	/* The file vault.lock does not exist, so no note was ever written and no folder was
-	 * ever moved. A reader therefore needs no lock. */
+	/* The file vault.lock does not exist, so cadre has never written a note or moved a
+	 * folder. A reader therefore needs no lock. */
 	return lock_bytes(open(d->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL, 0,
 			  false, f);
 }
@@ -186,7 +186,8 @@ int notes_lock_staged(const void *self, const char *staged, struct fault *f)
 {
 	const char *name = strrchr(staged, '/');
 	uint64_t byte = name ? strtoull(name + 1, NULL, 16) & ~UINT64_C(1)
-			     : 0; /* former versions locked odd bytes too */
+			     : 0; /* a file name from a former version may contain an odd
+				     byte */
 
 	return lock_bytes(open_lock(self, true), &(struct want){ byte, F_WRLCK }, 1,
 			  false, f);

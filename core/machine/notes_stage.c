@@ -112,8 +112,8 @@ static void close_ends(struct ends *e)
 			close(all[i]);
 }
 
-/* Opens both folders of a move and returns 1. Returns 0 if the move was already made, even if
- * one of the move's folders was removed later. Returns -1 with errno. */
+/* Opens the vault's root and the folders of a move, and returns 1. Returns 0 if the move was
+ * already made, even if one of the move's folders was removed later. Returns -1 with errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {
@@ -142,13 +142,13 @@ static bool held_open(int dir, const char *name)
 	bool held = fd >= 0 && file_holder(fd) == FILE_WRITTEN;
 
 	if (fd >= 0)
-		close(fd); /* close() also ends the lease */
+		close(fd); /* close() also ends the file lease of file_holder() */
 	return held;
 }
 
-/* Removes the old file, which the exchange has moved into the folder `from`. If somebody else
- * has changed the old file meanwhile, or may still write to it, keeps the old file beside the
- * new file. */
+/* Removes the old file. file_exchange() has swapped both files, so the old file is in the
+ * folder `from`. If somebody else has changed the old file meanwhile, or may still write to it,
+ * keeps the old file beside the new file. */
 static int notes_stage_settle(const struct ends *e, const struct note_move *m)
 {
 	struct note_stamp out;

@@ -41,7 +41,7 @@ static bool private_is_shut(const struct stat *st)
 	return S_ISDIR(st->st_mode) && (st->st_mode & PRIVATE_LOOK) != PRIVATE_LOOK;
 }
 
-/* Sets the mode of a file of which `fd` is an O_PATH descriptor. fchmod() refuses such
+/* Sets the mode of the file that the O_PATH descriptor `fd` refers to. fchmod() refuses such
  * descriptors. */
 static void set_mode(int fd, mode_t mode)
 {

@@ -13,10 +13,10 @@
 enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700, PRIVATE_LOOK = 0500 };
 
 /* Removes all rights of the group and of other users from a file, or from a folder and
- * everything below it. Changes only files and folders of the calling user. Follows no symlink,
- * enters no other file system, and does not change a file with a second hard link. If the owner
- * may not list or enter a folder, gives the owner the right to list and enter the folder. Skips
- * an entry that cannot be changed. */
+ * everything below it, down to 256 levels. Changes only files and folders of the calling user.
+ * Follows no symlink, enters no other file system, and does not change a file with a second
+ * hard link. If the owner may not list or enter a folder, gives the owner the right to list and
+ * enter the folder. Skips an entry that cannot be changed. */
 void private_tree(const char *path);
 
 /* Does the same as private_tree() for the entry `name` of the open folder `dir`. */

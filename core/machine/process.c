@@ -146,8 +146,9 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
-/* Copies the source of a workspace to `to`. The copy of a workspace contains the states of
- * projects in that workspace. The copy of a person's folder contains no states. */
+/* Copies the source of a workspace to `to`. If the source is a workspace, the copy also
+ * contains the states of the projects in it. If the source is a person's folder, the copy
+ * contains no states. */
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
 	if (!process_is_there(spec->source))
@@ -189,8 +190,8 @@ static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 	return rc ? rc : sync_name(spec->path, f);
 }
 
-/* Copies the source of a workspace or a snapshot. A snapshot, which has no spec->home, gets no
- * stamp, since no guest works in a snapshot. */
+/* Copies spec->source to make a workspace or a snapshot. A snapshot, which has no spec->home,
+ * gets no stamp, since no guest works in a snapshot. */
 static int process_fork(const struct workspace_spec *spec, struct fault *f)
 {
 	int rc = copy_whole(spec, f);
@@ -259,7 +260,7 @@ static int process_forget(const struct workspace_spec *spec, const char *id,
 }
 
 /* Renames a folder, and syncs both names to the disk. After a power failure the folder may be
- * at both paths, but it is always at one of the two paths. */
+ * at both paths, but it is always at one path at least. */
 static int process_move(const char *from, const char *to, struct fault *f)
 {
 	if (rename(from, to) == 0 && dir_sync_above(to) == 0 && dir_sync_above(from) == 0)
@@ -285,10 +286,10 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 	return guest_state_stamp(spec, true, f) ? f->code : put_away(spec, old, f);
 }
 
-/* Restores a snapshot. If the folder `old` exists, the copy `new` is complete; so `new` is
- * synced before `old` is made. The caller changes the workspace's row only after `old` was
- * moved into the trash. If `old` were left behind, the next restore would finish this restore,
- * and would not restore its own snapshot. */
+/* Restores a snapshot. The copy `new` is complete and synced before the folder `old` is made.
+ * The caller changes the workspace's row only after `old` was moved into the trash or removed.
+ * If `old` were left behind, the next restore would finish this restore, and would not restore
+ * its own snapshot. */
 static int process_restore(const struct workspace_spec *spec, const char *id,
 			   struct fault *f)
 {

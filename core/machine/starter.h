@@ -1,11 +1,11 @@
 /*
  * starter - environment variables that tell cadre which program started it.
  *
- * A git hook, an agent's client and a terminal set variables that mark the processes they
- * start. A host, a guest or an agent's program does not belong to the program that started it,
- * so the started process must remove these marks. Otherwise git would act on the hook's
- * repository. A client would refuse to start, or would report to another session. Variables
- * with a person's settings are kept: folders, keys, providers, proxies, names of authors.
+ * Git, an agent's client or a terminal sets variables that mark each process it starts. A host,
+ * a guest or an agent's program does not belong to the program that started it, so it must
+ * remove these variables. Otherwise git would act on the hook's repository. A client would
+ * refuse to start, or would report to another session. Variables with a person's settings are
+ * kept: folders, keys, providers, proxies, names of authors.
  */
 #ifndef CORE_MACHINE_STARTER_H
 #define CORE_MACHINE_STARTER_H

@@ -78,7 +78,7 @@ static bool is_folder_of(const struct stat *st, uid_t owner)
 }
 
 /* Opens the trash. Returns a descriptor and sets the state's owner, or returns -1 with errno.
- * Fails if the trash is not a folder, for example a link, or does not belong to the state's
+ * Fails if the trash is a link or no folder, or if the trash does not belong to the state's
  * owner. */
 static int open_trash(const char *home, struct arena *a, uid_t *owner)
 {
@@ -244,7 +244,7 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 }
 
 /* Opens an entry's folder and locks the folder without waiting. `lock` is LOCK_EX to remove the
- * entry, or LOCK_SH to keep the entry from removal. Returns a descriptor, or -1 with errno. */
+ * entry, or LOCK_SH to protect the entry from removal. Returns a descriptor, or -1 with errno. */
 static int open_locked(const char *path, int lock)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -298,8 +298,8 @@ int trash_hold(const char *home, const char *path)
 /* --- removing entries ------------------------------------------------------------------- */
 
 /* Removes a folder of the trash, unless a process has locked the folder. First renames the
- * folder to `to`; if `to` is NULL, the folder is already renamed. Returns whether this call
- * removed the folder. */
+ * folder to `to`; if `to` is NULL, the folder is already renamed. Returns false if a process
+ * has locked the folder, or if the folder cannot be renamed. */
 static bool trash_remove(const char *path, const char *to)
 {
 	int fd = open_locked(path, LOCK_EX);

@@ -55,11 +55,11 @@ enum trash_taken {
 int trash_take(const char *home, const char *path, const char *name, int64_t now_ms,
 	       const struct trash_bounds *bounds, struct fault *f);
 
-/* Moves the snapshots of a workspace into the trash. Each folder in `folder` is a snapshot and
- * becomes an entry. The entry's name contains the workspace's name and the end of the
- * snapshot's id. The entries of the snapshots get an earlier time than the entry of the
- * workspace. So the trash drops the snapshots before the workspace's last content. Returns 0,
- * even if there are no snapshots, or a negative fault. */
+/* Moves the snapshots of a workspace into the trash. Each complete snapshot in `folder` becomes
+ * an entry, unless it is empty or too large. The entry's name contains the workspace's name and
+ * the end of the snapshot's id. The entries of the snapshots get an earlier time than the entry
+ * of the workspace. So the trash drops the snapshots before the workspace's last content.
+ * Returns 0, even if there are no snapshots, or a negative fault. */
 int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
 			 int64_t now_ms, const struct trash_bounds *bounds,
 			 struct fault *f);
@@ -69,9 +69,9 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f);
 
-/* Returns the length of NAME in `NAME.gone`. A host renames a folder to `NAME.gone` before its
- * removal, and may have added `.gone` more than once. Returns 0 if `folder` has another ending,
- * as the name of an incomplete copy has. */
+/* Returns the length of NAME if `folder` is `NAME` or `NAME.gone`. A host renames a folder to
+ * `NAME.gone` before it removes the folder, and may have added `.gone` more than once. Returns
+ * 0 if `folder` has another ending, for example the ending of an incomplete copy. */
 size_t trash_called(const char *folder);
 
 /* Whether `path`, an absolute path, is the path of an existing entry. */
@@ -82,9 +82,9 @@ bool trash_is_entry(const char *home, const char *path);
  * ENOENT if `path` is not an entry, EWOULDBLOCK if the entry is being removed. */
 int trash_hold(const char *home, const char *path);
 
-/* Removes entries that are too old, and the oldest entries until the other entries fit the
- * bounds. Does not remove an entry that a process has locked. Returns true if the caller must
- * sweep the disks of VMs. */
+/* Removes the entries that are too old. Also removes the oldest entries until the remaining
+ * entries fit the bounds. Does not remove an entry that a process has locked. Returns true if
+ * the caller must sweep the disks of VMs. */
 bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds);
 
 /* Lists the entries in the arena `a`, the newest entry first. Returns the number of entries. */

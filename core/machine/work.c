@@ -33,9 +33,9 @@ static int64_t in_ms(const struct timespec *at)
 	return (int64_t)at->tv_sec * 1000 + at->tv_nsec / 1000000;
 }
 
-/* A program can set a file's modification time back, but whenever a program does so, the file
- * gets a new change time (ctime), which no program can set. The change time of a folder shows
- * that files were removed from the folder. */
+/* A program can set a file's modification time back. But then the file gets a new change time
+ * (ctime), which no program can set. The change time of a folder shows that files were removed
+ * from the folder. */
 static bool is_changed(const struct walk *w, const struct stat *st)
 {
 	return in_ms(&st->st_ctim) > w->whole ||
@@ -133,7 +133,7 @@ int64_t work_look(const char *path, const char *stamp, int64_t since,
 	if (dir >= 0) {
 		w.changed = since && !fstat(dir, &st) && is_changed(&w, &st);
 		work_walk_folder(&w, dir, 0);
-	} else { /* this folder cannot be opened, and may hold any files */
+	} else { /* the folder is missing, or cannot be opened and may hold any files */
 		w.changed = errno != ENOENT && errno != ENOTDIR;
 		w.bytes = w.changed; /* not 0 if the folder may hold files */
 	}

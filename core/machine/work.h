@@ -18,14 +18,14 @@
  *   files that were written after `since` count.
  *
  * If `each` is not NULL, the function calls `each` for the entries that count as work and are
- * no folders, up to a limit. `each` gets the path of the entry, relative to the folder. The
- * guest's own folder `.cadre` does not count. Links are not followed and no program is run,
- * since the folder's content is not trusted. If `each` is not NULL, a folder of more than a
- * million entries counts as changed.
+ * no folders. In this mode the function visits at most a million entries. `each` gets the path
+ * of the entry, relative to the folder. The guest's own folder `.cadre` does not count. Links
+ * are not followed and no program is run, since the folder's content is not trusted. If `each`
+ * is not NULL, a folder of more than a million entries counts as changed.
  *
- * A missing folder counts as empty. A folder that cannot be opened may hold any files, so such
- * a folder counts as changed and as 1 byte large. work_look() blocks, so an event loop must not
- * call work_look(). */
+ * A missing folder counts as empty. If the folder `path` cannot be opened, it may hold any
+ * files, so it counts as changed and as 1 byte large. work_look() blocks, so an event loop must
+ * not call work_look(). */
 int64_t work_look(const char *path, const char *stamp, int64_t since,
 		  void (*each)(void *with, const char *path), void *with, bool *changed);
 

@@ -62,7 +62,7 @@ static json_t *yaml_number(const char *s)
 	char *end;
 	double d;
 
-	/* A number that begins with more than one digit, the first of which is 0, stays a text,
+	/* A number with a leading 0 and at least one more digit before the point stays a text,
 	 * since people use names such as `007`. */
 	if (digits > 1 && *(rest - digits) == '0')
 		return NULL;

@@ -9,7 +9,7 @@
 #include "core/team/estop.h"
 #include "core/turn/chain.h"
 
-enum { HANDFUL = 100 }; /* messages in one answer */
+enum { HANDFUL = 100 }; /* maximum number of messages in one answer */
 
 /* Hashes a text to 63 bits. The hash is 0 only for NULL. Rows contain hashes instead of the
  * names of sessions and requests. */
@@ -260,7 +260,7 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	return true;
 }
 
-/* If the request is repeated, adds to the answer the messages that the request still holds. */
+/* Adds the messages that a repeated request still holds to the answer. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -278,7 +278,7 @@ static int held_by_request(struct handing *h)
 	return query_over(&q, rc);
 }
 
-/* Adds messages that this session holds and whose answers did not arrive (unseen messages).
+/* Adds unseen messages: this session holds them from an earlier answer that did not arrive.
  * inbox_hand_out() first calls this function without `often`, to add the unseen messages with
  * few attempts. After that, inbox_hand_out() adds new messages, and calls this function with
  * `often`, to add the unseen messages with many attempts. So a client that never confirms an
@@ -391,9 +391,9 @@ static int inbox_note_seen(struct call *call, int64_t agent, const char *const *
 	return rc < 0 ? rc : 0;
 }
 
-/* Acknowledges the messages that the caller has seen, unless the caller asks to keep them.
- * Usually a caller names one answer as seen. In that case one SQL statement both notes and
- * acknowledges the answer's messages. */
+/* Acknowledges the messages that the caller has seen, unless the caller sets `keep`. Usually a
+ * caller names one answer as seen. For this answer, one SQL statement marks the messages as
+ * seen and acknowledges them. */
 static int acknowledge(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;

@@ -37,7 +37,8 @@ int inbox_keep(struct call *call, const struct agent_row *a, int64_t request,
 struct showing {
 	const char *request; /* name of the hand-out */
 	bool urgent; /* only urgent messages are handed out */
-	size_t bytes; /* room for all messages, with HEAD_SHOWN for each */
+	size_t bytes; /* room for all messages, including HEAD_SHOWN bytes for each
+			 message */
 	struct envelope *messages; /* filled by inbox_show(), in the call's arena */
 	size_t n;
 	int64_t chain; /* the highest chain number of the messages (core/turn/chain.h) */
@@ -46,19 +47,19 @@ struct showing {
 /* Bytes that are shown with each message, besides its content, sender, type and thread. */
 enum { HEAD_SHOWN = 320 };
 
-/* Hands out the messages that wait for `agent` and fit into `s->bytes`. If a request is
- * repeated, the same messages are handed out again, if the request still holds these messages.
- * Returns 0 or a negative fault. */
+/* Hands out the messages that wait for `agent` and fit into `s->bytes`. A repeated request gets
+ * the messages that it still holds, and gets new messages only if it holds none. Returns 0 or a
+ * negative fault. */
 int inbox_show(struct call *call, const struct agent_row *agent, struct showing *s);
 
 /* Hashes to 63 bits the name that a caller gives to a hand-out of `agent`'s inbox, or to a
  * session that reads the inbox. Returns 0 for the name NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);
 
-/* Takes a hand-out back if it is not known whether the answer has arrived. The messages and
- * results of the hand-out wait again. If `sent` is true, the caller may have read the answer,
- * so the hand-out counts as an attempt. Adds the number of messages and results that were taken
- * back to `*undone`. Returns 0 or a negative fault. */
+/* Takes a hand-out back, because it is not known whether the receiver got its answer. The
+ * messages and results of the hand-out wait again. If `sent` is true, the caller may have read
+ * the answer, so the hand-out counts as an attempt. Adds the number of messages and results
+ * that were taken back to `*undone`. Returns 0 or a negative fault. */
 int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request, bool sent,
 		 int64_t *undone);
 

@@ -147,8 +147,8 @@ static bool message_is_said(const struct message_send_in *in, size_t i)
 	return false;
 }
 
-/* Checks that the caller may write to all teams below the caller's team. Only the lead may
- * write to these teams below. */
+/* Checks that the caller may write to all teams below the caller's team. Only the lead may do
+ * this. */
 static int check_subtree(struct call *call, struct recipients *r)
 {
 	if (!r->all)
@@ -161,8 +161,8 @@ static int check_subtree(struct call *call, struct recipients *r)
 	return 0;
 }
 
-/* Finds the agents who receive a message. If an address is a role of several agents, the agent
- * `except` does not receive the message by this role. */
+/* Finds the agents who receive a message. If an address is a role, the agent `except` is left
+ * out of the agents with this role. */
 static int find_recipients(struct call *call, const struct message_send_in *in,
 			   const struct agent_row *from, int64_t except,
 			   struct recipients *r)
@@ -222,8 +222,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 	return 0;
 }
 
-/* Returns the caller's name for the event if the lead or the operator sends for another member.
- * Returns NULL if the caller is the sender. */
+/* If the lead or the operator sends in the name of another member, returns the caller's name,
+ * which the event shows. Returns NULL if the caller is the sender. */
 static const char *sent_by(const struct call *call, const struct draft *d)
 {
 	return d->sender == call->caller.agent ? NULL : call->caller.name;
@@ -355,8 +355,9 @@ static int send_new(struct call *call, const struct message_send_in *in,
 
 /* --- reporting ----------------------------------------------------------------------- */
 
-enum { SHOWN = 100 }; /* deliveries that an answer lists */
-enum { REPLIES_MOST = 100 }; /* delayed messages delivered before a reply is sought */
+enum { SHOWN = 100 }; /* maximum number of deliveries that an answer lists */
+enum { REPLIES_MOST = 100 }; /* maximum number of delayed messages to deliver before the
+				search for a reply */
 
 /* Hands out the reply for which a sender waits, in the transaction of this call. */
 static int take_reply(struct call *call, const struct message_send_in *in,
@@ -444,7 +445,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 	return 0;
 }
 
-/* Refuses a message without any content. A message that has only metadata is allowed. */
+/* Refuses a message that has neither a text nor metadata. */
 static int message_check_text(struct call *call, const char *text, const char *metadata)
 {
 	if (text[strspn(text, " \t\r\n")] || metadata)

@@ -78,8 +78,8 @@ int message_named(struct call *call, const char *text, const char *where,
 		  struct message_head_row *m);
 /* Whether a text has the form `#102`. No other name of a message has this form. */
 bool message_is_number(const char *text);
-/* Finds a message like message_named(). If the message does not exist, fails with not_found at
- * `where`. Returns 0 or a negative fault. */
+/* Does the same as message_named(), but fails with not_found at `where` if the message does not
+ * exist. Returns 0 or a negative fault. */
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
 
@@ -103,8 +103,8 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
  * anew, and writes the event. */
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state);
 
-/* Stores the ends of those leases and messages in the inbox of `agent` whose time has run out.
- * Returns the number of deliveries that changed. */
+/* Finds the leases and messages in the inbox of `agent` whose time has run out, and stores
+ * their ends. Returns the number of deliveries that changed. */
 int inbox_settle(struct call *call, int64_t agent);
 
 /* Puts the messages that an agent holds back into the agent's inbox, because the agent's

@@ -287,7 +287,7 @@ static int drop_surplus(struct call *call, struct drops *drops)
 }
 
 /* Delivers a message to the members of a team one by one. If the pace of pairs of agents
- * applies to a broadcast, the broadcast counts once for the sender and each member. */
+ * applies to a broadcast, the broadcast counts once for each pair of the sender and a member. */
 static int deliver_each(struct call *call, int64_t message, const struct draft *d,
 			int64_t except)
 {

@@ -81,7 +81,8 @@ static int message_name_is_here(struct call *call, int64_t message, int64_t team
 }
 
 /* Finds the message of the caller's team whose id begins with `text`. Returns 1 if the message
- * was found, 0 if there is no such message, or a fault if there are several such messages. */
+ * was found, or 0 if there is no such message. Returns a fault if there are several such
+ * messages, or if too many messages would have to be compared. */
 static int by_beginning(struct call *call, const char *text, const char *where,
 			int64_t *id)
 {

@@ -1,5 +1,5 @@
 /*
- * message_push - lists the deliveries that a guest does not know yet, in the form of the wire.
+ * message_push - lists the deliveries that a guest does not know yet, in the wire format.
  */
 #include <string.h>
 

@@ -31,8 +31,8 @@ static int tell_drops(struct call *call, const struct drops *drops, int64_t agen
 	return 0;
 }
 
-/* Adds to a page all delayed copies whose recipient's name is `name` or sorts before `name`. If
- * `name` is NULL, adds all remaining delayed copies. */
+/* Adds delayed copies to a page until the page is full. Adds only copies whose recipient's name
+ * is `name` or sorts before `name`. If `name` is NULL, adds all remaining delayed copies. */
 static void add_delayed(struct call *call, const struct delivery_page *page,
 			const struct deliveries_delayed_row **next, size_t *n_next,
 			const char *name, struct delivery **out, size_t *n)

@@ -3,9 +3,9 @@
  * answers that did not arrive.
  *
  * A door (a host, or a process that opened the file itself) knows from call.given which
- * messages and which claim an answer contained. A statement of this file takes a message or a
- * result back only if it still belongs to the answer's request, and a claim only if the claim
- * still has the answer's epoch.
+ * messages and which claim an answer contained. Messages and results are taken back only if
+ * they still belong to the answer's request. A claim is taken back only if it still has the
+ * answer's epoch.
  */
 #include "core/access/who.h"
 #include "core/event/event.h"

@@ -179,8 +179,8 @@ static const char cursor_name[] = ".cadre-cursor";
 
 enum {
 	SAVE_MS = 1000, /* time between two writes of the cursor, if only mail was read */
-	SAVE_EVENTS = 2000, /* mail events after which a process that ends soon
-			       saves the cursor */
+	SAVE_EVENTS = 2000, /* a process that ends soon saves the cursor after this number
+			       of mail events */
 	RETRY_MS = 100, /* time until the next try to take the lock */
 };
 
@@ -293,8 +293,8 @@ int mirror_save(struct mirror *m, bool worth)
 	return 0;
 }
 
-/* Reads the cursor once after the lock was taken. If the cursor does not fit the state, makes
- * the mirror show everything anew. */
+/* Reads the cursor if it was not read since the lock was taken. If the cursor does not fit the
+ * state, makes the mirror show everything anew. */
 static int mirror_find_place(struct mirror *m, const struct mirror_head_row *head)
 {
 	int rc;
@@ -358,8 +358,9 @@ static void start_over(struct mirror *m)
 }
 
 /* Returns the number of rows in a slice. A file costs about 100 µs, and each slice costs two
- * syncs of the file system. A slice may exceed a small budget, because two syncs for a few
- * files would cost more. Slices are smaller if a caller waits for the process (`direct`). */
+ * syncs of the file system. A slice has at least 64 rows, even if it exceeds a small budget,
+ * because each slice needs both syncs. Slices are smaller if a caller waits for the process
+ * (`direct`). */
 static int64_t batch_of(const struct mirror *m, int64_t budget_ms)
 {
 	int64_t n = budget_ms * (m->direct ? 8 : 40);
@@ -599,8 +600,8 @@ struct wish {
 	int64_t team; /* 0 if the folder has no team */
 };
 
-/* Returns 1 if the mirror has read all changes of teams, 0 if changes are left, or a negative
- * fault code. */
+/* Returns 1 if the mirror has read all events that change teams' folders, 0 if such events are
+ * left, or a negative fault code. */
 static int is_followed(const void *self, struct store *store, struct fault *f)
 {
 	struct mirror_lag_row lag;

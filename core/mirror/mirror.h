@@ -23,8 +23,8 @@ struct mirror;
 int mirror_open(struct mirror **out, const struct home *home, struct fault *f);
 void mirror_close(struct mirror *m); /* `m` may be NULL */
 
-/* Makes the mirror keep each removed file in `folder`, under the file's old path. `folder` is
- * borrowed, and must be on the vault's file system. */
+/* Makes the mirror move each file that it removes into `folder`, under the file's old path.
+ * `folder` is borrowed, and must be on the vault's file system. */
 void mirror_keep(struct mirror *m, const char *folder);
 
 /* Mirrors for about budget_ms. `store` should be a read connection, and must have no open
@@ -33,16 +33,17 @@ void mirror_keep(struct mirror *m, const char *folder);
 int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *more,
 		struct fault *f);
 
-/* Returns the milliseconds until the mirror needs another step even without a new event.
- * Summaries (INDEX.md, TEAM.md) are written at most four times a second, and another process
- * may hold the mirror's lock. Returns -1 if no step is needed before the next event, or before
- * the descriptor of mirror_watch() is readable. */
+/* Returns the milliseconds until the mirror needs another step even without a new event. A step
+ * may be needed later because summaries (INDEX.md, TEAM.md) are written at most four times a
+ * second, or because another process holds the mirror's lock. Returns -1 if no step is needed
+ * before the next event, or before the descriptor of mirror_watch() is readable. */
 int64_t mirror_due(const struct mirror *m);
 
-/* From now on, each step of a host's mirror also checks some files. Every file is checked once,
- * and again after a removal of any file. Files that are missing or out of date are written. A
- * file that a person edited stays until its row changes. Returns a descriptor that is readable
- * when a step should be taken, or -1. The descriptor belongs to the mirror. */
+/* From now on, each step of a host's mirror also checks some files. Every file is checked once.
+ * After a removal, the files of the team that lost the file are checked again. Files that are
+ * missing or out of date are written. A file that a person edited stays until its row changes.
+ * Returns a descriptor that is readable when a step should be taken, or -1. The descriptor
+ * belongs to the mirror. */
 int mirror_watch(struct mirror *m);
 
 /* A text that somebody other than the mirror saved as the file of an agent's card. */

@@ -245,7 +245,7 @@ bool losses_any(struct losses *l)
 	struct stat st;
 
 	/* inotify does not report the removal of a folder that is open in this process, so the
-	 * links of the folder are counted. */
+	 * folder's link count is checked. */
 	if (l->all && (fstat(l->root, &st) < 0 || st.st_nlink == 0))
 		l->gone = true;
 	return l->n_teams > 0 || l->all || l->gone;

@@ -518,10 +518,11 @@ static void new_as(char out[NEW_NAME], uint64_t serial)
 	snprintf(out, NEW_NAME, "new~%016" PRIx64, serial);
 }
 
-/* Removes a replaced file, or (if `spare` is set) keeps the file so that later contents can
- * overwrite it. Spare files are kept because under load most of the mirror's cost is the making
- * and removing of inodes. A spare file gets a new name, which says that the file may be dropped
- * after a crash. The new name must be on the disk before the file is overwritten. */
+/* If `spare` is set and there is room for another spare file, keeps the replaced file so that
+ * later contents can overwrite it. Otherwise removes the replaced file. Spare files are kept
+ * because under load most of the mirror's cost is the making and removing of inodes. A spare
+ * file gets a new name, which says that the file may be dropped after a crash. The new name
+ * must be on the disk before the file is overwritten. */
 static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spare)
 {
 	char name[NEW_NAME];
@@ -570,9 +571,9 @@ static int mirror_stage_settle(struct files *fs, const char *staged, const char 
 	return dir < 0 ? -1 : files_keep(fs, fs->stage, staged, dir, file);
 }
 
-/* Makes the name that a whole file has in the stage, after it was replaced or before it is
- * placed. The name of a whole file begins with `old`. A file with any other name may be
- * incomplete, and is dropped after a crash. */
+/* Makes the name of a whole file in the stage. The file was replaced, or is about to be placed.
+ * The name of a whole file begins with `old`. A file with any other name may be incomplete, and
+ * is dropped after a crash. */
 static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
 		     const char *file)
 {

@@ -4,9 +4,9 @@
  * New contents are first written to a file in the folder `.cadre-stage`, and synced. The new
  * file is then exchanged with the file in its place, and the replaced file is checked. If the
  * replaced file is still as the mirror wrote it, later contents may overwrite the replaced
- * file. Any other replaced file is kept beside the new file as `NAME.conflict.md`. The name of
- * a file in the stage contains the file's place. After a crash, the next process can therefore
- * remove or keep every file in the stage.
+ * file. Any other replaced file is kept beside the new file under a name such as
+ * `NAME.conflict.md`. The name of a file in the stage contains the file's place. After a crash,
+ * the next process can therefore remove or keep every file in the stage.
  *
  * Paths are resolved below the root, and no symlink is followed. A symlink in the place of a
  * mirror's folder is moved aside. As everywhere in a state, files have the mode 0600 and
@@ -44,9 +44,11 @@ struct losses {
 	int root; /* descriptor of the vault's root, borrowed */
 	struct losses_place *places; /* watched folders, sorted by `wd` */
 	int n_places, room;
-	char (*teams)[LOSSES_TEAM]; /* teams that lost a file or folder, each once */
+	char (*teams)[LOSSES_TEAM]; /* teams that lost a file or folder, without
+				       duplicates */
 	int n_teams, teams_room;
-	char (*edits)[LOSSES_PATH]; /* files of cards that were saved, each once */
+	char (*edits)[LOSSES_PATH]; /* files of cards that were saved, without
+				       duplicates */
 	int n_edits, edits_room;
 	bool all; /* files were lost at an unknown place */
 	bool gone; /* the vault's root was removed */
@@ -58,8 +60,8 @@ struct losses {
 void losses_open(struct losses *l, int root);
 void losses_close(struct losses *l);
 
-/* Watches the folder `path` below the root. `fd` is the folder's descriptor. A folder may be
- * watched twice. */
+/* Watches the folder `path` below the root. `fd` is the folder's descriptor. The call may be
+ * repeated for the same folder. */
 void losses_folder(struct losses *l, const char *path, int fd);
 
 /* Replaces FROM by TO in the paths of watched folders, after the folder FROM was renamed. */
@@ -82,8 +84,8 @@ struct files_folder {
 	int fd;
 };
 
-/* The kinds of files that files_put() does not replace if a person wrote the files under names
- * of mirror files. */
+/* A person may have written a file under the name of a mirror file. The value says which files
+ * of this kind files_put() does not replace. */
 enum files_spare {
 	SPARE_NOTHING,
 	SPARE_TEXTS, /* texts that may be a card, see files_is_text() */

@@ -65,7 +65,7 @@ struct mirror {
 };
 
 /* Writes the cursor if a write is due, or at once if `worth` is set. `worth` says that files
- * were written. A new process that read the older cursor would compare these files again.
+ * were written. If the older cursor stayed, a new process would compare these files again.
  * Returns 0 or a negative fault code. */
 int mirror_save(struct mirror *m, bool worth);
 

@@ -456,8 +456,9 @@ static int mail_redact_file(void *with, const char *name)
 	return rc < 0 ? rc : 0;
 }
 
-/* Removes the redacted text from all files of the day. A file that a person changes meanwhile
- * is kept beside the new file, so all files are checked again until no file changes. */
+/* Removes the redacted text from all files of the day. If a person changes a file while the
+ * file is replaced, the person's version is kept beside the new file and may still have the
+ * text. Therefore all files are checked again until a pass changes no file. */
 static int mail_redact_one(struct mail_sheet *sh)
 {
 	struct files *fs = &sh->show->files;

@@ -2,10 +2,10 @@
  * mirror_mail - writes the log of a team's messages, if the configuration asks for the log.
  *
  * teams/TEAM/messages/DATE.md shows the messages of a day. When DATE.md is full, the next
- * messages are written to DATE-2.md, and so on. A full page does not change. As with any page
- * of the mirror, the text of a person's edit is kept as DATE.conflict.md. New messages are
- * added after the last message of the newest page, so the pages keep messages that the state no
- * longer has.
+ * messages are written to DATE-2.md, and so on. A full page changes only by a redaction. As
+ * with any page of the mirror, the text of a person's edit is kept as DATE.conflict.md. New
+ * messages are added after the last message of the newest page, so the pages keep messages that
+ * the state no longer has.
  *
  * A message is shown as a heading, which ends with the message's number, and a quotation of the
  * text. No text can look like a heading, because each text is quoted. A redaction changes the
@@ -39,9 +39,9 @@ void mail_forget(struct mirror_mail *m);
  * negative fault code. */
 int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *messages);
 
-/* Stages the pages of m->days, either of living teams or (if `ended` is set) of destroyed
- * teams. Returns 1 if pages are left, 0 if no pages are left, or a fault code. If pages are
- * left, the call must be repeated after files_commit(). */
+/* Stages the pages of m->days. If `ended` is set, stages only pages of destroyed teams, else
+ * only pages of living teams. Returns 1 if pages are left, 0 if no pages are left, or a fault
+ * code. If pages are left, the call must be repeated after files_commit(). */
 int mail_show(struct mirror_mail *m, struct mirror_show *s, bool ended);
 
 /* Even if the log is off, removes the texts of the messages in m->redacted from the files of
@@ -49,10 +49,10 @@ int mail_show(struct mirror_mail *m, struct mirror_show *s, bool ended);
  * another process still writes a replaced file. Returns 0 or a negative fault code. */
 int mail_redact(struct mirror_mail *m, struct mirror_show *s);
 
-/* Reads up to `limit` messages whose row numbers are higher than *row. Stages incomplete pages
- * of living teams, for the days of the messages that were read. Sets *row to the last message
- * that was read, or to 0 at the end. Returns 1 if pages are left, 0 if no pages are left, or a
- * fault code. */
+/* Reads up to `limit` messages whose row numbers are higher than *row. For the days of these
+ * messages, stages the pages of living teams that are missing or that lack messages. Sets *row
+ * to the last message that was read, or to 0 at the end. Returns 1 if pages are left, 0 if no
+ * pages are left, or a fault code. */
 int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit);
 
 #endif

@@ -4,8 +4,8 @@
  * The functions are pure: the same rows always give the same bytes. Strings in the frontmatter
  * are always quoted. If a line of somebody's text looks like the heading of a section, a
  * backslash is written before the line. A printed file must not control the reader's terminal.
- * Control characters and marks of text direction are escaped in frontmatter and JSON, and
- * become question marks elsewhere. The state keeps the original characters.
+ * Control characters and marks of text direction are escaped in frontmatter and JSON. Elsewhere
+ * they become question marks or spaces. The state keeps the original characters.
  */
 #ifndef CORE_MIRROR_MIRROR_RENDER_H
 #define CORE_MIRROR_MIRROR_RENDER_H
@@ -76,7 +76,7 @@ struct ids {
 	size_t n, room;
 };
 void ids_add(struct ids *ids, int64_t id);
-void ids_settle(struct ids *ids); /* sorts the ids and drops doubles */
+void ids_settle(struct ids *ids); /* sorts the ids and removes duplicates */
 void ids_release(struct ids *ids);
 /* Returns `n` ids from index `from` on, as a JSON array in the arena. */
 const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena *a);

@@ -16,9 +16,9 @@
 /* Moves and removes folders of teams while nobody works in them. */
 
 /* Locks the folder teams/FROM exclusively, and also teams/TO unless `to` is NULL. While the
- * lock is held, no operation works on a note in a locked folder. Makes each change in FROM on
- * which a process had decided and which the process did not make before it died. Sets *lock,
- * the argument of show_let_go(), even on failure. Returns 0 or a negative fault code. */
+ * lock is held, no operation works on a note in a locked folder. If a process recorded a change
+ * of a note in FROM and died before it made the change, makes this change. Sets *lock, the
+ * argument of show_let_go(), even on failure. Returns 0 or a negative fault code. */
 static int show_hold(struct mirror_show *s, const char *from, const char *to, int *lock)
 {
 	const struct notes *notes = s->call.settings ? s->call.settings->notes : NULL;
@@ -564,9 +564,9 @@ int show_team(struct mirror_show *s, int64_t team)
 
 /* --- files without a row ----------------------------------------------------------------- */
 
-/* Removes the files of a folder that the mirror wrote and that are not in `expected`. Files
- * that people put into the folder stay. A person's file in the place of a card is handled like
- * any saved card. */
+/* Removes the mirror's own files from a folder, except the files whose names are in `expected`.
+ * Files that people put into the folder stay. A person's file in the place of a card is handled
+ * like any saved card. */
 static int sweep_folder(struct mirror_show *s, const char *team, const char *below,
 			struct names *expected)
 {
@@ -643,7 +643,8 @@ int show_sweep_team(struct mirror_show *s, int64_t team)
 
 /* --- rows without a file ------------------------------------------------------------------ */
 
-/* The agents of a team, and at most `most` tasks of the team whose files are missing. */
+/* All agents of a team, and at most `most` of the team's tasks. Only tasks whose files are
+ * missing are listed. */
 struct absent {
 	int64_t team; /* 0 if the team does not exist any more */
 	struct ids agents, tasks;
@@ -724,7 +725,7 @@ out:
 
 /* --- teams without a row -------------------------------------------------------------------- */
 
-/* Archives a folder below teams/ that the mirror made, if the folder's team does not exist. */
+/* Archives the folder teams/NAME if the mirror made this folder and no team has the name now. */
 static int mirror_show_sweep_one(struct mirror_show *s, const char *name)
 {
 	struct text *old = &s->files.old;

@@ -54,7 +54,8 @@ static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 
 static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 {
-	/* The array has room for any number after the text that put_step() writes. */
+	/* After the text that put_step() writes, the array still has room for the digits of a
+	 * list index. */
 	char where[128] = "", text[256];
 	va_list ap;
 
@@ -68,10 +69,10 @@ static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 
 /* --- texts ------------------------------------------------------------------------------ */
 
-/* The compiled patterns are the only mutable static data of core/. To compile a pattern costs
- * forty times as much as to use the pattern, and the result never changes in a process. Each
- * pattern is compiled at its first use, and kept under the index of its type. If two threads
- * compile the same pattern, the later thread frees its own copy. regexec() locks by itself. */
+/* The compiled patterns, which all threads share. Compiling a pattern costs forty times as much
+ * as using it, and the result never changes in a process. Each pattern is compiled at its first
+ * use, and kept under the index of its type. If two threads compile the same pattern, the later
+ * thread frees its own copy. regexec() locks by itself. */
 static _Atomic(regex_t *) patterns[TYPE_MAX];
 
 static const regex_t *compiled(const struct type *t)
@@ -220,8 +221,8 @@ static int decode_bool(struct decoder *d, json_t *v, bool *at, const struct step
 
 /* --- objects -------------------------------------------------------------------------------- */
 
-/* Whether a dumped JSON text holds the escape \u0000 (and not a backslash
- * before the letters u0000). */
+/* Whether a dumped JSON text holds the escape \u0000. The text \\u0000, an escaped backslash
+ * and the letters u0000, does not count. */
 static bool holds_nul(const char *s)
 {
 	for (; (s = strchr(s, '\\')); s += 2)
@@ -311,8 +312,8 @@ static int decode_value(struct decoder *d, const struct type *t, json_t *v, void
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-/* Splits "a,b" into a list of words, without the blanks around them. Returns NULL if `v` is not
- * a text with commas between words. */
+/* Splits "a,b" into a list of words, without the blanks around them. Returns NULL if `v` is no
+ * text with a comma, or if texts of the type `t` are not split. */
 static json_t *split_words(const struct type *t, json_t *v)
 {
 	const char *s = json_string_value(v);

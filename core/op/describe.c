@@ -58,8 +58,8 @@ static bool is_listed(const struct field *fd)
 	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
 }
 
-/* Describes a record among a tool's arguments by the names of the record's fields. If only a
- * text field is required, a text may stand for the record. */
+/* Describes a record among a tool's arguments by the names of the record's fields. If the
+ * record's only required field is a text, a text may stand for the record. */
 static json_t *record_words(const struct record *r)
 {
 	struct text words = { 0 };
@@ -228,8 +228,8 @@ static void add_property(json_t *props, const struct field *fd, bool cursor)
 	json_decref(s);
 }
 
-/* Whether an argument begins the next page. Every action with pages takes an argument for the
- * next page. The hint of an answer gives the argument's value. */
+/* Whether an argument says where the next page begins. Every action with pages takes an
+ * argument for the next page. The hint of an answer gives the argument's value. */
 static bool is_cursor(const struct op *op, const struct field *fd)
 {
 	return fd == page_argument(op);
@@ -246,7 +246,8 @@ static bool describe_is_common(const struct op *op, const struct field *fd)
 	return !is_listed(fd) || is_cursor(op, fd);
 }
 
-/* Writes an action with its arguments, as in `block(task?,text)`. */
+/* Writes an action with its arguments, as in `block(task?,text)`. Leaves out arguments that say
+ * nothing about the action's purpose. */
 static void add_action(struct text *out, const struct op *op)
 {
 	const char *before = "(";

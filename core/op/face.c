@@ -64,7 +64,8 @@ static int check_value(const struct field *fd, const char *where, const json_t *
 	return fault_hint(f, "%s", fd->type->doc);
 }
 
-/* Converts a value that earlier systems accepted to a value that the operation accepts. */
+/* Earlier systems accepted some values that the operation refuses. Replaces such a value by a
+ * value that the operation accepts. */
 static json_t *usual(const struct field *fd, json_t *value)
 {
 	const struct type *type = fd->type;
@@ -396,8 +397,8 @@ static const char *fault_body(const struct face *face, const struct fault *f)
 	return t->body;
 }
 
-/* Returns the cause of a fault. If an argument was at fault, the text begins with the
- * argument's name. */
+/* Returns the cause of a fault. If an argument is invalid, the text begins with the argument's
+ * name. */
 static json_t *error_of(const struct fault *f)
 {
 	bool told = f->code != FAULT_INVALID || !f->where[0];
@@ -420,7 +421,7 @@ char *face_refusal(const struct face *face, const json_t *args, const struct fau
 	said = json_loads(t.data, 0, NULL);
 	json_object_set_new(said, "error", error_of(f));
 	if (strcmp(f->hint, fault_info(f->code)->hint) == 0)
-		/* the usual hint of a fault names members that this answer lacks */
+		/* the default hint of a fault code names members that this answer lacks */
 		json_object_del(said, "hint");
 	text = write_filled(body, &(struct parts){ .said = said, .args = args },
 			    fault_info(f->code)->name);

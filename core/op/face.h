@@ -36,8 +36,9 @@ struct face {
 	const struct record *in; /* describes the face's arguments, which are in no
 				    struct */
 	const char *const *own; /* the name that the operation gives to each argument, or
-				   NULL if all names are the same */
-	const char *sets; /* more arguments for the operation, in JSON, or NULL */
+				   NULL if the face renames no argument */
+	const char *sets; /* fixed arguments that the face adds for the operation, in
+			     JSON, or NULL */
 	const char *
 	operator; /* default arguments for the operator's calls, in JSON, or NULL */
 	const char *only; /* configuration key that switches the face on, or NULL */

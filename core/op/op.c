@@ -252,9 +252,10 @@ void record_copy(const struct record *from, const void *src, const struct record
 	}
 }
 
-/* The arguments that begin a page, and the places of their values in the answer that holds the
- * previous page. The value of such an argument is a field of the answer, or a field of the last
- * item of the answer's list. A page of a directory begins after the name of the last entry. */
+/* The arguments that say where a page begins. The answer with the previous page contains the
+ * value for such an argument. The value of such an argument is a field of the answer, or a
+ * field of the last item of the answer's list. A page of a directory begins after the name of
+ * the last entry. */
 static const struct cursor {
 	const char *argument, *own, *last[4];
 } cursors[] = {

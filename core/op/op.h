@@ -63,8 +63,8 @@ enum {
 /* The least powerful caller that may call an operation. The values are in order of power. */
 enum who { WHO_OBSERVER, WHO_MEMBER, WHO_LEAD, WHO_OPERATOR, WHO_HOST };
 
-/* Things that an answer gives to the caller. If the answer is lost, nobody holds the given
- * messages or the given claim. */
+/* Things that an answer gives to the caller. If the answer is lost, the door takes the given
+ * messages or the given claim back. */
 enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
@@ -72,11 +72,11 @@ enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE }
 /* Ways to give a text to the command. The names are the words that follow `given` in schema/. */
 enum given_as {
 	GIVEN_AS_IS,
-	GIVEN_FILE, /* the text, or @FILE or - to read the text from a file or from
-		       standard input */
+	GIVEN_FILE, /* the text itself; @FILE reads the text from a file, and - reads it
+		       from standard input */
 	GIVEN_PATH, /* a path, relative to the current directory */
-	GIVEN_TREE, /* a path from the top of the project; the command accepts a path
-		       from the current directory */
+	GIVEN_TREE, /* a path relative to the top of the project; the command converts a
+		       path relative to the current directory */
 	GIVEN_PLACE, /* a path if the text begins with `.` or `/`, otherwise a name */
 	GIVEN_NUMBER, /* a number that screens show, such as #102; the preceding field of
 			 the record is the id for the number */
@@ -153,8 +153,9 @@ struct op {
 	const struct field
 		*editor; /* argument that a person at a terminal writes in an editor if no
 			    word gives the text, or NULL */
-	const struct field *owner; /* argument with the owner of the guest's door that
-				      serves the call */
+	const struct field *owner; /* argument that gets the owner of a guest's door if
+				      the call comes through the door; NULL: no door
+				      serves the operation */
 	enum gives gives;
 	const struct op *rest; /* the operation that reads the parts for which an answer
 				  had no room, or NULL */
@@ -199,8 +200,8 @@ struct op {
 				  fields of the record in each field */
 	const char *const *columns; /* fields to print as columns, NULL-terminated, or
 				       NULL */
-	const char *const *page; /* fields that a page shows of the answer's record: the
-				    heading, the fields below the heading up to |, and
+	const char *const *page; /* fields of the answer's record that a page shows: the
+				    heading, the fields below the heading, then | and the
 				    fields that are shown in full; NULL-terminated, or
 				    NULL */
 	const char *const *overview; /* lists of the answer, then | and single values;
@@ -272,8 +273,8 @@ struct wire {
 	const struct record *record;
 	const struct wire *answer; /* NULL if the answer is Ok, or if this message is an
 				      answer */
-	const struct wire *guest_answer; /* the answer to a guest if a guest gets another
-					    answer, or NULL */
+	const struct wire *guest_answer; /* the answer that a guest gets instead of
+					    `answer`, or NULL */
 };
 
 extern const struct op op_table[]; /* sorted by name */
@@ -336,8 +337,8 @@ bool op_waits(const struct op *op, const json_t *args);
 enum decode_mode {
 	DECODE_STRICT,
 	DECODE_LENIENT, /* unknown keys are allowed */
-	DECODE_EXACT, /* only values that fit the record's JSON schema: no value stands
-			 for another value, and null does not stand for a missing value */
+	DECODE_EXACT, /* only values that fit the record's JSON schema: no short forms,
+			 and null does not stand for a missing value */
 };
 
 /* Fills `dst` (r->size zeroed bytes) from a JSON object. Checks keys, types, ranges, patterns,
@@ -367,7 +368,7 @@ void text_add_json(struct text *t, const char *s);
  * counted. */
 enum { JSON_MOST_MIB = 16 };
 
-/* Parses a text that any sender may have sent, like json_loadb(). Skips a byte order mark. A
+/* Does the same as json_loadb(), but for a text from any sender. Skips a byte order mark. A
  * text whose values would take more than JSON_MOST_MIB is refused before it is parsed. */
 json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *error);
 /* Returns the member `name` if it is a text, otherwise NULL. */
@@ -397,7 +398,8 @@ void text_add_said(struct text *t, const char *s);
  * Tabs and ends of lines stay. */
 void text_mask(struct text *t, size_t from);
 /* Writes asterisks over each `secret` in the text. Returns the number of bytes that may be
- * shown. The remaining bytes may be the beginning of another secret. */
+ * shown. The remaining bytes may be the beginning of a `secret` whose end is not in the text
+ * yet. */
 size_t text_hide(struct text *t, const char *secret);
 /* Removes the first `n` bytes. */
 void text_drop(struct text *t, size_t n);
@@ -504,8 +506,8 @@ extern const char op_command_text[];
 
 /* --- pages --------------------------------------------------------------------- */
 
-/* Returns the argument that begins the next page of an operation's list, or NULL if the list
- * has no pages. */
+/* Returns the argument that says where the next page of an operation's list begins, or NULL if
+ * the list has no pages. */
 const struct field *page_argument(const struct op *op);
 /* Returns the value of the page argument for the page after `answer`, or NULL if there is no
  * further page. The value is borrowed from the answer. */
@@ -517,10 +519,10 @@ const json_t *page_next(const struct op *op, const json_t *answer);
  * actions, or routes. */
 enum hint_style { HINT_COMMAND, HINT_TOOL, HINT_ROUTE };
 
-/* Appends the hint of a fault in the words of a door. Braces in a hint hold the name of an
- * operation, as in {task.list}, or a choice {A|B}. B is written for a person who types
- * commands, and A is written for other readers. Every door that writes a hint calls this
- * function. */
+/* Appends the hint of a fault in the style `style`, which is the style of the door that
+ * answers. Braces in a hint hold the name of an operation, as in {task.list}, or a choice
+ * {A|B}. B is written for a person who types commands, and A is written for other readers.
+ * Every door that writes a hint calls this function. */
 void hint_write(const char *hint, enum hint_style style, struct text *out);
 /* Appends a fault as JSON, with the fault's hint in the words of a door. */
 void fault_write(const struct fault *f, enum hint_style style, struct text *out);

@@ -48,7 +48,7 @@ static json_t *step_value(const struct field *fd, const char *step, size_t n)
 	return field_word(fd, word);
 }
 
-/* Sets the argument that a field of a template, such as `{task}`, names. */
+/* A field of a template, such as `{task}`, names an argument. Sets this argument. */
 static void route_take_field(const struct record *in, const char *template, size_t n,
 			     const char *step, size_t len, json_t *args)
 {

@@ -34,8 +34,8 @@ static bool is_on(const struct field *fd)
 	return fd->type->kind == KIND_BOOL && (fd->flags & FIELD_DEFAULT) && fd->def_int;
 }
 
-/* The types of names and ids have a pattern, and their placeholder is the type's name. Types of
- * other texts have no pattern. */
+/* A type with a pattern is a type of names or ids, and its own name is the placeholder. Types
+ * of other texts have no pattern. */
 void field_value(const struct field *fd, char out[32])
 {
 	static const char *const values[] = {

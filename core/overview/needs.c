@@ -11,8 +11,8 @@ enum {
 	EACH_MOST = 5, /* maximum number of rows of each kind in an answer */
 	COUNT_MOST = 20, /* maximum number of rows of each kind that are counted */
 	RESULTS_MOST = 100, /* maximum number of results that are counted */
-	TEAMS_MOST = 100, /* maximum number of teams with mail and, in a count, of teams
-			     in need */
+	TEAMS_MOST = 100, /* maximum number of teams with mail; in a count also the
+			     maximum number of teams in need */
 	NEWS_MS = 24 * 3600 * 1000, /* time for which a task that failed is listed */
 };
 
@@ -379,8 +379,8 @@ static int needs_gather(struct call *call, struct needs *needs, int64_t team)
 				 .call = call, .needs = needs, .team = &seat });
 }
 
-/* Gathers the needs of all teams as long as the answer has room. Teams with waiting mail are
- * listed before other teams in which something may need attention. */
+/* Gathers the needs of teams as long as the answer has room, of at most 100 teams with mail.
+ * Teams with waiting mail are listed before other teams in which something may need attention. */
 static int needs_gather_all(struct call *call, struct needs *needs)
 {
 	struct teams_with_mail_row *mail = NULL;
@@ -413,7 +413,8 @@ static void needs_add_state(struct call *call, struct needs *needs)
 	struct gathering g = { .call = call, .needs = needs };
 	struct fault f = { 0 };
 
-	/* The fault of a read has no hint, and possibly the next call has no fault. */
+	/* If the check itself cannot read the file, the fault has no hint, and the next call
+	 * may succeed. */
 	if (store_look(call->store, &f) < 0 && *f.hint)
 		needs_add(&g, (struct need){ .what = CONCERN_STATE,
 					     .text = arena_printf(&call->arena, "%s; %s",

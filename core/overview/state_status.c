@@ -122,8 +122,9 @@ int state_status(struct call *call, const struct state_status_in *in,
 	return 0;
 }
 
-/* Finds the team for state.line, which is an agent's own team, or the team that the operator's
- * call or the configuration names. `*team` is 0 if the answer is about all teams. */
+/* Finds the team for state.line. For an agent, this is the agent's own team. For the operator,
+ * it is the team that the call or the configuration names. `*team` is 0 if the answer is about
+ * all teams. */
 static int line_team(struct call *call, int64_t *team)
 {
 	int rc = 0;

@@ -31,8 +31,7 @@ static unsigned wait_wanted(const int64_t *until, size_t n, unsigned otherwise)
 }
 
 /* Whether rows cannot change because no host of this state runs. `here` says that the rows wait
- * for a host on this machine. A host may run on another machine without this process knowing of
- * the host. */
+ * for a host on this machine. This process cannot know whether a host runs on another machine. */
 static bool wait_is_hostless(const struct call *call, int64_t here)
 {
 	return here && !call_finds_host(call);

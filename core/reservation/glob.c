@@ -153,8 +153,8 @@ static int32_t take_char(const char **s)
 	return c;
 }
 
-/* Reads a name without `**` into tokens, at most one token more than the name has bytes.
- * Returns the number of tokens. */
+/* Reads a name other than `**` into tokens. The number of tokens is at most the number of the
+ * name's bytes plus one. Returns the number of tokens. */
 static size_t glob_read_name(const char *s, const char *end, int32_t *out)
 {
 	bool empty = true; /* the tokens so far can match an empty name */

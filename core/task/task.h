@@ -29,8 +29,8 @@ typedef int task_change(struct call *call, const void *in, const struct task_row
 int task_once(struct call *call, const char *team, const char *task, task_change *change,
 	      const void *in, struct task *out);
 
-/* Adds a hint for a caller who needs a task that nobody holds. `state` is the state of the
- * task. Returns the fault's code. */
+/* Adds a hint for a caller who must hold a task, but nobody holds the task. `state` is the
+ * state of the task. Returns the fault's code. */
 int task_hint(struct fault *f, enum task_state state);
 
 /* Bits of the column task.parts. Each bit names another table that has rows for the task. */

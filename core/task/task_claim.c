@@ -290,8 +290,8 @@ struct change {
 	const char *detail;
 };
 
-/* Ends a change by the owner. `rc` is the result of the statement. If `rc` is 0, the caller was
- * not the owner. */
+/* Completes a change by the owner after its statement has run. `rc` is the result of the
+ * statement. If `rc` is 0, the caller was not the owner. */
 static int end_change(struct call *call, const struct task_row *t, int rc,
 		      const struct change *c)
 {
@@ -435,8 +435,8 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	return rc;
 }
 
-/* Returns the reason why a task failed, for the task's event, or NULL if no reason was given.
- * Only the first DETAIL_MOST bytes of JSON are kept. */
+/* Returns the reason why a task failed, for the task's event, or NULL if no reason was given. A
+ * longer reason is cut, so that it takes at most DETAIL_MOST bytes of JSON. */
 static const char *why_failed(struct call *call, const char *text)
 {
 	size_t room = DETAIL_MOST, n = text ? strlen(text) : 0;

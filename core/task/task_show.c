@@ -68,7 +68,8 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 }
 
 /* Takes space for a note in the answer. Returns false if the note does not fit. A note that
- * needs more than half of a whole answer is cut, and the answer has the note's size. */
+ * needs more than half of a whole answer is cut, and note->text_size gives the size of the
+ * uncut text. */
 static bool note_take(struct call *call, struct note *note)
 {
 	size_t most = space_all(call) / 2;
@@ -79,8 +80,8 @@ static bool note_take(struct call *call, struct note *note)
 	return space_take(call, &record_note, note);
 }
 
-/* Lists as many of the newest notes as fit, oldest first. `all` is the number of all notes of
- * the task. */
+/* Lists the newest notes that fit, at most NOTES_SHOWN, and sorts them from old to new. `all`
+ * is the number of all notes of the task. */
 static int show_notes(struct call *call, int64_t task, int64_t all, struct task *out)
 {
 	struct task_notes_row r;
@@ -141,8 +142,8 @@ static int tell_parts(struct call *call, const struct task_whole_row *t, struct 
 /* Bytes that the field `description_size` adds to a task. */
 enum { SIZE_FIELD = 32 };
 
-/* Cuts a description or result that is too large for the answer. An answer of a whole frame has
- * room for a description and a result, with all escapes. */
+/* Cuts a description or result that is too large for the answer. If the answer may fill a whole
+ * frame, a description and a result always fit, even with all escapes. */
 static void cut_texts(struct call *call, struct task *out, bool has_lists)
 {
 	struct task rest = *out;
@@ -429,8 +430,8 @@ struct page {
 	struct task_part_out *out;
 };
 
-/* Whether the last counted entry of the list is on the page. out->size is the number of counted
- * entries. */
+/* Whether the entry that was just counted is on the page. out->size is the number of entries
+ * that were counted so far. */
 static bool task_part_is_here(const struct page *p)
 {
 	const struct task_part_out *out = p->out;

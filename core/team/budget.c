@@ -207,8 +207,8 @@ int budget_take_message(struct call *call)
 					"for a higher max_messages.");
 }
 
-/* Counts spending in the team up to the team's limit, and counts what exceeds the limit in the
- * team above. So no team above shows more as left than is really left. Returns 0 or negative. */
+/* Counts spending in the team up to the team's limit. The spending beyond the limit is counted
+ * in the team above. So no team above shows more than is really left. Returns 0 or negative. */
 static int budget_spend_here(struct call *call, int64_t team, int64_t kind, int64_t n,
 			     int64_t *over)
 {

@@ -19,8 +19,8 @@
 /* Checks a new or changed team against the limits of the team above. The team above limits who
  * makes the team, how deep the team is, and which workspaces and policy the team has. */
 
-/* Whether the caller may make teams below its own team. The lead, or a member whose role nests,
- * may make teams below. */
+/* Whether the caller may make teams below its own team. The lead, or a member whose role has
+ * the flag `nests`, may make teams below. */
 static int check_maker(struct call *call)
 {
 	struct agent_nests_row r;
@@ -189,8 +189,8 @@ static int team_name_taken(struct call *call, const char *name, const char *wher
 	return fault_hint(&call->fault, "Choose another name, or destroy that one.");
 }
 
-/* Renames a team. The old name still finds the team until another team with that name is
- * renamed. */
+/* Renames a team. The old name still finds the team, unless another team has this name now or
+ * was renamed from it later. */
 static int rename_team(struct call *call, const struct team_row *t, const char *name)
 {
 	int rc = team_check_name(call, name, "/new_name");
@@ -336,7 +336,8 @@ static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, siz
 }
 
 /* Sets the caller's team to the team that the call changes. An agent can change its own team.
- * The lead, or the maker of a team below, can also change the team below. */
+ * The lead of a team can also change the teams directly below. A member can also change a team
+ * below that the member has made. */
 static int team_update_enter(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);
@@ -591,8 +592,8 @@ static int check_places(struct call *call, const struct team_create_in *in,
 	return 0;
 }
 
-/* Makes the caller the lead of the new team if no role is the lead, because every team has a
- * lead. */
+/* Adds a member `lead` if no role is the lead, because every team has a lead. If an agent makes
+ * the team, this agent holds the place of the lead. */
 static int add_lead(struct call *call)
 {
 	struct newcomer n = { .name = "lead",
@@ -840,8 +841,9 @@ static int team_destroy_plan(struct call *call, bool purge)
 				purge ? call->caller.team_name : NULL);
 }
 
-/* Finds the team to end. The operator may end any team. An agent may end a team below its own
- * team. A lead may also end its own team if there is a team above. */
+/* Finds the team to end. The operator may end any team. An agent may end a team directly below
+ * a team that the agent leads, or a team below its own team that the agent has made. A lead may
+ * also end its own team if there is a team above. */
 static int team_destroy_find(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);

@@ -37,8 +37,8 @@ int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *guests);
 
 /* Lists the members of the caller's team after the row `after`, as many as fit the answer. If
- * `after` is 0, the list begins with the first member. With `gone` lists the members of a team
- * that has ended. `*more` is set if some members are left. Returns 0 or negative. */
+ * `after` is 0, the list begins with the first member. If `gone` is set, lists the members of a
+ * team that has ended. `*more` is set if some members are left. Returns 0 or negative. */
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more);
 

@@ -2,9 +2,9 @@
  * team_plan - the plan of a team as TOML text, with limits, members and tasks. The whole plan
  * is checked before any part of the team is made.
  *
- * A task names other tasks by ids that are valid inside the plan. A task can also name an agent
- * or a role of the team that has to claim the task. Faults are at /plan, and their texts begin
- * with line and column, as in `plan:12:1`.
+ * A task names other tasks by ids that are valid inside the plan. A task can also name the
+ * agent or the role that has to claim the task. Faults are at /plan, and their texts begin with
+ * line and column, as in `plan:12:1`.
  */
 #ifndef CORE_TEAM_TEAM_PLAN_H
 #define CORE_TEAM_TEAM_PLAN_H
@@ -23,8 +23,8 @@ struct team_plan {
 	json_t *json; /* owner of the plan's texts */
 };
 
-/* Reads the plan from the arguments of team.create. `whole` becomes a copy of the arguments,
- * with the values that only the plan gives. Returns 0 or a fault. */
+/* Reads the plan from the arguments of team.create. `whole` gets the arguments, and the values
+ * that only the plan gives. Returns 0 or a fault. */
 int plan_read(struct call *call, const struct team_create_in *in, struct team_plan *p,
 	      struct team_create_in *whole);
 void plan_release(struct team_plan *p);

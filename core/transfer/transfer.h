@@ -33,14 +33,14 @@ struct transfer_report {
 };
 
 /* Writes the state to `out`. If `team` is not NULL, writes only the living team of this name
- * and the teams below. */
+ * and the teams below this team. */
 int transfer_export(struct call *call, const char *team, FILE *out,
 		    struct transfer_report *report);
 
 /* Adds the file's rows and notes to the state of `call`. No host may run for this state. A team
- * whose name is taken gets another name. `as` (or NULL) is the new name for the only team
- * without a parent. A fault names the line of the file. The notes have their final paths only
- * after vault_sweep(). */
+ * whose name is taken gets another name. `as` is a new name for the file's team without a
+ * parent, or NULL. With `as`, the file must have exactly one such team. A fault names the line
+ * of the file. The notes have their final paths only after vault_sweep(). */
 int transfer_import(struct call *call, FILE *in, const char *as,
 		    struct transfer_report *report);
 

@@ -365,8 +365,8 @@ static int check_earlier(const struct transfer_line *line,
 {
 	const struct transfer_column *key = &transfer_table[line->table].columns[0];
 
-	/* The holder of a place may be a later agent. The team of the holder is checked after
-	 * all rows were added. */
+	/* The agent in the column `holder` may have a later row. The team of this agent is
+	 * checked after all rows were added. */
 	if (c->kind != TRANSFER_ROW || c->table != line->table ||
 	    strcmp(c->name, "holder") == 0 || key->kind != TRANSFER_KEY ||
 	    n < line->values[0].n)
@@ -501,8 +501,8 @@ static int set_counts(struct import *m, FILE *in)
 }
 
 /* Corrects times that are too far in the future. The clock of the exported state may have been
- * ahead, or somebody may have edited the file. No lease may end later than a lease that begins
- * now. A message whose delay is longer than the longest delay is delivered now. */
+ * ahead, or somebody may have edited the file. A lease that ends too late begins again now. A
+ * message whose delay is longer than PAIR_DELAY_MOST_MS is delivered now. */
 static int set_times(struct import *m)
 {
 	struct call *call = m->call;
@@ -516,7 +516,8 @@ static int set_times(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gives the members tokens of this state, which the operator can get. */
+/* Gives each imported member a token that is made with this state's secret. The operator can
+ * get the token. */
 static int give_tokens(struct import *m)
 {
 	struct call *call = m->call;
@@ -541,8 +542,8 @@ static int give_tokens(struct import *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Ends all commands, because this state cannot know whether a command ran, or still runs, in
- * the exported state. */
+/* Ends all open commands of the import. This state cannot know whether such a command has run
+ * or still runs elsewhere. */
 static int end_commands(struct import *m)
 {
 	struct call *call = m->call;

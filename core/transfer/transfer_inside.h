@@ -1,5 +1,5 @@
 /*
- * transfer_inside - declarations that the files which read an export share.
+ * transfer_inside - declarations for the files that read an export.
  */
 #ifndef CORE_TRANSFER_TRANSFER_INSIDE_H
 #define CORE_TRANSFER_TRANSFER_INSIDE_H
@@ -77,13 +77,14 @@ struct transfer_notes {
 
 /* Checks that an import may write a note at this path. Returns 0 or a fault. */
 int transfer_note_check(struct call *call, const char *path);
-/* Stages the note of a line at `path`, and locks the path until transfer_note_end(). If another
- * text is at `path`, the staged note gets a path beside `path`. */
+/* Stages a line's note for the path `path`, and locks the path until transfer_note_end(). If a
+ * note with another text is already at `path`, the staged note gets a path beside `path`. If
+ * the same note is already there, stages nothing. */
 int transfer_note_stage(struct call *call, struct transfer_notes *n,
 			const struct transfer_line *line, const char *path);
 /* Removes the staged notes of an import that failed. */
 void transfer_note_drop(struct call *call, struct transfer_notes *n);
-/* Stores the decision that the staged notes are moved into place. Must be called in a write
+/* Stores the decision to move the staged notes into place. Must be called in a write
  * transaction. */
 int transfer_note_decide(struct call *call, const struct transfer_notes *n);
 /* Releases the locks of the notes' paths. */
@@ -101,7 +102,8 @@ struct import {
 	size_t n_names;
 	size_t root, n_roots; /* first team without a parent; number of such teams */
 	json_t *counts; /* counts of rows in the header; NULL: not given */
-	int64_t *found; /* number of rows read from each table, and of notes */
+	int64_t *found; /* numbers of rows read, one for each table, and last the number
+			   of notes */
 	bool has_state; /* the export is of a whole state */
 	int64_t created_at, ids[3], counts_from;
 	int64_t *from; /* highest key of each table before the import */

@@ -14,8 +14,8 @@
  * 1. An agent's words have the number of the agent's turn. After the agent has completed a task
  * that a person or a plan made, the agent's words have the number 0 again.
  *
- * Mail with the number limits.chain starts no turn. So every series of turns that began with a
- * person's words ends at some time.
+ * Mail with the number limits.chain or a higher number starts no turn. So no series of turns
+ * goes on forever without a person's words. If limits.chain is 0, there is no limit.
  */
 #ifndef CORE_TURN_CHAIN_H
 #define CORE_TURN_CHAIN_H
@@ -43,7 +43,8 @@ int chain_put(struct call *call, int64_t agent, int64_t chain);
 int chain_follow(struct call *call, const struct agent_row *a, int64_t chain);
 
 /* Notes that the caller makes another agent run a command. The words of the other agent get a
- * higher number than the caller's words. Returns 0 or negative. */
+ * higher number than the caller's words, unless the caller's words have the number 0. Returns 0
+ * or negative. */
 int chain_give(struct call *call, int64_t agent);
 
 /* Tells the lead and the operator that mail for `to` starts no turn. A team gets a second

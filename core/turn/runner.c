@@ -13,8 +13,8 @@
 #include "core/turn/turn.h"
 #include "core/workspace/workspace.h"
 
-/* A runner is a command that runs on the operator's machine. So only callers that may make
- * members with workspaces may give a runner. */
+/* A runner is a command that may run on the operator's own machine. So only callers that may
+ * make members with workspaces may give a runner. */
 static int check_giver(struct call *call, const char *where, const char *does)
 {
 	struct agent_nests_row nests = { 0 };
@@ -53,8 +53,8 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 	return team_announce(call, call->caller.team);
 }
 
-/* Stores a flag in the agent's row: whether the agent has a runner. This row is read for each
- * message. Also writes an event. */
+/* Stores in the agent's row whether the agent has a runner. The flag is in this row because the
+ * row is read for each message anyway. Also writes an event. */
 static int runner_note(struct call *call, int64_t agent, const char *command)
 {
 	int rc = sql_run(call, runner_say, .agent = agent, .runs = *command != 0);

@@ -31,8 +31,8 @@ struct runner_told {
 	int64_t limited_until; /* end of the limit in ms; 0: the client gave no end */
 };
 
-/* The client that a runner names. The runner is the client's name alone, or the name with
- * further words for the client's command line. Returns NULL if the runner is another command. */
+/* The client that a runner names. The runner is the client's name alone, or the name and then
+ * arguments for the client's command line. Returns NULL if the runner is another command. */
 const struct runner_client *runner_client_of(const char *runner);
 
 /* The name of the client that a runner names. The runner must name a client. */
@@ -45,8 +45,8 @@ const char *runner_command(const char *runner, struct arena *a);
 bool runner_client_limit(const char *error);
 
 /* Takes a piece of a turn's output. If `c` is not NULL, the client's lines of JSON are read.
- * All other lines are kept unchanged, because a client also writes errors that are not JSON. If
- * a line is too long to be read, only the line's length is kept. */
+ * Other lines are kept unchanged, because a client also writes errors that are not JSON. If a
+ * line is too long to be read, or is long and broken JSON, only the line's length is kept. */
 void runner_client_take(const struct runner_client *c, const char *s, size_t len,
 			struct runner_told *told);
 /* Ends the output, which also ends the last line. */

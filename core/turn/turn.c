@@ -20,10 +20,11 @@ enum {
 	/* Room for the messages with which a turn begins, in bytes of JSON. The longest message
 	 * fits this room, and this room fits a frame. */
 	PROMPT_ROOM = 3 << 20,
-	LEASE_MORE_MS = 120000, /* lease of the messages beyond the turn's timeout */
-	STOPPED_MOST = 3, /* turns in a row that urgent mail of agents may stop */
-	/* Messages that arrive within this time after the message that stopped a turn are part
-	 * of the next turn, and do not stop the next turn. */
+	LEASE_MORE_MS = 120000, /* time from the turn's timeout to the end of the
+				   messages' lease */
+	STOPPED_MOST = 3, /* the most turns in a row that agents' urgent mail stops */
+	/* After mail has stopped a turn, the next turn begins only after this time. So messages
+	 * that arrive meanwhile are part of the next turn, and do not stop it. */
 	GATHER_MS = 100,
 };
 
@@ -72,7 +73,8 @@ static const char *turn_write_prompt(struct call *call, const struct envelope *a
 	return prompt;
 }
 
-/* A name for the hand-out of a turn's messages, different from the names of other hand-outs. */
+/* A number that identifies the hand-out of a turn's messages. Other hand-outs have other
+ * numbers. */
 static int64_t request_of(const struct call *call, int64_t turn)
 {
 	uint64_t h = (call->seed ^ (uint64_t)turn) * 0x9e3779b97f4a7c15u;
@@ -92,8 +94,8 @@ static int tell_hour(struct call *call, const struct agent_row *a)
 			     a->name, chain_per_hour(call), a->name));
 }
 
-/* Stores the chain number of a turn that begins. Sends a notice if the agent has now begun as
- * many turns as are allowed in an hour. */
+/* Stores the chain number of a turn that begins. Sends a notice if this turn is the last turn
+ * that the agent may begin in this hour. */
 static int follow_chain(struct call *call, const struct agent_row *a, int64_t turn)
 {
 	struct turn_chain_row chain;
@@ -549,7 +551,7 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 }
 
 /* Finds the turn that the call names. The call gives the number of a turn of the call's team,
- * or an agent whose last turn is meant. */
+ * or an agent's name. For a name, finds the agent's last turn. */
 static int find_turn(struct call *call, const struct turn_read_in *in, struct turn_row *u)
 {
 	struct turn_last_row last;
@@ -577,7 +579,8 @@ static int find_turn(struct call *call, const struct turn_read_in *in, struct tu
 			 call->caller.team_name);
 }
 
-/* Fills in the turn's output from the offset on, as many bytes as fit the answer. */
+/* Puts the turn's output into the answer, from the offset on, up to the wanted length or the
+ * room of the answer. */
 static int tell_output(struct call *call, const struct turn_read_in *in,
 		       const struct turn_row *u, struct turn_read_out *out)
 {
@@ -643,7 +646,7 @@ int turn_read(struct call *call, const struct turn_read_in *in, struct turn_read
  * full. The answer shows the page's oldest entry first.
  */
 
-enum { TEXT_MOST = 4096 }; /* bytes of JSON of an entry's text */
+enum { TEXT_MOST = 4096 }; /* the most bytes that an entry's text has in JSON */
 
 struct page {
 	struct call *call;
@@ -722,8 +725,8 @@ static const char *type_wanted(const struct agent_history_in *in)
 	return in->kind && strcmp(in->kind, "message") ? in->kind : NULL;
 }
 
-/* Adds the newer of the next turn and the next message to the page, again and again, until the
- * page is full or both lists end. */
+/* Merges the turns and messages into the page, newest first, until the page is full or both
+ * lists end. */
 static int turn_history_merge(struct page *p, struct query *turns, struct query *messages)
 {
 	struct history_messages_row m;
@@ -775,8 +778,8 @@ static void turn_history_tell(struct page *p, struct agent_history_out *out)
 	}
 }
 
-/* The caller sees only messages that the returned agent has sent or got. 0: the caller sees all
- * messages. */
+/* Returns 0 if the caller may see all messages. Otherwise returns the caller's own agent, and
+ * the caller may see only messages that this agent has sent or got. */
 static int64_t turn_history_sees(const struct call *call)
 {
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;

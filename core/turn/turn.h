@@ -10,13 +10,15 @@
  *	                                              |  stopped, or its host or guest ended
  *	                                              +----------------------------> interrupted.
  *
- * A turn takes all mail that its agent has at the start of the turn, and holds the mail
- * to the end of the turn. After the turn the mail is acknowledged, or waits again.
+ * At its start, a turn takes its agent's mail, as far as the mail fits the prompt. The turn
+ * holds this mail to the end of the turn. After the turn the mail is acknowledged, or waits
+ * again.
  *
  * The output of a turn is passed on in four steps. guest/proc.c reads the runner's pipe.
  * guest/guest_exec.c sends the output as the answer to the host's ExecPoll.
  * core/host/turns/hosted_turn.c reads lines of JSON, and stores the text by the operation
- * turn.output. Followers call turn.read (tools/cadre/watch.c), because output writes no event.
+ * turn.output. A command that follows the output calls turn.read again and again
+ * (tools/cadre/watch.c), because no event tells of new output.
  */
 #ifndef CORE_TURN_TURN_H
 #define CORE_TURN_TURN_H

@@ -1,5 +1,5 @@
 /*
- * notes - a table of functions, one for each effect on the files of a vault.
+ * notes - a table of functions that read, change and lock the files of a vault.
  *
  * Paths are relative to the vault's root, as vault_note() makes them. No path leaves the root,
  * no symlink is followed, and only regular files are notes. A change takes two steps. First the
@@ -29,7 +29,7 @@ struct note_stamp {
 	int64_t mtime_ns, size;
 };
 
-/* A decided change of a file. */
+/* A change of one file. The file is moved to another path, or is removed. */
 struct note_move {
 	const char *from; /* path of the file before the change */
 	const char *to; /* path after the change; NULL: the file is removed */
@@ -70,7 +70,7 @@ struct notes;
 int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 		     struct fault *f);
 
-/* Results of a walk's callback. All numbers except NOTES_PASS and NOTES_ENTER end the walk. */
+/* Results of a walk's callback. Any other number ends the walk. */
 enum { NOTES_PASS = 0, NOTES_ENTER = 1 };
 
 typedef int notes_each(void *with, const struct note_entry *entry, struct fault *f);
@@ -127,11 +127,12 @@ struct notes {
 	int64_t (*clock_ms)(void); /* monotonic clock */
 
 	/* Calls `each` for every entry of a folder ("" is the root), in no fixed order. Enters
-	 * the folders for which `each` returns NOTES_ENTER. Hidden names and symlinks are left
-	 * out, except in the trash. Paths for which `skip` returns true are left out, too, and
-	 * their files are not opened (`skip` may be NULL). For a folder that cannot be entered,
-	 * `each` is called a second time, with `closed` set. Returns 1 after a complete walk, 0
-	 * if there is no such folder, or the number that ended the walk. */
+	 * the folders for which `each` returns NOTES_ENTER. Symlinks are left out. Hidden names
+	 * are left out, except teams/.archive and the names in the trash. Paths for which
+	 * `skip` returns true are left out, too, and their files are not opened (`skip` may be
+	 * NULL). For a folder that cannot be entered, `each` is called a second time, with
+	 * `closed` set. Returns 1 after a complete walk, 0 if there is no such folder, or the
+	 * number that ended the walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);
 };
@@ -144,16 +145,17 @@ struct team_folders {
 	/* Returns the number of the row of the team that owns the folder teams/NAME. Returns 0
 	 * if no team owns the folder, or a negative fault code. */
 	int64_t (*row)(const void *self, const char *name, struct fault *f);
-	/* Lets the mirror apply the changes of teams to the folder teams/NAME. Ends when the
-	 * team `team` owns the folder. If `team` is 0, ends when no team owns the folder. Ends
-	 * in both cases when no change is left. `store` must be outside a transaction. Returns
-	 * 0 or negative. Fails also if the work takes over 10 s. */
+	/* Lets the mirror apply the changes of teams to the folder teams/NAME. Returns when the
+	 * team `team` owns the folder, or, if `team` is 0, when no team owns the folder. Also
+	 * returns when no change is left to apply. `store` must be outside a transaction.
+	 * Returns 0 or negative. Fails also if the work takes over 10 s. */
 	int (*settle)(const void *self, struct store *store, const char *name,
 		      int64_t team, struct fault *f);
 	/* Whether the mirror has read all changes of teams in the log. Returns 1, 0 or
 	 * negative. After the result 1, a folder for which row() returns 0 belongs to people.
-	 * But if a person has spoiled the page of a team, the folder with the team's name
-	 * belongs to the team. `store` must be outside a transaction. */
+	 * There is one exception. If a person has removed or damaged the page of a team, the
+	 * folder with the team's name still belongs to the team. `store` must be outside a
+	 * transaction. */
 	int (*followed)(const void *self, struct store *store, struct fault *f);
 };
 

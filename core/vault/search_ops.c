@@ -2,8 +2,8 @@
  * search_ops - finds messages, tasks, notes on tasks and notes of the vault by their words.
  *
  * For each row, the index holds the tokens of the row's text, and tokens for the readers who
- * may see the row. The text of a hit is read from the hit's row, so that no deleted text is
- * found.
+ * may see the row. The text of a hit is read from the hit's row or file, and not from the
+ * index. So no deleted text is shown.
  */
 #include "storage/search/search.h"
 
@@ -55,7 +55,8 @@ static int message_hit(struct found *f, int64_t id, struct hit *hit)
 	return hit->id ? 1 : (int)call->fault.code;
 }
 
-/* Fills a hit from a row that has a task's number. `rc` is 1 if the row exists. Returns `rc`. */
+/* Fills a hit from the row of a task, or of a note on a task. The hit's id is the task's
+ * number. `rc` is 1 if the row exists. Returns `rc`. */
 static int numbered_hit(struct found *f, const char *kind,
 			const struct search_numbered_row *row, int rc, struct hit *hit)
 {

@@ -1,6 +1,6 @@
 /*
- * vault - operations on notes, with access to paths, and with changes of a file and its rows as
- * one unit.
+ * vault - operations on notes. An operation checks the access to its paths. A write changes a
+ * file and its rows as one unit.
  *
  * A write that was acknowledged is on the disk exactly once, even if processes are killed at
  * any time. A write takes four steps:
@@ -16,11 +16,11 @@
  * and no other team gets the folder (vault_run.c).
  *
  * The COMMIT of step 3 decides the write. Before the COMMIT, a staged file belongs to nobody,
- * and the next process that finds the file unlocked removes the file. After the COMMIT, the
- * next process that uses the path (or a host) moves the staged file. If the staged file does
- * not exist, the move was made already. So a call with a repeated key finds its write decided,
- * completes the move if needed, and writes nothing twice. A call that died before the COMMIT
- * leaves no change behind.
+ * and the next process that finds the file unlocked removes the file. If the process dies after
+ * the COMMIT, a host or the next process that uses the path moves the staged file. If the
+ * staged file does not exist, the move was made already. So a repeated call with the same key
+ * finds that its write was decided. The call completes the move if needed, and writes nothing
+ * twice. A call that died before the COMMIT leaves no change behind.
  */
 #ifndef CORE_VAULT_VAULT_H
 #define CORE_VAULT_VAULT_H
@@ -42,12 +42,12 @@ struct vault_work {
 	size_t n_living;
 	int64_t teams[2]; /* rows of the teams that owned the folders of `path` and
 			     `to` when the lock was taken; 0: no team */
-	bool keeps; /* the lock `kept` of an entry of the trash is held */
+	bool keeps; /* `kept` is a lock on an entry of the trash, and is held */
 	int kept;
 	int event; /* kind of the event that a write emits */
 	struct note_move move;
 	bool staged; /* a file is staged, so step 3 follows */
-	bool rows; /* only rows are written, so step 3 is the only step */
+	bool rows; /* only rows are written, so steps 2 and 4 are left out */
 	const int64_t *done; /* rows of vault_move whose moves have been made */
 	size_t n_done;
 };
@@ -79,7 +79,7 @@ int vault_folder(struct call *call, const char *given, const char *where,
 		 const char **out);
 /* Whether the caller may see an entry of a walk. */
 bool vault_sees(struct call *call, const struct note_entry *entry);
-/* Whether the mirror fills the folder `path`, or a folder above `path`, with its files. */
+/* Whether `path` is a folder that the mirror fills with files, or lies in such a folder. */
 bool vault_is_shown_folder(const char *path);
 /* Whether a path ends with the extension of a note. */
 bool vault_is_note(const struct call *call, const char *path);

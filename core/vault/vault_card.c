@@ -42,8 +42,8 @@ static void move_along(struct card *card, const struct card *from)
 	card->fault = from->fault;
 }
 
-/* The first field that the writer may not change, and that has different values in the text
- * (`said`) and in the card (`is`), or NULL. */
+/* Returns the first field that differs between the text (`said`) and the card (`is`) although
+ * the writer may not change the field. Returns NULL if there is no such field. */
 static const char *first_foreign(const struct card *said, const struct card *is)
 {
 	return differs(said->name, is->name)                       ? "name"
@@ -61,7 +61,7 @@ static const char *first_foreign(const struct card *said, const struct card *is)
 								   : NULL;
 }
 
-/* A file that shows a card, and from which a writer has made a text. */
+/* The fields `rev` and `sum` of the card's file from which a writer made the text. */
 struct origin {
 	int64_t rev;
 	const char *sum; /* NULL: the text has no sum */
@@ -116,8 +116,8 @@ static int refuse_moved(struct call *call, const struct origin *from, const char
 	return fault_hint(&call->fault, "Read the card again, and change that.");
 }
 
-/* Whether the text was made from the card of an earlier agent with the name of `a`, before the
- * agent `a` was made. Returns 1, 0 or negative. */
+/* Whether the text was made from the card of an earlier agent that had the same name as `a`.
+ * Returns 1, 0 or negative. */
 static int is_anothers(struct call *call, const struct agent_row *a,
 		       const struct origin *from)
 {

@@ -20,7 +20,8 @@ int front_read(struct call *call, const char *data, size_t len, json_t **out);
 int front_write(struct call *call, const struct text *old, json_t *changes,
 		struct text *out);
 
-/* The tags that a frontmatter names, in a list of texts or in one text with commas. */
+/* The tags of a frontmatter. The frontmatter holds its tags as a list of texts, or as one text
+ * with commas. */
 size_t front_tags(json_t *front, struct arena *a, const char ***tags);
 
 #endif

@@ -7,12 +7,12 @@
 #include "core/vault/vault.h"
 #include "storage/search/search_vault.h"
 
-/* Indexes the notes that changed since the last look, for about `ms` milliseconds. With
- * SEARCH_OWN, mirrored notes are left out, and a look that took long is not repeated at once.
- * So a note that was written since the last look may be found only a second later. Among
- * thousands of files of the mirror, a note may be found only half a minute after its change.
- * Sets `*whole` if every change of this look is indexed, and every folder that the caller may
- * see can be entered by this process. */
+/* Looks for changed notes and indexes them, in about `ms` milliseconds at most. With
+ * SEARCH_OWN, leaves out mirrored notes, and after a slow look does not look again at once. So
+ * a search may find a new note only a second after the note was written. In folders where the
+ * mirror has thousands of files, this delay may be half a minute. Sets `*whole` if every change
+ * of this look is indexed, and every folder that the caller may see can be entered by this
+ * process. */
 int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
 		bool *whole);
 

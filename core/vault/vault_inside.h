@@ -60,8 +60,8 @@ int vault_none(struct call *call, const char *path);
  * teams. Returns 0 or a fault. */
 int vault_held(struct call *call, const struct vault_work *w);
 
-/* Reads the changes that were decided, of which some may have been made. Must be called outside
- * a transaction. Returns 0 or negative. */
+/* Reads the rows of decided changes. Some of these changes may have been made already. Must be
+ * called outside a transaction. Returns 0 or negative. */
 int vault_moves_read(struct call *call, struct vault_move_row **rows, size_t *n);
 /* Reads the fields of a decided change from its row. */
 struct note_move vault_move_read(const struct vault_move_row *r);
@@ -69,8 +69,9 @@ struct note_move vault_move_read(const struct vault_move_row *r);
 /* Whether a note with this path can have a frontmatter. */
 bool vault_has_front(const char *path);
 
-/* A text, in the call's arena, that tells readers that somebody has edited a file of the
- * mirror. NULL: the file is a note, or is exactly as the mirror wrote the file. */
+/* If somebody has edited a file of the mirror, returns a text that tells this to readers, in
+ * the call's arena. Returns NULL if the file is a note, or is exactly as the mirror wrote the
+ * file. */
 const char *vault_edited(struct call *call, const char *path, const char *data,
 			 size_t len);
 

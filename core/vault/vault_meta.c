@@ -81,8 +81,8 @@ static int put_front(struct call *call, struct vault_work *w, const struct text 
 	return rc;
 }
 
-/* Calls `changes` with a note's frontmatter, and makes those changes in the frontmatter that
- * the function `changes` returns. */
+/* Calls the function `changes` with a note's frontmatter. Then makes the changes that this
+ * function returned in the frontmatter. */
 static int change_front(struct call *call, struct vault_work *w,
 			json_t *(*changes)(struct call *call, json_t *front))
 {
@@ -153,7 +153,8 @@ static void add_new(json_t *list, const char *tag)
 		json_array_append_new(list, json_string(tag));
 }
 
-/* The change of a frontmatter that gives a note its new tags. */
+/* Returns the changes that must be made in a note's frontmatter, so that the note has its new
+ * tags. */
 static json_t *new_tags(struct call *call, json_t *front)
 {
 	const struct vault_tag_in *in = call->in;

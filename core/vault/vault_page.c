@@ -22,7 +22,8 @@ struct text *page_start(struct page *p, enum page_form form)
 	return &p->text;
 }
 
-/* Computes the sum of the bytes before and behind the line of the sum. */
+/* Computes the sum over a page's bytes: `a` is the part before the `sum` line, and `b` is the
+ * part after this line. */
 static void vault_page_sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
 			      char out[PAGE_SUM + 1])
 {
@@ -41,7 +42,7 @@ static void vault_page_sum_of(const char *a, size_t a_len, const char *b, size_t
 	out[PAGE_SUM] = '\0';
 }
 
-/* Appends the part of the page before the line of the sum. */
+/* Appends the part of the page before the `sum` line. */
 static void add_front(const struct page *p, int64_t rev, struct text *out)
 {
 	const struct form *form = &forms[p->form];
@@ -84,8 +85,8 @@ static bool skip_word(const char *data, size_t len, size_t *at, const char *word
 	return true;
 }
 
-/* Moves *at behind the line of the sum. Returns false if there is no such line, or if the sum
- * does not fit the other bytes. */
+/* Moves *at behind the `sum` line. Returns false if there is no such line, or if its sum is not
+ * the sum of the other bytes. */
 static bool skip_sum(const struct form *form, const char *data, size_t len, size_t *at)
 {
 	char sum[PAGE_SUM + 1];
@@ -193,8 +194,9 @@ void page_release(struct page *p)
 }
 
 /* The number of bytes of the character at `s`, if the character is escaped in a file although
- * JSON allows the character. 0: the character is not escaped. Controls of a reader's terminal
- * are escaped, and also characters that YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF). */
+ * JSON allows the character. 0: the character is not escaped. Escaped are the control
+ * characters of terminals, and the characters that YAML readers refuse (U+FEFF, U+FFFE,
+ * U+FFFF). */
 static size_t escaped_len(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;

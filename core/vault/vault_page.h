@@ -3,9 +3,9 @@
  * the file.
  *
  * Each page has two extra lines, `rev` and `sum`. `rev` names the event that the page shows.
- * `sum` is the first half of a SHA-256 over all other bytes of the page, `rev` included. If the
- * sum is correct, the file is exactly as the mirror wrote it. If the sum is wrong, a person has
- * changed the file. Nothing here does I/O.
+ * `sum` is the first 8 bytes of a SHA-256 in hexadecimal digits. The SHA-256 covers all other
+ * bytes of the page, `rev` included. If the sum is correct, the file is exactly as the mirror
+ * wrote it. If the sum is wrong, a person has changed the file. Nothing here does I/O.
  */
 #ifndef CORE_VAULT_VAULT_PAGE_H
 #define CORE_VAULT_VAULT_PAGE_H
@@ -46,7 +46,7 @@ bool page_same(const struct page *p, const char *data, size_t len);
 
 /* Whether the mirror wrote the bytes `data`. */
 bool page_sealed(const char *data, size_t len);
-/* The offset behind the line of the sum. At this offset, the page's text continues from
+/* The offset behind the `sum` line. The bytes from this offset on are the page's text from
  * page->split on. 0: the mirror did not write the bytes `data`. */
 size_t page_tail(const char *data, size_t len);
 

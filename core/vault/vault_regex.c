@@ -7,7 +7,7 @@
 
 enum {
 	SIZE_MOST = 150, /* most atoms, after all repetitions are written out */
-	SIZE_EASY = 40, /* atoms up to which the automaton stays small */
+	SIZE_EASY = 40, /* the most atoms with which the automaton stays small */
 	PIECE_LEAST = 256,
 	PIECE_MOST = 2048,
 	DEPTH_MOST = 32, /* most levels of parentheses */

@@ -15,7 +15,8 @@
 
 #include "core/base/fault.h"
 
-/* The number of bytes that two neighbouring pieces share, so that no shorter match is missed. */
+/* The number of bytes that two neighbouring pieces share. So no match of at most this length is
+ * missed. */
 enum { REGEX_OVERLAP = 128 };
 
 struct vault_regex {

@@ -188,9 +188,9 @@ static const char *name_in(struct call *call, const char *path)
 	return arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/"));
 }
 
-/* The names of the teams in whose folders an operation works, at most two. NULL stands for no
- * team's folder. For a walk by an agent, names[0] is the agent's own team, wherever the walk
- * begins. */
+/* The names of the teams in whose folders an operation works, at most two. A name is NULL if
+ * the path is in no team's folder. If an agent walks through a folder, names[0] is the agent's
+ * own team, wherever the walk begins. */
 static void names_of(struct call *call, const struct vault_work *w, const char *names[2])
 {
 	names[0] = name_in(call, w->path ? w->path : w->folder);
@@ -231,9 +231,9 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
 }
 
 /* Whether the folder teams/`name` belongs to `team`, where 0 means no team. If the page names
- * no team, or `team` is 0, the answer is 1 only if `asked` is true and the mirror has read all
- * changes of teams. `asked` is true if the mirror was asked to update the folder. If the page
- * names another team than `team`, the folder does not belong to `team`. */
+ * `team`, or names no team and `team` is 0, returns 1. If the page names another team and
+ * `team` is not 0, returns 0. Otherwise returns 1 only if `asked` is true and the mirror has
+ * read all changes of teams. `asked` is true if the mirror was asked to update the folder. */
 static int own_is_teams(struct call *call, const char *name, int64_t team, bool asked)
 {
 	const struct team_folders *folders = folders_of(call);
@@ -472,7 +472,7 @@ int vault_run(struct call *call)
 		rc = call_transact(call, true);
 	if (rc >= 0 && !w.run) {
 		call->vault = NULL;
-		return 0; /* the operation needs no files in this case */
+		return 0; /* the handler asked for no work on files */
 	}
 	if (rc >= 0 && !notes_of(call))
 		rc = fault_set(&call->fault, FAULT_UNAVAILABLE, "", "there is no vault");

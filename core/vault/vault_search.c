@@ -12,8 +12,9 @@
 enum {
 	INDEX_MS = 2000, /* time to update the index, or to list the files */
 	SCAN_MS = 3000, /* time to search in the text of notes */
-	STEP_MS = 50, /* time to update the index of rows, before the index of notes */
-	LINE_MOST = 400, /* most bytes of a line that are shown */
+	STEP_MS = 50, /* time to update the index of rows before the index of notes is
+			 used */
+	LINE_MOST = 400, /* the maximum number of bytes that a result shows of a line */
 };
 
 struct scan {
@@ -212,7 +213,7 @@ static int vault_search_gather(void *with, const struct note_entry *e, struct fa
 	return NOTES_PASS;
 }
 
-/* Compares two notes, for a list with the newest note first, like the lists of the index. */
+/* Compares two notes. Sorts the newest note first, as in the lists of the index. */
 static int vault_search_newest_first(const void *a, const void *b)
 {
 	const struct search_note *one = a, *other = b;
@@ -258,9 +259,9 @@ static int find_in_index(struct scan *s)
 					  &call->arena, &s->notes, &call->fault);
 }
 
-/* Finds the notes to search in. The index cannot search for an expression. With an expression
- * and a tag, the index finds the notes that have the tag. If the index cannot be used, the
- * search lists all files. */
+/* Finds the notes to search in. The index finds the notes that have the words or the tag. The
+ * index cannot search for an expression. With an expression and no tag, the search lists all
+ * files. With an expression and a tag, the search lists all files if the index cannot be used. */
 static int vault_search_find_notes(struct scan *s, const char *folder)
 {
 	if (!s->in->regex)

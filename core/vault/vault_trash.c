@@ -11,7 +11,7 @@
 #include "core/call/space.h"
 #include "core/vault/vault_inside.h"
 
-enum { REMOVED_MOST = 200000 }; /* most notes that a list reads */
+enum { REMOVED_MOST = 200000 }; /* the maximum number of notes in one list */
 
 /* --- names ------------------------------------------------------------------------ */
 

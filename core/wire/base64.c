@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
-/* These functions convert files of a gigabyte. To be fast, the loops below have no branch that
- * depends on the bytes. */
+/* These functions convert files of up to a gigabyte. To be fast, the loops below have no branch
+ * that depends on the bytes. */
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			     "abcdefghijklmnopqrstuvwxyz0123456789+/";

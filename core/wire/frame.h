@@ -1,5 +1,5 @@
 /*
- * frame - reads and writes frames, which are the messages between host and guest.
+ * frame - reads and writes frames, which carry the messages between hosts, guests and clients.
  *
  * A frame is a length in 4 bytes, big-endian, and then JSON of this length. The length is at
  * most FRAME_MAX, which is checked on write and on read. The caller gives the received bytes to

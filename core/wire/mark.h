@@ -2,10 +2,10 @@
  * mark - resets a stream of frames after a restart of the process at either end.
  *
  * A serial port has no connections. After a restart of either side, the port may still hold
- * half a frame of the old process. A mark begins with four bytes FF. No frame contains a byte
- * FF, since a length begins with 00, and UTF-8 text has no FF. For this reason a reader finds a
- * mark at any place in the stream, and drops an unfinished frame before the mark. The marks
- * are:
+ * half a frame of the old process. A mark begins with four bytes FF. No frame contains four
+ * bytes FF in a row, since at most the last two bytes of a length are FF, and UTF-8 text has no
+ * FF. For this reason a reader finds a mark at any place in the stream, and drops an unfinished
+ * frame before the mark. The marks are:
  *
  *	FF FF FF FF, kind, 16 hexadecimal digits of a nonce
  *

@@ -3,15 +3,16 @@
  *
  * At most a thousand answers are kept, so a caller that never confirms an answer uses only a
  * bounded amount of memory. If more answers are sent, the oldest answer counts as lost. The
- * user of this file has a struct for each answer. The receipt is the first member of this
- * struct, and the answer's messages and claims follow.
+ * code that keeps receipts has a struct of its own for each answer. The receipt is the first
+ * member of this struct, and the code's own data follow.
  */
 #ifndef CORE_WIRE_RECEIPT_H
 #define CORE_WIRE_RECEIPT_H
 
 #include <jansson.h>
 
-/* A sent answer. The user of this file makes the receipt the first member of a larger struct. */
+/* A sent answer. The code that keeps receipts makes the receipt the first member of a larger
+ * struct. */
 struct receipt {
 	struct receipt *next;
 	json_t *id; /* id of the request */

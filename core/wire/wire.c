@@ -51,8 +51,8 @@ static const char *known_key(const char *text, size_t len)
 	return NULL;
 }
 
-/* Whether a JSON text has no escapes and no NUL. The base64 decoder later finds other bytes
- * that are not base64. */
+/* Returns false if a JSON text has an escape or a NUL. Other bytes that are not base64 are not
+ * checked here, since the base64 decoder finds them later. */
 static bool lift_is_plain(const char *s, size_t len)
 {
 	return !memchr(s, '\\', len) && !memchr(s, '\0', len);

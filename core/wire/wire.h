@@ -34,8 +34,8 @@ struct packet {
  * fails, and p->id stays NULL. */
 int packet_read(struct packet *p, const char *body, size_t size, struct fault *f);
 /* Like packet_read(), for a whole frame in a reader. The JSON parser does not read the bytes of
- * a file, since parsing these bytes would take most of the time. packet_decode() sets the
- * struct's field to the bytes of the file. */
+ * a file, since parsing these bytes would take most of the time. packet_decode() later sets the
+ * field of the message's struct to the bytes of the file. */
 struct frame_reader;
 int packet_take(struct packet *p, struct frame_reader *r, struct fault *f);
 /* Frees the contents of the packet and zeroes the packet. */

@@ -374,12 +374,12 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* --- work of the host in workspaces: the checks before it ------------------------- */
 
-/* The kinds of operations, by the answer to a call that repeats the key of an earlier call. If
- * the guest's answer to the earlier call is stored, the repeated call returns this answer. If
- * no answer is stored, an operation of READS or AGAIN runs once more, and a repeat of any other
- * operation is refused. A call of READS stores no key. A call of AGAIN writes the same content
- * again. An operation of RUNS is also refused to agents of a stopped team, but not to the
- * operator. */
+/* The kinds of operations. The kind decides how a call is answered if an earlier call had the
+ * same key. If the guest's answer to the earlier call is stored, the repeated call returns this
+ * answer. If no answer is stored, an operation of READS or AGAIN runs once more, and a repeat
+ * of any other operation is refused. A call of READS stores no key. A call of AGAIN writes the
+ * same content again. An operation of RUNS is also refused to agents of a stopped team, but not
+ * to the operator. */
 enum repeat { READS, AGAIN, ONCE, RUNS };
 
 static int begun(struct call *call)
@@ -400,8 +400,8 @@ static int begun(struct call *call)
 		"look at what it did there; a new key runs it again.");
 }
 
-/* Checks that an agent may run a command in the workspace of the call, and stores the chain
- * number for the words of the workspace's agent. */
+/* Checks that the caller's team is not stopped. Then raises the chain number of the workspace's
+ * agent, because the caller gives this agent a command. */
 static int check_run(struct call *call)
 {
 	struct workspace_row w;
@@ -473,7 +473,7 @@ int workspace_answered(struct call *call, const struct workspace_answered_in *in
  */
 
 /* Tells the lead and the operator that a workspace has failed, if the workspace's agent has a
- * runner. Without the workspace, the runner takes no turns. */
+ * runner. Without the workspace, the agent takes no turns. */
 static int note_to_lead(struct call *call, const struct workspace_row *w,
 			const struct workspace_note_in *in)
 {
@@ -574,8 +574,9 @@ static int note_restored(struct call *call, const struct workspace_row *w,
 }
 
 /* Compares a guest's spool with the spool that accepted the assignments. Returns NULL if both
- * are the same spool. Otherwise returns the reason why assignments are interrupted. If the
- * workspace's row has no id of a spool, the function compares the workspace's id instead. */
+ * are the same spool, and the guest's spool is not an older copy. Otherwise returns the reason
+ * why assignments are interrupted. If the workspace's row has no id of a spool, the function
+ * compares the workspace's id instead. */
 static const char *spool_trouble(struct call *call, const struct workspace_row *w,
 				 const struct workspace_note_in *in)
 {
@@ -590,8 +591,9 @@ static const char *spool_trouble(struct call *call, const struct workspace_row *
 	return NULL;
 }
 
-/* Ends the accepted assignments of a spool that was lost or replaced by an older copy. The
- * accepted assignments may have run already, so no guest gets the assignments again. */
+/* If the spool was lost or replaced by an older copy, ends the assignments that the spool had
+ * accepted. These assignments may have run already, so no guest gets them again. Stores the id
+ * and the number of the guest's spool. */
 static int workspace_seen_note_spool(struct call *call, const struct workspace_row *w,
 				     const struct workspace_note_in *in)
 {

@@ -21,8 +21,8 @@ int workspace_find(struct call *call, const char *team, const char *name,
 /* Finds a workspace of any team, for an operator. `name` is as in workspace_find(). */
 int workspace_find_any(struct call *call, const char *name, struct workspace_row *w);
 
-/* Ends a workspace. The workspace's agent is set to offline, and the agent's running
- * assignments are interrupted. Returns 0 or a negative fault code. */
+/* Ends a workspace. The agent's running assignments are interrupted. The agent is set to
+ * offline, unless its status is `done` or `failed`. Returns 0 or a negative fault code. */
 int workspace_end(struct call *call, const struct workspace_row *w);
 
 /* Changes the state of a workspace. `fault` is the reason if the workspace has failed. Returns
@@ -63,8 +63,8 @@ struct vm_wishes {
 	int64_t vcpus, memory_mb, disk_gb;
 };
 
-/* Sets the resources of `n`, if `n` is a VM. Resources for which `w` has no value get the usual
- * values. If `n` is not a VM but `w` has a value, returns the fault `invalid` below `where`. */
+/* Sets the resources of `n`, if `n` is a VM. Resources for which `w` has no value get their
+ * defaults. If `n` is not a VM but `w` has a value, returns the fault `invalid` below `where`. */
 int workspace_set_vm(struct call *call, const struct vm_wishes *w, const char *where,
 		     struct new_workspace *n);
 

@@ -16,8 +16,8 @@
 
 enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
 
-/* Tries to add the workspace under `name`, which ends with four random digits. Returns 0 if
- * another workspace has the name `name`. */
+/* Tries to add the workspace under `name`, which ends with four random hexadecimal digits.
+ * Returns 0 if another workspace has the name `name`. */
 static int add_named(struct call *call, const struct new_workspace *n, int64_t id,
 		     const char *name)
 {
@@ -203,7 +203,7 @@ static int check_source(struct call *call, const char *source, const char *where
 		       : 0;
 }
 
-/* Whether `source` is an entry of the state's trash that leads to the disk of a VM
+/* Whether `source` is the path of an entry in the state's trash that stands for a VM's disk
  * (core/machine/trash.h). */
 static bool is_kept_disk(const struct call *call, const char *source)
 {
@@ -378,7 +378,7 @@ int network_take(struct call *call, int64_t workspace)
 
 /* --- what is allowed ------------------------------------------------------------- */
 
-/* A VM with its own network policy and the policies of its teams. */
+/* A VM, the network policy of this VM, and the policies of the VM's teams. */
 struct vm {
 	int64_t row, created_at, team, slot;
 	const char *name;

@@ -15,7 +15,8 @@ enum {
 struct removal {
 	struct folder {
 		const char *name, *path;
-		const char *goes; /* folder for the trash, or NULL for `path` */
+		const char *goes; /* folder that goes to the trash; NULL: `path` goes to
+				     the trash */
 		const char *stamp; /* argument `stamp` of work_look(), or NULL */
 		int64_t since;
 		int64_t parent; /* workspace of which this is a copy, or 0 */
@@ -23,11 +24,12 @@ struct removal {
 		bool is_vm;
 	} * folders;
 	size_t n, worked;
-	size_t kept, large; /* folders that fit into the trash, and larger folders */
+	size_t kept, large; /* numbers of folders that fit into the trash, and of folders
+			       that do not fit */
 	bool hostless; /* no host runs, so the next host removes the files */
 	const char *says; /* text for the fault, or NULL for the usual text */
-	/* Folders of the vault that are removed, too. The last of these folders contains the
-	 * other folders, or is in the same folder as the other folders. */
+	/* Folders of the vault that are removed, too. All these folders are in the folder
+	 * teams/. The last folder belongs to the highest team. */
 	const char **purged;
 	size_t n_purged;
 	/* `notes` counts a person's notes in the vault, and `files` counts the changed files in
@@ -210,8 +212,9 @@ static bool name_add(struct call *call, struct names *l, const char *folder,
 	return fits;
 }
 
-/* Adds a file's name to the list while the list has room; `…` then stands for all further
- * files. If a file's name is too long for the list, the file's folder is named once. */
+/* Adds a file's name to the list if the list has room. At the end of a full list, `…` stands
+ * for the files that are not named. If a file's name is too long for the list, names the file's
+ * folder instead, but only once. */
 static void name_file(struct call *call, struct names *l, const char *folder,
 		      const char *path)
 {

@@ -5,7 +5,7 @@
  * adds the workspaces to a plan (removal_add()). In the second step the files in the
  * workspaces' folders are checked, outside of any transaction. If somebody worked in a folder,
  * the call is refused unless the argument `confirm` is true. The fault gives the number of
- * files that somebody typed or changed, and names the first few files.
+ * files that somebody created or changed, and names the first few of these files.
  */
 #ifndef CORE_WORKSPACE_WORKSPACE_REMOVAL_H
 #define CORE_WORKSPACE_WORKSPACE_REMOVAL_H

@@ -79,5 +79,5 @@ INSERT INTO task_text(task_text, rowid, scope, body) VALUES ('delete', -:id, :sc
 INSERT OR REPLACE INTO task_body(id, team, body) VALUES (:id, :team, :body);
 
 -- name: index_words
--- FTS5 stores a pointer to its functions where :api points.
+-- FTS5 writes the address of its API to the pointer that :api points to.
 SELECT fts5(:api) AS words;

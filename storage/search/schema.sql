@@ -30,8 +30,8 @@ CREATE TABLE task_body (
 ) STRICT;
 
 -- A row's number in the index is the negated number of the row in the state, so that the newest
--- rows are found first. FTS5 can start at the least number at once. To start at the greatest
--- number, FTS5 must first read all rows of the word in each part of the index.
+-- rows are found first. FTS5 can start at the least number immediately. To start at the
+-- greatest number, FTS5 must first read all rows of the word in each part of the index.
 CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,

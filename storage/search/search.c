@@ -125,10 +125,10 @@ int search_connect(struct search *s, int patience_ms)
 	return SQLITE_OK;
 }
 
-/* Copies the WAL into search.db, and waits until no search reads the WAL. SQLite's own
- * checkpoint never waits for reads. With many searches some reads are always running, so the
- * WAL would never begin anew. If a search still reads the WAL after the wait, the WAL is copied
- * WAL_AGAIN frames later. */
+/* Copies the WAL into search.db, and waits at most BUSY_MS until no search reads the WAL.
+ * SQLite's own checkpoint never waits for reads. With many searches some reads are always
+ * running, so the WAL would never begin anew. If a search still reads the WAL after the wait,
+ * the WAL is copied WAL_AGAIN frames later. */
 void search_copy_wal(struct search *s)
 {
 	if (s->wal_frames < s->wal_due)

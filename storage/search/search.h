@@ -39,8 +39,8 @@ struct search *store_search(struct store *store, struct fault *f);
 int search_step(struct search *s, struct store *store, int64_t budget_ms,
 		int64_t *indexed_to, bool *more, struct fault *f);
 
-/* A user's query, parsed: words, "phrases", prefix*, AND, OR, NOT and parentheses.  All other
- * text is quoted. */
+/* A user's query, parsed: words, "phrases", prefix*, AND, OR, NOT and parentheses. Any other
+ * syntax of FTS5 is quoted, so it is searched as plain text. */
 struct search_query {
 	const char *match; /* FTS5's expression for the body */
 	struct search_term *terms; /* words and phrases to find, not to exclude */

@@ -158,7 +158,8 @@ static int search_feed_put_note(struct feed *feed, const struct search_fed_row *
 static const struct fed {
 	enum sql rows;
 	int (*put)(struct feed *feed, const struct search_fed_row *row);
-	size_t place, last; /* offsets of the kind's number in feed.place and feed.head */
+	size_t place, last; /* offset in feed.place of the last indexed number, and offset
+			       in feed.head of the last number */
 } kinds[] = {
 	{ sql_search_messages, put_message, offsetof(struct index_place_row, message),
 	  offsetof(struct search_head_row, last_message) },
@@ -179,7 +180,7 @@ static int feed_rows(struct feed *feed, const struct fed *kind)
 {
 	const int64_t last = *(const int64_t *)((const char *)&feed->head + kind->last);
 	int64_t *place = (int64_t *)((char *)&feed->place + kind->place);
-	/* The queries of all kinds have the same parameters. */
+	/* Every query in `kinds` has the same parameters. */
 	const struct sql_search_tasks_in in = { *place, last, feed->left };
 	struct arena_mark mark = arena_mark(&feed->arena);
 	struct search_fed_row row;
@@ -210,8 +211,8 @@ static int last_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Reads the next events of tasks. Stores the task of each event in `tasks`, and returns the
- * number of events. */
+/* Reads the next events about tasks and redactions. Stores the subject of each event in
+ * `tasks`, and returns the number of events. */
 static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 {
 	struct search_task_events_row e;

@@ -55,7 +55,7 @@ static int search_query_gather(void *with, int flags, const char *word, int n, i
 	return 0;
 }
 
-/* Makes the token TERM of `len` bytes of text. Returns false if the bytes contain no word. */
+/* Makes a token TERM from `len` bytes of text. Returns false if the bytes contain no word. */
 static bool take_term(struct parser *p, const char *text, size_t len)
 {
 	struct gathered g = { .term = &p->term, .arena = p->arena };
@@ -181,8 +181,8 @@ static const char *parse_term(struct parser *p)
 	return out;
 }
 
-/* Reads terms that stand side by side, or that follow AND or NOT. A note or row must match all
- * terms except the terms after NOT, which must not match. */
+/* Reads terms that stand side by side, or that follow AND or NOT. A note or row must match
+ * every term that does not follow NOT, and no term that follows NOT. */
 static const char *parse_and(struct parser *p)
 {
 	const char *all = NULL, *none = NULL;

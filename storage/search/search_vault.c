@@ -2,7 +2,8 @@
 
 #include "storage/search/search_inside.h"
 
-enum { STALE_MOST = 2000 }; /* at this value of index_stale, the index is emptied */
+enum { STALE_MOST = 2000 }; /* at this value of index_stale, the index of notes is
+			       emptied */
 
 /* --- rows ------------------------------------------------------------------------ */
 
@@ -114,8 +115,8 @@ int search_notes_begin(struct search *s, struct fault *f)
 	return search_is_busy(rc) ? 0 : search_failed(s, rc, "write", f);
 }
 
-/* Empties the index when it has many unused documents, which make the index slow and large. The
- * next comparison of the files adds all notes again. */
+/* Empties the index of notes if it has many unused documents, since these make the index slow
+ * and large. The next comparison of the files adds all notes again. */
 static int empty_stale(struct search *s)
 {
 	struct index_stale_row stale = { 0 };

@@ -43,8 +43,8 @@ int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);
 
-/* Like search_notes_rest(), for the folders in which the mirror has a file for each task. With
- * few files the pause between two comparisons is very short, and with thousands of files this
+/* Like search_notes_rest(), for the folders in which the mirror has a file for each task. The
+ * pause between two comparisons grows with the number of files. With thousands of files the
  * pause is half a minute. */
 bool search_shown_rest(const struct search *s, int64_t now);
 void search_shown_looked(struct search *s, int64_t from, int64_t to);

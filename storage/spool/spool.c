@@ -505,7 +505,7 @@ void spool_close(struct spool *s)
 }
 
 /* Removes the text of deleted rows from the WAL and the file, by a checkpoint. If the
- * checkpoint fails, the checkpoint after the next deletion removes the text. */
+ * checkpoint fails, the text stays until the checkpoint that follows the next deletion. */
 static void erase(struct spool *s)
 {
 	side_exec(spool_side(s), SQL_CHECKPOINT);

@@ -41,7 +41,7 @@ struct spool_place {
  * `now` is in ms since 1970. A spool of another workspace is renamed to `spool.db.WORKSPACE`.
  * If the workspace was restored after the spool was made, the spool loses everything but the
  * variables, and gets a new identity. A broken spool, or a spool of a newer version, is
- * refused, since its assignments could run twice. Returns 0 or a fault. */
+ * refused. With a new spool in its place, assignments could run twice. Returns 0 or a fault. */
 int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
 	       struct fault *f);
 void spool_close(struct spool *s); /* `s` may be NULL */

@@ -32,8 +32,8 @@ INSERT OR IGNORE INTO had (message_id, at) VALUES (:message_id, :at);
 
 -- name: spool_prune
 -- scan ok: once, when the spool is opened
--- The spool may forget the ids of assignments from before :before, since no host delivers so
--- old an assignment again.
+-- The spool may forget the ids of assignments that came before :before, since no host delivers
+-- such old assignments again.
 DELETE FROM had WHERE at < :before
 	AND NOT EXISTS (SELECT 1 FROM assignment a WHERE a.message_id = had.message_id)
 	AND NOT EXISTS (SELECT 1 FROM result r WHERE r.message_id = had.message_id);

@@ -67,7 +67,8 @@ static void expect_pause(struct scene *s, unsigned port, const char *what)
 	assert_true(rig_link(&s->rig, PATIENCE_MS));
 }
 
-/* On both connections, the host pauses before it reads more frames that nobody asked for. */
+/* The host pauses on both connections to the guest before it reads further frames that nobody
+ * asked for. */
 static void expect_pauses(bool old)
 {
 	struct scene *s = scene_open(place_unix, old);
@@ -80,8 +81,7 @@ static void expect_pauses(bool old)
 	scene_close(s);
 }
 
-/* Expected answers and valid requests cause no pause. Expected answers and valid requests have
- * limits of their own. */
+/* Expected answers and valid requests cause no pause, since other limits apply to both. */
 static void expect_no_pause(void)
 {
 	static const char args[] = "{\"workspace\":\"w\",\"command\":\"x\"}";

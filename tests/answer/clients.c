@@ -89,11 +89,11 @@ void test_unread_long(void **state)
 	scene_close(s);
 }
 
-/* There is one limit for the unread bytes of all clients together. The host first closes the
- * connection with the most unread bytes. */
+/* There is one limit for the unread bytes of all clients together. Above the limit, the host
+ * first closes the connection with the most unread bytes. */
 void test_unread_all(void **state)
 {
-	enum { MOST = 6 }; /* buffers of 64 MiB, five of 32 MiB, and one of 8 MiB */
+	enum { MOST = 6 }; /* buffers: one of 64 MiB, five of 32 MiB; `small` has 8 MiB */
 	struct scene *s = scene_open(place_unix, false);
 	int fd[MOST + 1], small;
 

@@ -50,9 +50,9 @@ static void wait_polled(struct scene *s)
 	assert_false(s->rig.guest->daemon.polling);
 }
 
-/* The guest sends a result with endless parts, with a part of another result, or with a part of
- * another type. The host stores a failure with the reason instead of the result. The bad result
- * is not sent again and does not delay other results. */
+/* The guest sends endless parts of a result. In other cases, the guest's second message is a
+ * part of another result or has another type. The host stores a failure with the reason instead
+ * of the result. The bad result is not sent again and does not delay other results. */
 void test_endless_result(void **state)
 {
 	static const struct {
@@ -92,8 +92,8 @@ static json_t *good_result(const char *id)
 			 "source_message_id", id);
 }
 
-/* Makes a page of good and bad results. Of the bad results, two have an id, one has no id, and
- * one is no object. */
+/* Makes a page of good and bad results. Of the bad results, two have an id, one has an id that
+ * is no string, and one is no object. */
 static json_t *make_mixed(struct scene *s)
 {
 	json_t *page = json_array(), *bad = good_result("bad");
@@ -163,8 +163,8 @@ static void forget(struct scene *s)
 	futile_end(&s->rig.guest->daemon.futile);
 }
 
-/* Returns how often the host asks for results while the guest reports results all the time and
- * no pause of the host ends. */
+/* Returns the number of the host's requests for results in 300 steps. In each step the guest
+ * reports results, and no pause of the host ends. */
 static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 {
 	static const char beat[] = "{\"type\":\"Heartbeat\",\"results\":5}";
@@ -186,8 +186,8 @@ static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 	return s->answers;
 }
 
-/* The pauses between the host's requests for results get longer while no result is stored. A
- * request whose answer holds a result that the host stores ends the pauses. */
+/* The pauses between the host's requests for results get longer while no result is stored. The
+ * pauses end when the host stores a result. */
 void test_futile(void **state)
 {
 	static json_t *(*const made[])(struct scene *) = { make_strays, make_none,

@@ -31,8 +31,8 @@ static void on_request(void *arg, struct rig_peer *peer, json_t *request)
 		rig_reply(peer, s->make(s), request);
 	else if (mine && s->answer)
 		rig_reply(peer, json_deep_copy(s->answer), request);
-	/* A wrong answer that is a request of the guest (honest_too) is followed by the right
-	 * answer. */
+	/* If honest_too, the wrong answer is itself a request of the guest. The right answer
+	 * then follows. */
 	if (mine && (s->raw || s->make || (s->answer && !s->honest_too)))
 		return;
 	if (wire_find(type)->senders & SIDE_HOST)

@@ -1,6 +1,6 @@
 /*
  * dump - writes a process's coverage counters if the process ends by SIGTERM, raise(), _exit()
- * or execvpe(), which libgcov does not notice.
+ * or execvpe(). libgcov does not notice these ends.
  *
  * This file is linked into each program of `make coverage`. A program with its own handler for
  * SIGTERM replaces the handler of this file, and writes its counters when it exits.

@@ -6,7 +6,7 @@
  * and thaws the team. settle.c ends the proof, and judge.c checks the rules.
  *
  * BASE is a temporary folder with state/ (CADRE_HOME), runtime/ (sockets), journal/NAME,
- * runs/KEY (a line for each run of the command) and log.
+ * runs/KEY (a line for each run of the command that was assigned under KEY) and log.
  */
 #ifndef TESTS_CRASH_CRASH_H
 #define TESTS_CRASH_CRASH_H
@@ -58,7 +58,8 @@ struct scene {
 		pid_t pid; /* process of the running command; 0: no command runs */
 		int64_t kill_at; /* when to kill the command; 0: never */
 		int64_t thaw_at; /* when to thaw the team; 0: never */
-		int thaws; /* thaws begun; at least 1, since a killed stop may take effect late */
+		int thaws; /* thaws begun; at least 1 per stop, as a killed stop may act
+			      late */
 	} stop;
 	int stops_killed;
 	void *db; /* sqlite3 * that reads the state */

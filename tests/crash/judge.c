@@ -264,8 +264,8 @@ static void judge_mirror(struct court *c, const struct home *home, struct store 
 	struct text report = { 0 };
 	struct fault f = { 0 };
 
-	/* Without a host, each writer updates the mirror only for a moment, and the next writer
-	 * goes on. */
+	/* Without a host, each writer updates the mirror only for a moment. The next writer
+	 * continues the update. */
 	while (lag != 0 && clock_steady_ms() < until && !f.code) {
 		mirror_catch_up(home, store, 200, &f);
 		mirror_lag(home, store, &lag, &f);

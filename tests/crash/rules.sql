@@ -12,7 +12,7 @@ CREATE TABLE again (key TEXT, code TEXT, result TEXT, at INT);
 CREATE TABLE note (key TEXT, text TEXT, at INT);
 CREATE TABLE ran (key TEXT PRIMARY KEY, lines INT);
 -- The table `handed` has the deliveries that clients received. The columns `at` and `until` are
--- the begin and the end of the delivery's lease. In a stopped team a lease has no end, and `at`
+-- the start and the end of the delivery's lease. In a stopped team a lease has no end, and `at`
 -- is the time of the call.
 CREATE TABLE handed (key TEXT, who TEXT, message INT, id TEXT, attempt INT,
 	content TEXT, at INT, until INT);
@@ -80,8 +80,8 @@ INSERT INTO command SELECT substr(x.command, instr(x.command, '/runs/') + 6,
 	r.success, r.stderr
 	FROM s.assignment x LEFT JOIN s.result r ON r.message = x.message;
 CREATE INDEX command_key ON command(key);
--- The table `log` has each change of a task's owner, with the kind and the target of the change
--- before (`last`, `holder`). The last change of a task has back = 1.
+-- The table `log` has each change of a task's owner. `last` and `holder` are the kind and the
+-- target of the task's previous change. The last change of a task has back = 1.
 CREATE TABLE log AS SELECT seq, subject, kind, actor, target, detail,
 	lag(kind) OVER w AS last, lag(target) OVER w AS holder,
 	row_number() OVER (PARTITION BY subject ORDER BY seq DESC) AS back

@@ -7,8 +7,8 @@
 #include "core/base/clock.h"
 #include "tests/lib/place.h"
 
-/* However few kills there were, the processes work on until enough messages are acknowledged
- * and enough commands have run. */
+/* Even after only a few kills, the processes work on until enough messages are acknowledged and
+ * enough commands have run. */
 void scene_work_on(struct scene *s)
 {
 	int64_t until = clock_steady_ms() + patience_ms(30000);

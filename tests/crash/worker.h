@@ -49,7 +49,8 @@ struct worker {
 	int n_seen;
 	char teams[TEAMS_MOST][48]; /* teams that this worker made and did not end */
 	int n_teams;
-	char session[80]; /* session of this process; knows no message of earlier processes */
+	char session[80]; /* session of this process; acknowledges no earlier process's
+			     messages */
 };
 
 /* Makes a new key, which also serves as the name of the object that the call makes. */

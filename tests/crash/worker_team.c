@@ -60,7 +60,8 @@ void act_spend(struct worker *w)
 	json_decref(attempt(w, "team.usage", args, new_key(w, key)));
 }
 
-/* Ends a team. The team may have ended already, since a team ends with the team above. */
+/* Ends a team. The team may have ended already, since the end of a team also ends the teams
+ * below. */
 void act_end_team(struct worker *w)
 {
 	const char *team = some_team(w);

@@ -72,8 +72,9 @@ wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
 until_is '^ann  ann  offline' cadre agent list
-# If the keeper process is killed, the running program still excludes a second program. When the
-# program is killed, another program can run as the agent immediately.
+# If the process that renews the agent's leases is killed, no second program can run as the
+# agent while the first program runs. When the program is killed, another program can run as the
+# agent immediately.
 rm "$TMPDIR/pid"
 "$CADRE" agent run ann -- sh -c 'trap "" TERM; echo $$ >'"$TMPDIR"'/pid; while :; do sleep 0.1; done' &
 runner=$!
@@ -87,8 +88,8 @@ is 4 'a program runs as ann already' cadre agent run ann -- true
 kill -KILL $runner
 wait $runner 2>/dev/null
 is 0 "^ran$" cadre agent run ann -- echo ran
-# Two agents whose team and name join to the same text (crew-ann and b, crew and ann-b) stay
-# separate agents.
+# Agent b of team crew-ann and agent ann-b of team crew stay separate agents, although both are
+# crew-ann-b when joined.
 cadre team create crew-ann --roles lead >/dev/null && cadre agent register b --team crew-ann >/dev/null && cadre agent register ann-b --team crew >/dev/null || bad "names"
 rm "$TMPDIR/pid"
 "$CADRE" --team crew agent run ann-b -- sh -c 'echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &

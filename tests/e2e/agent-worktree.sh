@@ -44,8 +44,8 @@ for signal in KILL TERM INT; do
 	for victim in command git all; do
 		in_turn $(((${#signal} + ${#victim}) % 3)) 3 || continue
 		rm -f "$TMPDIR/gate/entered" && touch "$TMPDIR/gate/shut"
-		# The command runs in its own process group, as a shell at a terminal starts a
-		# command.
+		# The command runs in its own process group, like a command that a shell at a
+		# terminal starts.
 		setsid python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
 			"$CADRE" agent run cat --worktree -- touch "$TMPDIR/gate/ran" 2>"$TMPDIR/ended" &
 		command=$!

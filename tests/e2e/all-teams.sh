@@ -1,7 +1,7 @@
 #!/bin/sh
 # all-teams - the operator sees all teams together. `cadre events -f` prints the new events of
-# all teams, with and without a host. `cadre doctor` checks the guests of all teams, even if
-# guests are dead.
+# all teams, with and without a host. `cadre doctor` checks the guests of all teams, both
+# running and dead guests.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 follower=

@@ -89,8 +89,8 @@ is 0 snap-w cadre undo
 is 0 . cadre undo snap-w --agent f --team snap
 until_is '^precious$' cadre exec --team snap snap/f 'cat p.txt'
 
-# A workspace that was brought back counts as work, since the workspace's files exist nowhere
-# else.
+# All files that `undo` brought back into a workspace count as work, since the files may exist
+# nowhere else.
 is 4 '1 with work that was done there: 2 files (.*snap/f/p.txt.*)$' cadre workspace destroy snap/f
 is 0 . cadre workspace destroy snap/w
 

@@ -72,7 +72,7 @@ in_place red/ann 'cadre agent register ann --here' >"$TMPDIR/out" 2>&1
 [ $? = 7 ] && grep -q 'this is a workspace' "$TMPDIR/out" || bad "--here inside: $(cat "$TMPDIR/out")"
 in_place red/ann 'cadre agent env bob' >"$TMPDIR/out" 2>&1
 [ $? = 5 ] && ! grep -q export "$TMPDIR/out" || bad "another's token inside: $(cat "$TMPDIR/out")"
-# If a client gives up its wait for a message, the wait takes no message.
+# If a client gives up its wait for a message, a message that arrives later stays in the inbox.
 in_place red/ann 'timeout 1 cadre inbox --wait' >/dev/null 2>&1
 cadre --team red --as bob send ann "after the wait" >/dev/null
 in_place red/ann 'cadre inbox' | grep -q 'after the wait' || bad "a wait that was given up took a message"

@@ -53,7 +53,7 @@ touch "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp"
 is 0 . cadre export "$TMPDIR/lines"
 [ ! -e "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp" ] || bad "a leftover of an export stays"
 
-# A plain copy does not notice that a row is cut off a page of a table. `backup` refuses a
+# A plain copy does not notice that a page of a table has lost its last row. `backup` refuses a
 # database that has lost a row, and removes no older backup.
 for i in $(seq 20); do cadre task create "task $i $(head -c 300 /dev/zero | tr '\0' x)" >/dev/null; done
 sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null

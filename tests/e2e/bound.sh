@@ -1,7 +1,7 @@
 #!/bin/sh
-# bound - a worktree or a variable binds the caller to an agent. A bound caller cannot act as
-# another agent. The operator's operations are refused unless a bound caller gives --operator. A
-# bound caller may start a host.
+# bound - a worktree or a variable binds the caller to an agent. A bound caller can act neither
+# as another agent nor as the operator. Only a caller that a worktree binds may do so, by
+# --operator. A bound caller may start a host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 cadre team create alpha --roles coder >/dev/null 2>&1
@@ -11,7 +11,7 @@ cadre --team alpha send coder "dig deeper" >/dev/null
 mkdir "$TMPDIR/bob" && cd "$TMPDIR/bob" || exit 1
 is 0 '^you are bob of team beta' cadre agent env beta/bob --here
 
-# The operator's commands are refused to a bound caller, as the operator's operations are.
+# Both the operator's commands and the operator's operations are refused to a bound caller.
 note='note: you are bob of team beta .*--operator'
 for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore $TMPDIR/b.db --yes" "init --anew" "image build --name a/b"; do
 	is 5 "${verb%% *}.* is for the operator" cadre $verb
@@ -43,8 +43,7 @@ is 5 '^hint: Name its team by' cadre --operator --team beta send alpha/coder hi
 is 5 '^hint: Use another path' cadre vault read teams/../x
 
 # A bound caller needs --operator to act as another agent, even of the same team. With
-# --operator, the event of a change names the agent that --as names, and says that the operator
-# acted.
+# --operator, the event of a change names the agent of --as, and says that the operator acted.
 is 5 'alpha is said, but this directory is bob' cadre --team alpha --as coder claim
 is 5 'cannot act as another' cadre --as lead inbox
 grep -q -e '--operator' "$TMPDIR/err" || bad "it says not how"

@@ -10,8 +10,8 @@ finish() {
 }
 trap finish EXIT
 
-# runs FILE: prints whether a process is alive. A command stored the pid of the process in FILE
-# of a workspace.
+# runs FILE: prints `yes` if a command's process is alive, and `no` otherwise. The command wrote
+# the pid of the process to FILE in its workspace.
 runs() { kill -0 "$(cat "$CADRE_HOME"/workspaces/*/"$1" 2>/dev/null)" 2>/dev/null && echo yes || echo no; }
 begin() {
 	cadre task create "$1" --team red >/dev/null || bad "create $1"
@@ -48,8 +48,8 @@ cadre up >/dev/null || bad "up again"
 until_is no runs pid003
 until_is 'called off' cadre result 003 --team red # polls, since `cadre wait` would return before this result
 
-# The command of a task completes the task as its first act. The command may still run to its
-# end.
+# A task's command first completes the task itself. The command is not ended by that, and runs
+# to its end.
 for id in 004 005 006 007 008 009 010 011; do
 	cadre task create "from within" --team red >/dev/null
 	cadre task assign "$id" w --team red \

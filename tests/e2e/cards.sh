@@ -123,8 +123,8 @@ until_is 'cards/coder.json error="it is larger than a card may be' cadre logs
 rm "$cards/coder.conflict.json"
 until_done described reckons || bad "the card is not shown again"
 
-# An older text of the mirror, or a text of another card, is no person's change. The mirror
-# immediately writes the newest text of the card again.
+# An older text of the mirror, or a text of another card, does not count as a person's change.
+# The mirror immediately writes the newest text of the card again.
 cp "$cards/coder.json" "$TMPDIR/newest.json"
 put_back() { # COMMAND...: COMMAND replaces the card by a text that is no person's change
 	"$@"
@@ -193,7 +193,7 @@ sys.exit(1)
 PY
 
 # If a person saves a file NAME.json and no agent NAME exists, the file is renamed to
-# NAME.conflict.json, whatever the file contains.
+# NAME.conflict.json. Only empty files and copies of a card are not renamed.
 kept_aside() { # NAME
 	until_done test -L "$cards/$1.conflict.json" -o -e "$cards/$1.conflict.json" || bad "a card of nobody stays: $1"
 	test ! -L "$cards/$1.json" -a ! -e "$cards/$1.json" || bad "a card of nobody stays beside its copy: $1"

@@ -123,8 +123,8 @@ story() {
 		exit $failed
 	) || failed=1
 	is 0 '^sent #' cadre send coder hello there
-	# A word after the first receiver is refused if an agent has this name. The word may be
-	# a second receiver or the begin of the text.
+	# A word after the first receiver is refused if the word is an agent's name. The sender
+	# may mean a second receiver or the start of the text.
 	is 2 'coder and tester, or does the text' cadre send coder tester "are you there"
 	is 2 'For both: cadre send coder,tester …; for coder alone: cadre send coder -- tester …' cadre send coder tester hi
 	is 0 '^sent #' cadre send coder -- tester is there
@@ -204,7 +204,7 @@ story() {
 	is 0 '^b$' cadre task part 001 tags
 	is 0 '^no notes$' cadre task part 001
 
-	# The first of two waits ends with a message, and the second wait ends with its timeout.
+	# The first wait ends with a message. Each of the two later waits ends with its timeout.
 	"$CADRE" --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
 	waiter=$!
 	sleep 0.3
@@ -351,8 +351,8 @@ is 2 'hint: Name its team too. Teams: blue, green' cadre task list --as painter
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
-# `team create` prints one line with the first of many members. A command for the next step is
-# printed on stderr.
+# `team create` prints one line, which names the first eight members and counts the others. A
+# command for the next step is printed on stderr.
 is 0 '^created team many: w-1, w-2, w-3, w-4, w-5, w-6, w-7, w-8 and 5 more$' \
 	cadre team create many --roles '[{"name":"w","count":12}]'
 grep -q '^next: cadre --team many task create TITLE' "$TMPDIR/err" || bad "no next step"

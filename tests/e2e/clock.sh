@@ -58,7 +58,8 @@ cadre --team red --as ann claim --lease-seconds 600 >/dev/null || bad "no claim"
 lease() {
 	cadre --team red task show 001 --json | sed -n 's/.*"lease_until": *"\([^"]*\)".*/\1/p'
 }
-# left_is BY: whether 10 minutes of the lease are left by a clock that is BY seconds ahead.
+# left_is BY: whether 5 to 10 minutes of the lease are left. The clock of this story is BY
+# seconds ahead.
 left_is() {
 	until=$(date -d "$(lease)" +%s) || return 1
 	left=$((until - $(date +%s) - $1))
@@ -72,8 +73,8 @@ for by in 86400 0 -86400 0; do
 	cadre --team red task show 001 | grep -q ann || bad "set by $by: ann has lost the task"
 	cadre --team red --as bob claim 001 >/dev/null 2>&1 && bad "set by $by: bob has it"
 done
-# Setting the clock does not change the length of a wait. In this test a short wait ends during
-# a long wait, because the host then checks all other waits.
+# Setting the clock does not change the length of a wait. When a wait ends, the host checks all
+# other waits. Therefore a short wait ends during a long wait in this test.
 "$CADRE" --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
 long=$!
 cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # when the short wait ends, the long wait has begun

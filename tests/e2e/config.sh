@@ -124,8 +124,8 @@ cadre team create red --roles "$roles" >/dev/null || bad "team create"
 cadre team create blue --roles "$roles" --inbox.capacity=7 --max_vms 4 >/dev/null || bad "team create"
 
 ask() { sqlite3 -readonly .cadre/state.db "$1"; }
-# Checks that at least $2 - 35 and at most $2 seconds of a lease are left. $1 is the number of
-# seconds that are left.
+# Checks the number $1 of seconds that are left of a lease. $1 must be more than $2 - 35 and at
+# most $2.
 within() { [ "$1" -gt $(($2 - 35)) ] && [ "$1" -le "$2" ] || bad "$3: $1 seconds, not $2"; }
 
 [ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'red'")" = '2 3' ] ||

@@ -1,8 +1,8 @@
 #!/bin/sh
-# conformance - runs the official MCP conformance suite over HTTP. Both frozen sets of
-# requirements are tested with a program that has the tools of the suite. The scenarios that fit
-# any server are tested with the real `cadre`. The story needs npm, and needs the npm registry
-# on the first run.
+# conformance - runs the official MCP conformance suite over HTTP. The requirements of two
+# protocol revisions are tested with a program that has the tools that the suite calls.
+# Scenarios that need none of these tools are tested with the real `cadre`. The story needs npm,
+# and needs the npm registry on the first run.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 packages conformance node

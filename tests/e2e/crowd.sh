@@ -24,8 +24,8 @@ socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
 crowd=$!
 until_is '^full$\|^FAILED' cat "$TMPDIR/report" || bad "it was never full"
 grep '^FAILED' "$TMPDIR/report" && exit 1
-# The host tells a command that there are too many clients. A command whose connection was
-# closed works without the host.
+# A command reports the host's answer that there are too many clients. If the host has closed
+# the connection, the command works without the host.
 cadre team list >"$TMPDIR/told" 2>&1
 grep -q -e 'too many clients' -e red "$TMPDIR/told" || bad "told: $(cat "$TMPDIR/told")"
 cadre --direct team list | grep -q red || bad "--direct"

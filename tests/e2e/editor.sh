@@ -162,7 +162,7 @@ EOF
 	kept '^# Mine again$' "a conflict"
 	is 0 '"title":"Theirs"' "$CADRE" --json task show "$id"
 
-	# A page with a line that has no meaning is refused, and the page is kept.
+	# A page with an invalid line is refused, and the page is kept.
 	for line in 's/^priority: .*/priority: 9/' 's/^priority: .*/status: completed/' 's/^# .*/&\nbelow/' \
 		's/^- \[.*small/it is small/' 's/^tags:.*/tags: [/'; do
 		printf '%s\n' "sed -i '$line' \"\$1\"" >"$TMPDIR/do"

@@ -41,8 +41,8 @@ until_done grows "$sub"
 until_done grows "$apart"
 until_done grows "$left"
 until_done grows "$far"
-# A caller waits for the command `late` and gets the answer, though the command's timeout is
-# shorter than the pause.
+# A caller waits for the command `late` and gets the answer, though the team is stopped for
+# longer than the command's timeout.
 "$CADRE" exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
 late=$!
 sleep 0.5

@@ -314,7 +314,8 @@ refused 'line [0-9]*: UNIQUE constraint' 'lines.insert(3, dict(lines[2]))'
 refused 'line [0-9]*: FOREIGN KEY constraint' 'first("task")["team"] = 777'
 refused 'line [0-9]*: sender 777 is the number of no row' 'first("message")["sender"] = 777'
 refused 'line [0-9]*: agent 777 is the number of no row' 'first("delivery")["agent"] = 777'
-# An import refuses rows of a team that nobody could reach, and rows that no operation makes.
+# An import refuses a file with a team that nobody could act in, or with rows that no operation
+# makes.
 op='next(l for l in lines if l.get("row") == "agent" and l["team"] == lines[1]["id"] and l["kind"] == 1)'
 alone='is no agent of its team: `operator`'
 refused 'line [0-9]*: operator is a reserved name' "$op"'["kind"] = 0'
@@ -372,14 +373,15 @@ judge_codes
 is 3 'cannot read' "$CADRE" --home "$E" import nothing.jsonl
 is 2 'is no file' "$CADRE" --home "$E" import /dev/null
 
-# A number in the file always means a row of the file, never a row that was in the state before.
+# A row's number in the file always refers to a row of the file, never to a row that was in the
+# state before.
 mangle 'first("message")["sender"] = 1'
 is 0 . "$CADRE" --home "$E" import bad.jsonl
 [ "$(ask "$E" "SELECT count(*) FROM message m JOIN agent a ON a.id = m.sender JOIN team t ON t.id = a.team WHERE t.name = 'here'")" = 0 ] ||
 	bad "an imported message is by an agent of a team that was here"
 
-# The clock of a budget of seconds begins at the import, if the file has no clock, or a clock
-# that begins decades later.
+# A budget of seconds has a clock. If the file gives no start of this clock, or a start decades
+# in the future, the clock starts at the import.
 mangle 'for b in lines:
     if b.get("row") == "budget" and b["kind"] == 3: b["most"] = 3600
 cellar = first("team", name="cellar")["id"]
@@ -393,8 +395,8 @@ is 0 . "$CADRE" --home "$TMPDIR/c" import bad.jsonl
 	bad "clocks: $(ask "$TMPDIR/c" 'SELECT * FROM budget WHERE kind = 3')"
 is 0 . "$CADRE" --home "$TMPDIR/c" doctor
 
-# An import shortens leases that would end decades later. If a message is due decades later, the
-# import sets a due time at most one day ahead.
+# An import shortens leases that end decades in the future. If a message is due decades in the
+# future, the import sets a due time at most one day ahead.
 mangle 'far = 2 * lines[0]["created_at"]
 next(l for l in lines if "lease_until" in l)["lease_until"] = far
 first("delivery", state=2)["due_at"] = far

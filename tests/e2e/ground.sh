@@ -1,8 +1,8 @@
 #!/bin/sh
-# ground - the state's folder or files are taken away while programs have them open. Later
-# changes are acknowledged only if a person finds the changes in the state. The fault of a
-# refused change gives the reason. The story also tests a state.db beside the WAL of another
-# database.
+# ground - the state's folder or files are taken away while programs have them open. A later
+# change is acknowledged only if it is in the files that a person finds in the state's folder.
+# The fault of a refused change gives the reason. The story also tests a state.db beside the WAL
+# of another database.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR

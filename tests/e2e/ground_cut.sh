@@ -1,8 +1,8 @@
 #!/bin/sh
-# ground_cut - state.db or its log is cut off or written over while a program uses it. In other
-# cases an older state.db is copied back beside the log of a killed host. Later changes are
-# acknowledged only if a person finds the changes in the state. The fault of a refused change
-# gives the reason, and a backup restores the state.
+# ground_cut - state.db or its WAL is truncated or overwritten while a program uses the file. In
+# other cases an older state.db is copied back beside the log of a killed host. A later change
+# is acknowledged only if it is in the files that a person finds in the state's folder. The
+# fault of a refused change gives the reason, and a backup restores the state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR

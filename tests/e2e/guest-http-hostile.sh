@@ -1,6 +1,6 @@
 #!/bin/sh
-# guest-http-hostile - clients send half requests, nonsense and floods to a workspace's HTTP
-# door, and some clients never read. Each of these hostile clients gets a status 4xx or no
+# guest-http-hostile - clients send incomplete requests, nonsense and floods to a workspace's
+# HTTP door, and some clients never read. Each of these hostile clients gets a status 4xx or no
 # answer, and the next teammate is served. The guest's memory stays bounded, and the guest's
 # other work continues.
 set -u

@@ -1,7 +1,7 @@
 #!/bin/sh
-# held - a stopped process holds the state in the middle of its transaction. A command that must
-# write names the stopped process and fails instead of waiting for ever. When the process
-# continues, all commands work again.
+# held - a process is stopped in the middle of a transaction and still holds the state's lock. A
+# command that must write names the stopped process and fails instead of waiting for ever. When
+# the process continues, all commands work again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 holder='' ignored=URG # a signal that is always ignored
@@ -36,7 +36,8 @@ hold 3
 named send ann hi --team red &
 named task create "a task" --team red
 wait $!
-# A command may be started with SIGRTMIN ignored, the signal that ends the command's waits.
+# A command may be started with SIGRTMIN ignored. The waits of the command use this signal and
+# still end.
 ignored=34
 named task create "a task" --team red
 ignored=URG

@@ -115,7 +115,8 @@ all() { # runs once without a host and once with a host
 	mail again --priority urgent
 	event Stop ',"stop_hook_active":true'; tells claude '{"decision":"block","reason":"TEXT"}' ' again\n'
 	event Stop ',"stop_hook_active":true'; nothing claude
-	# The hook shows no message to a subagent, since a subagent may not pass on the message.
+	# The hook shows no message to a subagent, since a subagent might keep the message to
+	# itself.
 	mail inner --priority urgent
 	event SubagentStop ',"agent_id":"a1"'; nothing claude
 	event PostToolUse "$tool"',"agent_id":"a1"'; nothing claude
@@ -310,7 +311,8 @@ grep -q 'a hook told nothing.*within 1000 ms' "$TMPDIR/logged" || bad "a hook th
 mv "$log.kept" "$log"
 lapse
 event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' late\n'
-# A hook that hangs after its work is not logged as late, and still ends.
+# If a hook hangs after its work, the time limit ends the hook, and the hook is not logged as
+# late.
 preload slow <<-'END'
 	#define _GNU_SOURCE
 	#include <dlfcn.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # host - a state is served by at most one host, and guests outlive their host. The host makes,
-# starts and stops workspaces as their rows demand, even if the guest or the host is killed by
-# SIGKILL.
+# starts and stops each workspace until it is in the state that its row names, even if the guest
+# or the host is killed by SIGKILL.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {

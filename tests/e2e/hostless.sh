@@ -1,5 +1,5 @@
 #!/bin/sh
-# hostless - a session without a host works as well as a session with a host. A waiting call of
+# hostless - a session works without a host in the same way as with a host. A waiting call of
 # `cadre mcp` reads the state again after a commit of another process, and after the end of a
 # lease. The program sqlite3 can read the state while many processes write.
 set -u

@@ -130,8 +130,8 @@ PY
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 answers 401 . PUT /api/vault/note '' -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 exec 9>&-
-# Clients disconnect while a thread of the host parses their bodies. The host does not fail, and
-# still accepts large bodies of other clients.
+# Clients disconnect while a thread of the host parses the bodies of their requests. The host
+# does not fail, and still accepts large requests of other clients.
 /usr/bin/python3 - "$url" "$operator" <<'PY' || bad "clients that leave behind large bodies"
 import json, socket, sys
 host, port = sys.argv[1].split("/")[2].split(":")
@@ -264,7 +264,8 @@ answers 413 . POST /api/tasks "$coder" -H 'Content-Type: application/json' -H 'C
 answers 200 '"name":"shop"' GET /api/team "$coder" -H 'Transfer-Encoding: chunked' -H 'Content-Type: application/json' --data-binary '{}'
 [ "$(curl -sS -I -H "Authorization: Bearer $coder" "$url/api/team" | grep -ci '^content-length: [1-9]')" = 1 ] || bad HEAD
 
-# The host refuses requests from pages of other sites, whatever host name the requests contain.
+# The host refuses requests from pages of other sites. The host checks the Origin header and the
+# Host header of each request.
 answers 403 'no name of the host' GET /healthz '' -H 'Host: evil.example'
 answers 403 'may not call' GET /api/team "$coder" -H 'Origin: https://evil.example'
 answers 403 . GET /api/team "$coder" -H 'Origin: null'

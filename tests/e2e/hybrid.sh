@@ -1,7 +1,7 @@
 #!/bin/sh
 # hybrid - a guest behind the vsock of a Firecracker or Cloud Hypervisor VM. The host sends a
 # line CONNECT to the VM's socket PATH to reach the guest. A program in the VM reaches the host
-# at the socket PATH_5000, and this channel proves the program's agent.
+# at the socket PATH_5000. By this socket the host knows as which agent the program acts.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guest='' vmm=''

@@ -1,7 +1,7 @@
 #!/bin/sh
-# ids - people read and write #2 for a message whose id has 36 characters. Screens show a
-# message's number, and JSON shows its id. Commands accept a message's number, its id, or the
-# beginning of its id.
+# ids - people read and write a short number such as #2 for a message, instead of the message's
+# id of 36 characters. Screens show a message's number, and JSON shows its id. Commands accept a
+# message's number, its id, or the beginning of its id.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 

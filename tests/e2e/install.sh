@@ -1,6 +1,6 @@
 #!/bin/sh
-# install - `make install` copies the program's files to a system's usual folders, with the
-# documents to which README links. `make uninstall` removes the installed files.
+# install - `make install` copies the program's files to a system's usual folders, and also
+# copies the documents to which README links. `make uninstall` removes the installed files.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"

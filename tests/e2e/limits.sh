@@ -95,7 +95,7 @@ kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 limited loser team status
 cadre up >/dev/null || bad "up again"
 limited loser team status
-# An agent has one limit for its calls with --direct and its calls through the host.
+# An agent's calls with --direct and its calls through the host share one limit.
 limited loser --direct team status
 (
 	eval "$(cadre agent env past)"
@@ -126,7 +126,8 @@ unset CADRE_LIMITS_ENABLED
 # their due times, with a host and without.
 export CADRE_LIMITS_PAIR=all CADRE_LIMITS_TEAM_MESSAGE_BURST=100
 # refused: a message that is sent too soon after another message is refused. On a slow machine
-# the second message may not be too soon, so the function sends up to six messages.
+# the second message is perhaps late enough to be accepted, so the function sends up to six
+# messages.
 refused() {
 	for n in 1 2 3 4 5 6; do
 		as tester send reader "hello $n" >"$TMPDIR/said" 2>&1 || break
@@ -144,8 +145,8 @@ later() {
 	done
 	bad "no message was delayed: $said"
 }
-# comes: the waiting agent `reader` gets the message `text`, at the earliest at the message's
-# due time.
+# comes: the waiting agent `reader` gets the message `text`, and not before the message's due
+# time.
 comes() {
 	due=$(echo "$said" | /usr/bin/python3 -c 'import datetime, json, sys
 t = json.load(sys.stdin)["deliveries"][0]["due_at"]

@@ -52,7 +52,8 @@ CADRE_TEAM=shop CADRE_AGENT=tester CADRE_TOKEN=$secret cadre send coder "$body" 
 printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
 	"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"team_message\",\"arguments\":{\"to\":\"coder\",\"content\":\"$body\"}}}" |
 	cadre mcp --operator >/dev/null 2>&1
-# A file in the vault can replace an agent's card, but the file below contains no valid card.
+# A person can change an agent's card by a file in the vault. The test writes a file that is no
+# valid card.
 until_done test -e "$CADRE_HOME/vault/teams/shop/cards/tester.json"
 echo "{\"$body\":\"$secret\"" >"$CADRE_HOME/vault/teams/shop/cards/tester.json"
 until_done grep -q 'msg="a card is not taken from its file"' "$log"

@@ -62,8 +62,9 @@ is 0 . cadre workspace destroy t/a --team t --yes
 is 0 "^brought back $name as t-a-" cadre undo "$name" --agent a --team t
 until_is '^work$' cadre exec --team t t/a 'cat file'
 
-# If only the former state contains a workspace, the workspace's folder stays in place while the
-# former state is kept. `undo` says that the folders of such workspaces stay in place.
+# If the restored state lacks a workspace of the former state, the workspace's folder stays in
+# place while the former state is kept. `undo` says that the folders of such workspaces stay in
+# place.
 is 0 'Folders that only the state before a restore knows stay where they are' cadre undo
 is 7 "$later is still to be moved into the trash" cadre undo "$later"
 grep -q "When all is as it should be: remove replaced/ in the state's folder, then cadre restart" "$TMPDIR/err" || bad "undo does not say when"

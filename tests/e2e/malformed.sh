@@ -1,8 +1,8 @@
 #!/bin/sh
 # malformed - the test sends N requests of each class of broken HTTP, and of each class of bad
 # calls, to a host's HTTP door. The requests change no row and do not end the host. During the
-# requests the host serves other callers. After the requests the host keeps no file descriptor
-# and no memory of the requests.
+# requests the host serves other callers. After the requests the host has closed their file
+# descriptors and freed their memory.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2" CADRE_LIMITS_ENABLED=false

@@ -65,14 +65,14 @@ is 0 '^created task 007$' from '[urgent] look\n' task create -
 is 0 '"ids":\["008"\]' from 'eight\n' task create - --json
 is 0 'up to 500 tasks' cadre task create --help
 
-# With --key an input of one line is the same operation as an input of many lines. A call with
-# the same key and other lines is refused.
+# With --key the command uses the same operation for one line as for many lines. A call with the
+# same key and other lines is refused.
 is 0 '^created 1 tasks' from 'once' task create - --key again
 is 4 'this key was used for another call' from 'once\ntwice' task create - --key again
 is 0 '"pending":9' cadre task list --json
 
-# A title is the whole line, even if the line begins like an item of a Markdown list or with a
-# brace.
+# A title is the whole line, even if the line begins like an item of a Markdown list. A line may
+# also begin with a brace, unless it is the first line.
 is 0 '^created 3 tasks, 010 to 012$' from '\055 ten\n\055 [ ] eleven\n{twelve}\n' task create -
 is 2 "line 1: .*near" from '{twelve}\n' task create -
 is 0 '"title":"- ten"' cadre task show 010 --json

@@ -1,8 +1,8 @@
 #!/bin/sh
 # mcp-forms - cadre accepts values in the many forms in which clients send them. Over stdio a
 # client may send nulls, numbers with a decimal point, a byte order mark, JSON in strings, and
-# tool names with a prefix. Over HTTP a client may send a slash behind the path, upper or lower
-# case letters, and blanks behind a header.
+# tool names with a prefix. Over HTTP a client may send a slash after the path, a content type
+# in upper or lower case, and blanks after a header's value.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -52,7 +52,8 @@ says 9 'action'
 cadre messages --json | grep -q '"content":"\[1\]".*"metadata":{"k":1}' || bad "a message in strings: $(cadre messages --json)"
 
 # The tool `team` answers in the form of an earlier system. If the operator names no sender, the
-# team's lead is the sender. An answer has all members that the earlier system's answers have.
+# team's lead is the sender. An answer has all JSON fields that the earlier system's answers
+# have.
 {
 	call 10 team '{"action":"receive","team":"shop","agent":"lead"}'
 	call 11 team '{"action":"message","team":"shop","to":"bob","content":"hi"}'

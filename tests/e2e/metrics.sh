@@ -47,8 +47,8 @@ promtool check metrics <"$TMPDIR/metrics" >"$TMPDIR/lint" 2>&1 || bad "promtool:
 
 # --- calls, messages and claims ---------------------------------------------------------------------
 
-# The host does not count events before its start. The host counts later events of calls with
-# --direct.
+# The host does not count events before its start. From its start on, the host also counts the
+# events of calls with --direct.
 says 'cadre_events_total{event="task.created"} 0'
 cadre --direct task create "Past the host" >/dev/null
 holds 'cadre_events_total{event="task.created"} 1' || bad "what goes past the host is not seen"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# notify - the host runs a person's command for mail to the operator and for chosen events, once
-# for each event. The command gets an event's text in its environment and on its standard input,
-# never in its arguments. A cursor stores the number of the last handled event, so after a kill
-# the next host continues with the next event. No call waits for the command.
+# notify - the host runs a person's command for mail to the operator and for chosen events.
+# Several messages may share one run. The command gets an event's text in its environment and on
+# its standard input, never in its arguments. A cursor stores the number of the last handled
+# event, so after a kill the next host continues with the next event. No call waits for the
+# command.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -114,7 +115,7 @@ grep -q '^State:.*[RSD] ' "/proc/$left/status" || bad "the command ended with th
 until_is 'no host' cadre down
 cp "$TMPDIR/tell" "$OUT.sh"
 
-# The list in notify.events may contain commas, like other lists of the configuration.
+# Commas may separate the events in notify.events, as in other lists of the configuration.
 sed -i 's/task.failed/task.failed,task.created, agent/' "$CADRE_HOME/cadre.toml"
 is 0 '^up: ' cadre up
 # The metrics say how many events the notifier still has to read. The metric becomes 0 after the

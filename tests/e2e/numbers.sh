@@ -1,5 +1,5 @@
-# numbers - sqlgen compiles SQL statements. sqlgen refuses a bare number of an enum's value or
-# of an event, because a statement has to use the name.
+# numbers - sqlgen compiles SQL statements. sqlgen refuses a bare number in place of the name of
+# an enum's value or of an event.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
@@ -114,7 +114,7 @@ gives "INSERT INTO snapshot (id, workspace, name, state, created_at) SELECT 7, 1
 gives "SELECT id, team, state FROM task WHERE priority = 3 AND state IN {task_state.open} AND owner IN (1, 2)" "priority = 3"
 refused "SELECT id FROM task WHERE title = \"x\"" "no such column"
 
-# A late statement must not return rows, since no caller reads its result.
+# A statement that is marked `-- late` must not return rows, since no caller reads its result.
 gives "-- late
 UPDATE task SET title = :title WHERE id = :id" ".late = true"
 refused "-- late

@@ -1,6 +1,6 @@
 #!/bin/sh
-# other-host - a state contains a workspace and a snapshot of another host. This host starts,
-# ends and gives up its own workspaces, and changes no workspace or snapshot of the other host.
+# other-host - a state contains a workspace and a snapshot of another host. This host starts and
+# destroys its own workspaces, and changes no workspace or snapshot of the other host.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1 || true' EXIT

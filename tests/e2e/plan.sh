@@ -38,7 +38,7 @@ T
 is 0 '^created team sprint: backend-1, backend-2, frontend, lead; 3 tasks on its board' cadre team create sprint --plan @sprint.toml
 is 0 '^001 .*Design the API' cadre tasks
 as() { (eval "$(cadre agent env "$1")"; shift; "$CADRE" "$@"); } # AGENT WORD...
-# No member has work before the first task is done. After the first task both members have work.
+# Only the lead has work before task 001 is done. Then the frontend and one backend have work.
 either=yes
 is 8 'no task' as frontend claim
 is 0 'Design the API' as lead claim

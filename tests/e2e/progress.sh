@@ -17,8 +17,8 @@ chmod +x "$TMPDIR/bin/apt-cache"
 export CADRE_IMAGES="$TMPDIR/images" TERM=xterm GO="$TMPDIR/go"
 PATH=$TMPDIR/bin:$PATH
 
-# Runs a command in a terminal. The first program of an image build waits until the line of
-# progress shows seconds. The script prints the terminal's last screen.
+# Runs a command in a terminal. The first program that an image build runs waits until the line
+# of progress shows a number of seconds. The script prints the terminal's last screen.
 cat >"$TMPDIR/watch" <<'PY'
 import os, re, sys
 import terminal

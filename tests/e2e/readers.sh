@@ -1,7 +1,6 @@
 #!/bin/sh
-# readers - commands run without a host, one after the other or at the same time. The commands
-# never keep a process with sqlite3 from reading the state, and the state's write-ahead log does
-# not grow.
+# readers - commands run without a host, one after the other or at the same time. Another
+# process can always read the state with sqlite3, and the state's write-ahead log does not grow.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 

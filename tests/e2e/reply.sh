@@ -48,8 +48,8 @@ one_receives() {
 		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
 	cadre --as coder inbox --take >/dev/null
 }
-# For a person the command prints the reply and the thread's number. If no reply arrives in
-# time, the command says so and ends with exit status 7.
+# Without --json, `send --wait-for-reply` prints the reply and the thread's number. If no reply
+# arrives in time, the command says so and ends with exit status 7.
 a_person_sees_it() {
 	"$CADRE" --team red --as coder send tester "$1?" --wait-for-reply --timeout-seconds 60 >"$TMPDIR/a" 2>&1 &
 	a=$!

@@ -44,8 +44,8 @@ answers() {
 	grep -q "\"You are $agent of team shop" "$TMPDIR/out" || bad "the hook in $PWD does not say who that is"
 }
 # tracked STATE: commands refuse the state while git tracks a file of the state, and also after
-# git tracks the file no longer. After `cadre trust` commands use the state, except while git
-# tracks another file of the state.
+# git has stopped tracking the file. After `cadre trust`, commands use the state. While git
+# tracks a second file of the state, commands refuse the state again.
 tracked() {
 	git add --sparse -f .cadre/id || bad "git adds nothing in $PWD"
 	for verb in status prime 'task list'; do is 5 "$1 holds files that git tracks" asked $verb; done

@@ -1,9 +1,9 @@
 #!/bin/sh
 # restore-notes - notes stay with their team when a backup is restored, even if the team was
 # renamed or ended after the backup. A team that is made after the restore may get the row
-# number of a team that the backup lacks. A new team with the number of an earlier team cannot
-# read the earlier team's notes. If the backup lacks a team, the restore moves the team's notes
-# to the archive, and names the folder of the notes.
+# number of a team that the backup lacks. The new team cannot read the notes of the missing
+# team. If the backup lacks a team, the restore moves the team's notes to the archive, and names
+# the folder of the notes.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_TEAM=later

@@ -1,7 +1,8 @@
 #!/bin/sh
-# restore - `cadre restore` replaces a state by a backup, completely or not at all, while no
-# process has the state open. The former state is kept. After a restore, cursors, the search
-# index, the mirror, tokens and commands agree with the restored state.
+# restore - `cadre restore` replaces a state by a backup, but only if no process has the state
+# open. The state is replaced completely or not at all. The former state is kept. After a
+# restore, cursors, the search index, the mirror, tokens and commands agree with the restored
+# state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR

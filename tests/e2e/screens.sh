@@ -4,8 +4,8 @@
 # question to the user and a command that waits. RENEW=1 writes the present screens into the
 # files in tests/screens.
 #
-# The clock of cadre is stopped. The work is done in the first minutes after noon, and the
-# screens are taken at ten minutes after noon.
+# The test sets the clock of cadre, which does not run by itself. All work gets times in the
+# first minutes after noon, and the screens are taken at ten minutes after noon.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"

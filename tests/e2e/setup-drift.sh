@@ -1,8 +1,8 @@
 #!/bin/sh
 # setup-drift - `setup --check` and `doctor` report each difference from the files that setup
 # wrote, and name the file and a remedy. A difference is, for example, a broken file, or a
-# client of which only the instructions are left. An entry that runs another program or acts as
-# the operator is also a difference.
+# client's instructions without the client's other entries. An entry that runs another program
+# or acts as the operator is also a difference.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export HOME="$TMPDIR/home"

@@ -115,8 +115,8 @@ fi
 # gets no list from its folder.
 mkdir "$TMPDIR/listed" && cd "$TMPDIR/listed" && git init -q . || exit 1
 printf '# Rules\n' >CLAUDE.md && printf '{}' >.mcp.json && chmod 640 .mcp.json
-# lists [FILE]: prints the access list of FILE. Without FILE, lists() gives CLAUDE.md and the
-# folder access lists, which name user 34.
+# lists [FILE]: prints the access list of FILE. Without FILE, lists() sets access lists on
+# CLAUDE.md and on the folder. These lists contain user 34.
 lists() {
 	/usr/bin/python3 - "$@" <<-'END'
 	import os, struct, sys

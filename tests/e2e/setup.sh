@@ -268,7 +268,8 @@ rm "$TMPDIR/bin/cadre"
 either=yes is 1 'there is no cadre any more' "$CADRE" setup --check --user
 is 0 . "$CADRE" setup --remove --user
 state_of "$HOME" | diff - "$TMPDIR/home-before" || bad "the home is another"
-# The variable CODEX_HOME may name the folder of the client's files.
+# For `setup --user`, the variable CODEX_HOME may name the folder of the client's files by an
+# absolute path.
 is 2 'CODEX_HOME is dots, which is another folder' env CODEX_HOME=dots "$CADRE" setup codex --user
 is 0 . env CODEX_HOME=dots "$CADRE" setup codex --dry-run
 CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user

@@ -14,7 +14,7 @@ terminal='TMUX TMUX_PANE STY SSH_TTY SSH_CONNECTION VSCODE_IPC_HOOK_CLI TERM_PRO
 settings='CLAUDE_CONFIG_DIR CODEX_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH ANTHROPIC_API_KEY ANTHROPIC_BASE_URL OPENAI_API_KEY
 	CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_MAX_OUTPUT_TOKENS HTTPS_PROXY NO_PROXY GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL
 	GIT_SSH_COMMAND GIT_CONFIG_GLOBAL SSH_AUTH_SOCK EDITOR LANG OPENCODE_CONFIG'
-# planted NAME... COMMAND...: runs the command with each variable set to `planted`.
+# planted NAME... COMMAND...: runs the command with each variable NAME set to `planted`.
 planted() {
 	names=$1
 	shift
@@ -43,8 +43,8 @@ is 0 '/workspaces/.*/.git$' cadre exec crew/w 'git rev-parse --absolute-git-dir'
 cadre exec crew/w 'echo w >w; git add w; git -c user.name=a -c user.email=a@b commit -qm "in a workspace"' >/dev/null || bad "commit"
 git log --oneline | grep -q 'in a workspace' && bad "a commit of the workspace is in the project"
 
-# Checks the variables of a turn, of a notice, and of a program that `agent run` starts. A turn
-# must not get the variables that runner.env_drop names.
+# Checks the variables of a turn, of the command in notify.command, and of a program that `agent
+# run` starts. A turn must not get the variables that runner.env_drop names.
 is 0 . cadre --team crew send w 'who are you?'
 turn_done() { [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" "SELECT count(*) FROM v_turn WHERE state = 'done'")" = 1 ]; }
 until_done turn_done

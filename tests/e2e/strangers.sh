@@ -1,7 +1,8 @@
 #!/bin/sh
 # strangers - the test calls every route and every tool of the operation table with bad tokens.
 # A bad token is missing, made up, revoked, expired, of an older generation, read-only, or of
-# another team. Callers with bad tokens learn nothing of a team, and no row of the team changes.
+# another team. Callers with bad tokens learn nothing of a team, except that a read-only token
+# may read. No row of the team changes.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false

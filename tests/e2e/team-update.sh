@@ -132,7 +132,7 @@ for pair in ring1:ring3 ring2:ring1 ring3:ring2; do
 done
 ls -d "$vault"/.moving-* 2>/dev/null && bad "a folder is left aside"
 
-# With a host, a renamed team's workspace keeps its name. Further below, the host is killed
+# With a host, a renamed team's workspace keeps its name. Later in this test, the host is killed
 # right after each rename.
 is 0 up "$CADRE" up
 is 0 . "$CADRE" --team depot workspace create --agent tester --wait

@@ -58,7 +58,7 @@ costs("send", 40, a.call("team_message", to="a-2", text="hello"))
 costs("empty receive", 25, a.call("inbox", action="receive"))
 costs("broadcast to 50", 120, a.call("team_message", to="*", text="hello"))
 costs("start of a session", 250, b.call("agents", action="start"))
-# The answer at the start of a session keeps its limit even with long names and titles.
+# The answer at the start of a session stays within its limit even with long names and titles.
 name = lambda c: c * 61
 c = Peer("lead")
 for who in "qrs":

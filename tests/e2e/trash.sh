@@ -37,7 +37,7 @@ is 0 'ok *trash  *1 removed workspace, ' cadre doctor
 is 0 . cadre team create back --roles b
 is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
 # `undo` refuses an empty name, which an unset variable would give. The list of `undo` contains
-# the workspaces of all teams, so only the operator may read the list.
+# the removed workspaces of all teams, so only the operator may read the list.
 is 2 'must name a removed workspace or note' cadre undo "" --team back
 is 5 'what all teams removed' cadre undo --team back --as b
 is 0 '^old-a-' cadre workspace restore --trash
@@ -91,8 +91,8 @@ for team in x x-y; do is 0 . cadre team destroy --yes $team; done
 until_is "^3$" entries
 rm -r "$CADRE_HOME"/trash/*.x-y-*
 
-# TEAM/AGENT names only entries of exactly this agent. `undo` refuses the beginning of a name if
-# entries of several agents begin with these letters.
+# The argument TEAM/AGENT finds only entries of exactly this agent. `undo` refuses the beginning
+# of a name if entries of several agents match.
 now=$(date -u +%Y%m%d-%H%M)
 mkdir "$CADRE_HOME/trash/${now}00.4096.alpha-coder-two-9f00"
 is 3 'the trash holds no workspace alpha/coder' cadre undo alpha/coder
@@ -100,8 +100,8 @@ mkdir "$CADRE_HOME/trash/${now}01.4096.alpha-coder-1a2b"
 is 2 'several removed workspaces begin with alp' cadre undo alp
 is 3 'there is no team alpha' cadre undo alpha/coder
 grep -q -- '--team TEAM' "$TMPDIR/err" || bad "undo does not say how to name the team"
-# The entry of a snapshot belongs to the snapshot's agent, even if the snapshot is the newest
-# entry.
+# The entries of a workspace and of its snapshot belong to the same agent. `undo` with the
+# beginning of their names restores the newest entry, here the snapshot.
 mkdir "$CADRE_HOME/trash/${now}02.4096.alpha-coder-1a2b-snapshot-0123abcd"
 is 0 '^brought back alpha-coder-1a2b-snapshot-0123abcd as back-' cadre undo alpha-coder-1 --team back
 made=$(sed -n 's/.* as \(back-[^ ]*\) of .*/\1/p' "$TMPDIR/out")
@@ -260,8 +260,8 @@ is 0 'brought back nine-snapshot-a-a-' cadre undo nine-snapshot-a-a --team back
 # The answer with --json contains the restored workspace's present state, not its former state.
 is 0 '"state":"ready"' cadre undo nine-snapshot-a-b --team back --json
 
-# An entry that is being restored is not removed from the trash for lack of room. The host
-# continues the copy of the entry after the command `undo` was killed.
+# Even if the trash lacks room, an entry stays in the trash while the entry is being restored.
+# The host continues the copy of the entry after the command `undo` was killed.
 is_held() { ! flock -n -x "$1" true; }
 copying() { ls -d "$CADRE_HOME"/workspaces/*.half "$CADRE_HOME"/guests/*.half 2>/dev/null | grep -q .; }
 makes nine a

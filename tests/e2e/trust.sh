@@ -310,8 +310,8 @@ is 0 '^mine' cadre team list
 mkdir .cadre/restore.ready && cp ../mallory/.cadre/secret .cadre/restore.ready
 is 5 'another state.db' cadre team list
 rm -r .cadre/restore.ready
-# The user's own backup can be restored, and the user can make a removed state again. A backup
-# can also be restored after the state's folder was moved away.
+# The user's own backup can be restored. After state.db is removed, `init --anew` makes a new
+# state. A backup can also be restored after the state's folder was moved away.
 is 0 . cadre backup "$TMPDIR/mine.db"
 is 0 '^restored' cadre restore --yes "$TMPDIR/mine.db"
 is 0 '^mine' cadre team list

@@ -13,14 +13,14 @@ start() { # RUNNER
 	cadre up >/dev/null || bad "up"
 	is 0 . cadre team create crew --wait=60 --roles "[{\"name\":\"ann\",\"workspace\":true,\"runner\":\"$1\"},{\"name\":\"lead\"}]"
 }
-# In the first state, the guest is stopped in the middle of a turn.
+# In the state in the folder $first, the guest is stopped in the middle of a turn.
 start 'grep -q stop && [ ! -e stopped ] && touch stopped && kill -STOP $PPID; echo went'
 is 0 . cadre --team crew send ann stop
 until_done sh -c "[ -e '$first'/workspaces/*/stopped ]"
 is 0 . cadre --team crew send ann behind
 
-# In the second state, the guest is stopped, its host is killed, and a new host starts beside
-# the stopped guest.
+# In the state in the folder $second, the guest is stopped, its host is killed, and a new host
+# starts beside the stopped guest.
 export CADRE_HOME=$second
 cadre init >/dev/null
 start cat

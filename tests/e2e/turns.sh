@@ -334,7 +334,7 @@ lives || bad "a turn that ends well ends what it has left"
 is 0 . cadre member remove n
 until_done ends
 CADRE_TURN=1 CADRE_MCP_CONFIG=x CADRE_PROGRAM=x cadre doctor | grep 'says nothing to cadre' && bad "doctor does not know a turn's variables"
-# A turn ends well if its runner prints much output or half a character, closes its output
+# A turn ends well even if its runner prints much output or half a character, closes its output
 # early, or leaves a child process behind.
 runner much <<'END'
 #!/bin/sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # unwritten - if a command cannot write its answer, the command says so, and the answer's
-# messages stay in the inbox. The test covers a full disk, and a state that is removed before an
-# answer can be undone. The test also covers answers with messages that are six times as long in
-# JSON as in the state.
+# messages stay in the inbox. The test covers a full disk, and a state that is removed before
+# the answer's messages are put back into the inbox. The test also covers answers with messages
+# that are six times as long in JSON as in the state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY

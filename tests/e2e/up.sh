@@ -1,6 +1,7 @@
 #!/bin/sh
-# up - `cadre up` runs while another host is killed, asked to end, or frozen. In one case two
-# callers run `cadre up` at once. In every case one host runs in the end, and no task is lost.
+# up - `cadre up` runs while a host is killed, asked to end, or stopped by a signal. In one case
+# two callers run `cadre up` at once. In every case one host runs in the end, and no task is
+# lost.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 frozen=

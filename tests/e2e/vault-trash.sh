@@ -124,9 +124,9 @@ is 0 '^more$' cadre vault read teams/notes/deep/er.md
 is 0 . cadre team update others --new-name notes
 
 # If a person typed text into pages that show rows, or into other files of a team's folder,
-# these files count as notes too. The refusal to remove a team counts files with typed text, and
-# the trash keeps the text beside the file's former path. Notes of the teams below are counted
-# and kept, too.
+# these files count as notes too. When `team destroy` refuses to remove a team, it counts these
+# files as notes. The trash keeps such a file's text under a name beside the file's former path.
+# Notes of the teams below are counted and kept, too.
 cadre team create typed --roles t >/dev/null && cadre team create below --parent typed --roles t >/dev/null || bad "teams"
 cadre --team typed task create "Type" >/dev/null || bad "task"
 until_is '^001-type.md$' ls "$vault/teams/typed/tasks"
@@ -223,9 +223,8 @@ n=$(find "$vault/kill" "$trash" -path '*/kill/[0-9]*.md' | wc -l)
 is 0 '^note 9$' cadre vault read kill/9.md
 
 # A note that the trash has kept for its full time is removed by `cadre gc` or at a host's
-# start. If the trash has not enough room for all notes, the oldest note is removed. Before
-# `vault delete` deletes a note that is larger than the whole trash, it says that the note will
-# not be kept.
+# start. If the trash has not enough room for all notes, the oldest note is removed. If a note
+# is larger than the whole trash, `vault delete` says beforehand that the note will not be kept.
 rm -rf "$trash"
 for name in old older; do
 	is 0 . cadre vault write $name.md x
@@ -241,8 +240,8 @@ chmod 0 "$CADRE_HOME/state.db"
 is 7 'the state file cannot be opened' as_others gc
 chmod 600 "$CADRE_HOME/state.db"
 
-# A restore that a command has decided is completed later, even if the command ended before it
-# moved the note. The restore is completed even if the note's time in the trash is over.
+# A restore that a command has begun is completed later, even if the command ended before moving
+# the note. The restore is completed even if the note's time in the trash is over.
 cadre down >/dev/null
 mkdir "$vault/shut"
 is 0 . cadre vault write late.md "late"

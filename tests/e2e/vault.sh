@@ -120,7 +120,7 @@ until_is '"total_matches":1,"complete":true' cadre vault search needle --json
 until_is '^1 *red' cadre vault tags
 rm "$vault/link.md" "$CADRE_HOME/search.db"
 until_is '"total_matches":1,' cadre --direct vault search needle --json
-# A search by expression needs no index.
+# A search by a regular expression needs no index.
 rm "$CADRE_HOME"/search.db* && mkdir "$CADRE_HOME/search.db"
 refused 7 --direct vault search needle
 cadre --direct vault search '^the .* needle$' --regex >/dev/null || bad "an expression needs the index"
@@ -129,7 +129,7 @@ tagged() { cadre --direct vault search '^Body|other needle' --regex --tag red --
 until_is '"total_matches":[1-9]' tagged
 tagged | grep -qF '"total_matches":1,' || bad "found without the tag"
 rmdir "$CADRE_HOME/search.db"
-# A search by an expression stops at a small limit of time and of memory.
+# A search by a regular expression has small limits of time and memory.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
 cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || bad "it does not say that it did not finish"
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex

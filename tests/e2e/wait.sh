@@ -19,8 +19,8 @@ ended() {
 	[ $got = "$1" ] || { bad "the wait ended with $got, not $1: $(cat "$TMPDIR/said")"; return; }
 	grep -q -e "$2" "$TMPDIR/said" || bad "the wait does not say '$2': $(cat "$TMPDIR/said")"
 }
-# ends STATUS PATTERN COMMAND...: like is(), for a command that prints the end of its wait on
-# stdout.
+# ends STATUS PATTERN COMMAND...: like is(), but PATTERN may also match stdout, where a command
+# prints how its wait ended.
 ends() { either=yes; is "$@"; either=; }
 tasks() { # TASK TASK TASK: called without a host, and later with a host
 	begun --as a wait task "$1" --timeout $long
@@ -176,7 +176,7 @@ cadre team update other --new-name another >/dev/null && cadre workspace stop an
 ended 0 'workspace other-a-.* is stopped'
 cadre team destroy --yes another >/dev/null || bad "destroy another"
 
-# A command that begins some work ends with --wait when the work is done.
+# With --wait, a command that begins some work ends only when the work is done.
 mkdir "$TMPDIR/gold"
 echo x >"$TMPDIR/gold/x"
 is 0 'workspace crew-a-.* is ready' cadre workspace create --team crew --agent a --source "$TMPDIR/gold" --wait

@@ -15,8 +15,8 @@ name() {
 	printf ' %x.' "$(stat -c %W "$1")"
 	printf %08x "$(stat -c %w "$1" | sed 's/.*\.0*\([0-9]*\) .*/\1/; s/^$/0/')"
 }
-# say WORD FILE: writes a line of WORD and the name of FILE into the file `id`. The line
-# replaces other lines with the same WORD.
+# say WORD FILE: replaces the lines of the file `id` that begin with WORD by one line with WORD
+# and the name of FILE. An empty FILE gives no line.
 say() {
 	sed "/^$1 /d" .cadre/id >id && [ -z "$2" ] || echo "$1 $(name "$2")" >>id
 	cat id >.cadre/id && rm id

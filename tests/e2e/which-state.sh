@@ -1,7 +1,7 @@
 #!/bin/sh
 # which-state - commands use or make only the state that the user means. The cases are a user
-# without a home, another user's home, a prepared folder, a folder that is gone, and all kinds
-# of worktrees. An address such as TEAM/AGENT names the team of a call.
+# without a home, another user's home, a prepared folder, a folder that is gone, and several
+# kinds of worktrees. An address such as TEAM/AGENT names the team of a call.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 

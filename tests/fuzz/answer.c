@@ -50,7 +50,7 @@ struct talk {
 	const char *line[LINES_MOST];
 	size_t size[LINES_MOST];
 	int n, next;
-	int greetings; /* correct answers so far; the first ones make the link */
+	int greetings; /* correct answers so far; the link is up after GREETED answers */
 	bool over;
 };
 

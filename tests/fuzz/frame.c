@@ -1,7 +1,7 @@
 /*
  * frame - reads any bytes as frames between a host and its guests, in both directions. For any
- * bytes the reader returns a frame, fails, or waits for more bytes. A message is decoded or
- * fails, and a decoded message can be written again.
+ * bytes the reader returns a frame, fails, or waits for more bytes. The decoding of a message
+ * succeeds or fails, and a decoded message can be written again.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -26,8 +26,8 @@ static void remove_root(void)
 	temp_remove(root);
 }
 
-/* Makes a repository with a folder. The shared index has a number of all zeros, since a split
- * index without a base names this number. */
+/* Makes a repository with a folder. The name of the shared index has a hash of zeros only,
+ * since a split index without a base names this hash. */
 static void make_repository(void)
 {
 	char git[96];

@@ -2,7 +2,7 @@
  * hook_event - reads any bytes as the event of a client.
  *
  * A JSON object with an event's name is read, whatever other fields the object has. Every text
- * of the event that is kept has a limit.
+ * that is kept from the event has a limited length.
  */
 #include <assert.h>
 #include <stdint.h>

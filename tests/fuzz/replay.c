@@ -4,8 +4,8 @@
  *
  *	NAME CHANGED DICE DICTIONARY KEPT [FILE...]
  *
- * Runs the empty input and each FILE. Then runs CHANGED inputs that are made from the seeds,
- * for at most three seconds of processor time. A change sets, cuts out or doubles bytes,
+ * Runs the empty input and each FILE. Then makes up to CHANGED inputs from the seeds and runs
+ * them, for at most three seconds of processor time. A change sets, cuts out or doubles bytes,
  * inserts words of DICTIONARY, or joins two seeds. DICTIONARY is a file in libFuzzer's format,
  * or - for no dictionary. The number DICE chooses the changes, and the same number always makes
  * the same inputs. The file KEPT holds the input that runs now. The file KEPT is removed at the

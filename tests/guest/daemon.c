@@ -522,7 +522,7 @@ void test_full(void **state)
 	close(old);
 }
 
-/* Returns the time of the last write to the spool's log, in ns. */
+/* Returns the time of the last write to the spool's WAL, in ns. */
 static int64_t spool_written_at(const struct fixture *x)
 {
 	char path[128];

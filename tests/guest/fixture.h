@@ -19,8 +19,8 @@ int fixture_setup(void **state); /* makes folders, starts the guest */
 int fixture_teardown(void **state); /* ends the guest, removes the folders */
 
 void guest_start(struct fixture *x);
-/* Sends a signal to the guest and waits for its end. `signal` is 0 if the guest ends without a
- * signal. */
+/* Sends the signal to the guest and waits for the guest's end. If `signal` is 0, only waits,
+ * since the guest ends by itself. */
 void guest_kill(struct fixture *x, int signal);
 
 /* Returns a connected descriptor. dial_hello() also sends Hello and reads the answer. */

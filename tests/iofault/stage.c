@@ -304,8 +304,8 @@ static void judge_call(sqlite3 *db, const struct asked *a)
 	}
 }
 
-/* At the end all calls of message.ack have succeeded, so each message named in them must be
- * acknowledged in the state. */
+/* At the end all calls of message.ack have succeeded. Therefore each message that these calls
+ * name must be acknowledged in the state. */
 static void judge_inbox(sqlite3 *db, const struct stage *s)
 {
 	int64_t acked = 0;

@@ -43,7 +43,7 @@ void stage_start(struct stage *s);
 void stage_stop(struct stage *s, bool hard);
 
 /* Makes disk operation number `after` of these kinds fail. If `lasting`, all later operations
- * fail, too. */
+ * of these kinds fail, too. */
 void disk_break(struct stage *s, int kinds, int result, long after, bool lasting);
 void disk_mend(struct stage *s);
 
@@ -60,7 +60,7 @@ int stage_round(struct stage *s);
 void stage_settle(struct stage *s);
 /* Checks that the host still runs. */
 void stage_alive(struct stage *s);
-/* Checks, after the host's end, that each acknowledged write is stored once, and that the file
+/* Checks, after the host's end, that each acknowledged write is stored once, and that state.db
  * and its counters are sound. */
 void stage_judge(struct stage *s);
 

@@ -35,8 +35,8 @@ int child_end_all(void);
 
 /* The command to test: $CADRE, else build/cadre. */
 const char *cadre_path(void);
-/* From now on cadre_path() returns tests/cadre in the folder of the command that cadre_path()
- * has returned before. A test can make the disk of tests/cadre fail. */
+/* Changes the result of cadre_path() to tests/cadre, in the folder of the command to test. A
+ * test can make the disk of tests/cadre fail. */
 void cadre_path_with_disk(void);
 /* Starts `cadre serve` for a state, and waits until the host is ready. Returns the host's pid.
  * On failure prints a line on stderr and returns -1. */

@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
-/* Returns a text that names a wrong count, or NULL if no count of the state is wrong. The
- * caller frees the text. */
+/* Returns a text with the name of a wrong count or with SQLite's error. Returns NULL if all
+ * counts of the state are right. The caller frees the text. */
 char *counts_wrong(sqlite3 *db);
 
 #endif

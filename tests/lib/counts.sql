@@ -1,4 +1,4 @@
--- Lists each stored count, and each stored copy of a column, that differs from the rows.
+-- Lists the wrong stored counts, and the stored copies that differ from the copied column.
 WITH had(team, what, n) AS (
 	SELECT team, 'waiting', waiting FROM board UNION ALL SELECT team, 'claimed', claimed FROM board
 	UNION ALL SELECT team, 'in_progress', in_progress FROM board UNION ALL SELECT team, 'blocked', blocked FROM board

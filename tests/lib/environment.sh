@@ -1,9 +1,9 @@
-# environment - the environment variables of a test. Only PATH is taken from the caller's
-# environment. The folder with the test's programs is the first in PATH.
+# environment - the environment variables of a test. The caller provides only PATH, TEST_SCALE,
+# TURN and FULL. The folder with the test's programs is the first in PATH.
 #
 # in_environment BIN OWN [NAME=VALUE...] COMMAND...: runs the command with the programs of BIN,
-# and with OWN as home and temporary folder. $root, $TEST_SCALE, $TURN and $FULL are set by the
-# caller.
+# and with OWN as home and temporary folder. The caller sets the shell variables $root,
+# $TEST_SCALE, $TURN and $FULL.
 in_environment() {
 	bin=$1 own=$2
 	shift 2

@@ -159,7 +159,8 @@ static int file_shm_unmap(sqlite3_file *f, int del)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 2, /* version 2 has no mmap, which the store does not use */
+	.iVersion = 2, /* version 2 has no functions for mmap, and the store does not use
+			  mmap */
 	.xClose = file_close,
 	.xRead = file_read,
 	.xWrite = file_write,
@@ -219,7 +220,8 @@ int fault_vfs_register(struct fault_control *control)
 
 	if (!disk)
 		return -1;
-	/* Calls for deleting, paths and time go to the real VFS. */
+	/* The functions that delete files, resolve paths and read the clock stay those of the
+	 * default VFS. */
 	disk->vfs = *real;
 	disk->vfs.pNext = NULL;
 	disk->vfs.zName = "faulty";

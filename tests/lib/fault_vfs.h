@@ -6,10 +6,10 @@
  * under test map this file. Therefore the test can break and mend the disk of a running
  * program.
  *
- * The n-th counted operation fails with `result`. If `lasting`, all later operations fail, too.
- * A write that fails still writes the first half of the bytes. A read that fails still fills
- * the first half of the buffer. A sync that fails does not sync. Calls for locks and shared
- * memory go to the default VFS.
+ * The n-th counted operation fails with `result`. If `lasting` is set, all later counted
+ * operations fail, too. A write that fails still writes the first half of the bytes. A read
+ * that fails still fills the first half of the buffer. A sync that fails does not sync. Calls
+ * for locks and shared memory go to the default VFS.
  */
 #ifndef TESTS_LIB_FAULT_VFS_H
 #define TESTS_LIB_FAULT_VFS_H
@@ -36,8 +36,8 @@ struct fault_control {
 	atomic_long failed; /* number of counted operations that failed */
 };
 
-/* Maps a control block from the file at `path`, and makes a missing file. Returns NULL if the
- * mapping fails. The block stays mapped until the process ends. */
+/* Maps a control block from the file at `path`, and creates the file if it is missing. Returns
+ * NULL if the mapping fails. The block stays mapped until the process ends. */
 struct fault_control *fault_vfs_map(const char *path);
 
 /* Registers the VFS "faulty". `control` must outlive the VFS. Returns 0, or -1 on failure. */

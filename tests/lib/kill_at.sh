@@ -2,9 +2,9 @@
 #
 # Stories that have a state in CADRE_HOME source this file.
 
-# kill_at TEAM N WORD: kills the host as soon as N of the team's workspaces are in the state
-# WORD, which is `ready` or `destroyed`. A destroyed workspace counts only if its guest has
-# ended. Prints the number of workspaces in the state WORD.
+# kill_at TEAM N WORD: kills the host as soon as N of the team's workspaces are WORD (`ready` or
+# `destroyed`), or after 300 seconds. A destroyed workspace counts only if its guest has ended.
+# Prints the number of the team's workspaces that are WORD.
 kill_at() {
 	/usr/bin/python3 - "$CADRE_HOME" "$@" <<'PY'
 import os, signal, sqlite3, sys, time

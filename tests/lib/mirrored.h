@@ -50,7 +50,7 @@ void equal(struct mirrored *w);
 
 /* --- files ---------------------------------------------------------------------- */
 
-/* Returns the absolute path. The fourth later call of at() overwrites the text. */
+/* Returns `path` as an absolute path. The fourth later call of at() overwrites the result. */
 const char *at(struct mirrored *w, const char *path);
 char *slurp(const char *path); /* the caller frees the text; NULL: there is no file */
 void spit(const char *path, const char *text);

@@ -12,7 +12,7 @@
 enum { FAKE_NOTES = 24, FAKE_PATH = 160, FAKE_BYTES = 2048 };
 
 struct fake_note {
-	char path[FAKE_PATH]; /* "": this place holds no note */
+	char path[FAKE_PATH]; /* "": this array element holds no note */
 	char data[FAKE_BYTES];
 	struct note_stamp stamp;
 };

@@ -2,21 +2,22 @@
 # time.
 #
 # `patience` is the limit of each wait on a fast machine, in tenths of a second. On a slower
-# machine the limit is $TEST_SCALE times as long. A run that gives stories less time sets
-# $PATIENCE. The story that sources this file defines bad().
+# machine the limit is $TEST_SCALE times as long. A run sets $PATIENCE to give stories less
+# time. The story that sources this file defines bad().
 : "${TEST_SCALE:=1}"
 patience=${PATIENCE:-600}
 
 # Prints the limit of a wait in seconds. The limit is at most 300, since --wait-seconds accepts
-# no greater number. After a failure the limit is 5 seconds, times $TEST_SCALE.
+# no greater number. If a check of the story has failed before, the limit is only 5 *
+# $TEST_SCALE seconds.
 bound() {
 	seconds_left=$((patience * TEST_SCALE / 10))
 	[ "${failed:-0}" = 0 ] || seconds_left=$((5 * TEST_SCALE))
 	echo $((seconds_left < 300 ? seconds_left : 300))
 }
 
-# Prints the seconds since the boot, by a clock that nobody can set. A number of tries does not
-# measure time, because each try takes an unknown time, and a long time in a VM.
+# Prints the seconds since the boot, by a clock that nobody can set. Counting tries would not
+# measure time, because the duration of a try is unknown. In a VM a try takes long.
 uptime_s() {
 	read -r up _ </proc/uptime
 	echo "${up%%.*}"

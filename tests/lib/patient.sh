@@ -2,8 +2,8 @@
 # story.sh.
 #
 # A hook ends after a second, even if it still waits for an answer. A busy machine may need a
-# second for work that takes an idle machine some milliseconds. Therefore stories that do not
-# test a hook's time give a hook a minute.
+# second for work that takes an idle machine some milliseconds. Therefore stories give a hook a
+# minute, unless they test the hook's time limit.
 . "$(dirname "$0")/../lib/preload.sh"
 preload patient <<-'END'
 	#include <sys/syscall.h>

@@ -12,8 +12,8 @@ int temp_make(char dir[64], const char *name);
 /* Removes the folder with its content, but enters no other file system. */
 void temp_remove(const char *dir);
 
-/* Returns the time that a test waits on this machine for an act that takes at most `ms` on a
- * fast machine. The result is at most $PATIENCE tenths of a second, times $TEST_SCALE.
+/* Converts a time limit for a fast machine into a time limit for this machine, both in ms. The
+ * result is `ms`, or $PATIENCE tenths of a second if that is less, multiplied by $TEST_SCALE.
  * Functions of tests/lib apply patience_ms() to each waiting time in their arguments. */
 int patience_ms(int ms);
 /* A check handles only every *n-th of many similar cases. Returns the number of the first case,

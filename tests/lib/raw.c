@@ -82,7 +82,8 @@ bool raw_say(struct raw *r, json_t *json)
 	return sent;
 }
 
-/* Reads more bytes into `held`. Returns false if no bytes arrived. */
+/* Replaces the bytes in `held` by newly arrived bytes. Returns false if no bytes arrive before
+ * the time `until`. */
 static bool fill(struct raw *r, int64_t until)
 {
 	ssize_t n;

@@ -133,8 +133,8 @@ static void on_relay(void *arg, int fd, const struct link_caller *who)
 
 /* --- the host's end ------------------------------------------------------------------- */
 
-/* Returns waiting messages instead of rows of the store. If the host asks for another kind of
- * messages, returns no message. */
+/* Returns waiting messages instead of rows of the store. Returns no message if the host does
+ * not ask for messages of the waiting kind. */
 static void fill_pushes(struct rig *r, struct job *job)
 {
 	const struct delivery_waiting_in *in = job->call.in;
@@ -168,7 +168,8 @@ static void fill_pushes(struct rig *r, struct job *job)
 	r->asked_for_texts += in->texts;
 }
 
-/* Counts the host's notes about pushes and about a workspace, instead of storing the notes. */
+/* Counts the messages in the host's notes about pushes, instead of storing the notes. Keeps the
+ * guest's boot id from a note about a workspace. */
 static void note(struct rig *r, const struct job *job)
 {
 	const struct delivery_notified_in *n = job->call.in;

@@ -2,8 +2,8 @@
  * rig - the part of a host that talks with a guest, and a guest whose answers the test makes.
  *
  * The host's own code for connections, calls, pushes and results runs over a real link. The
- * guest's end of the link belongs to the test and runs in the same loop. There is no store, and
- * rows that the host would write count as written.
+ * guest's end of the link belongs to the test and runs in the same loop. There is no store. The
+ * host is told that its rows are written.
  */
 #ifndef TESTS_LIB_RIG_H
 #define TESTS_LIB_RIG_H
@@ -40,15 +40,17 @@ struct rig {
 	int pushes; /* number of messages that wait for the guest */
 	bool unoffered; /* the waiting messages are assignments that no guest has seen */
 	bool asked_again; /* the host's last query included messages that were sent before */
-	int asked_for_all, asked_for_assignments, asked_for_texts; /* counts of queries */
-	int offered, told, refused; /* counts of messages, by the note of the host */
-	char boot_noted[72]; /* noted boot id of the guest that got all messages */
+	int asked_for_all, asked_for_assignments, asked_for_texts; /* counts of the host's
+								      queries for waiting
+								      messages */
+	int offered, told, refused; /* counts of messages in the host's notes */
+	char boot_noted[72]; /* the guest's boot id in the host's last note */
 	int stored; /* number of results that arrived */
 	int failures; /* number of results of failed commands */
 	char why[200]; /* error output of the last result */
 	int acked; /* number of acknowledged results, counted by the test */
-	bool strays; /* each result is answered as not stored, like a result without an
-			assignment */
+	bool strays; /* the host is told that no result was stored, as if the results had
+			no assignment */
 	bool works_held; /* jobs for workers do not run */
 	bool reads_held; /* calls that only read do not run */
 	enum fault_code page_fault; /* fault of the next page of messages; 0: no fault */

@@ -1,4 +1,4 @@
-# said - functions for stories without a state folder, and with git repositories.
+# said - functions for stories that use git repositories and have no state folder.
 #
 # A story sources this file by its path, $(dirname "$0")/../lib/said.sh.
 stateless=yes

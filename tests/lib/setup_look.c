@@ -126,7 +126,7 @@ static const char *own_hook(struct setup_look *l, const struct setup_client *c,
 	return out;
 }
 
-/* Writes those members of the root object to which `cadre setup` also adds its parts. */
+/* Writes the members of the root object to which `cadre setup` will add parts later. */
 static void throw_ours(struct setup_look *l, const struct setup_client *c, int *i)
 {
 	bool flat = l->flat;

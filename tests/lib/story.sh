@@ -1,6 +1,6 @@
 # story - functions for every story. A story sources this file by its path, $(dirname
-# "$0")/../lib/story.sh. The file defines the command `cadre`, a new state (none if $stateless
-# is set), checks, and $failed, the story's exit status.
+# "$0")/../lib/story.sh. The file defines the function `cadre`, checks, and $failed, the story's
+# exit status. The file also makes a new state, unless $stateless is set.
 . "$(dirname "$0")/../lib/patience.sh"
 : "${CADRE:=$(command -v cadre)}"
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -48,7 +48,8 @@ is() {
 	[ -z "$either" ] || file="$TMPDIR/out $TMPDIR/err"
 	cat $file | grep -q -e "$pattern" || bad "$*: no '$pattern'"
 }
-# as_others COMMAND...: runs cadre without root's right to enter every folder.
+# as_others COMMAND...: runs cadre with these words, but without root's right to ignore file
+# permissions.
 drop=-dac_override,-dac_read_search
 if [ "$(id -u)" != 0 ]; then
 	as_others() { cadre "$@"; }
@@ -59,8 +60,8 @@ else
 fi
 count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
 
-# free_port: prints a free port that the kernel does not choose for other programs by itself.
-# The next port is free too, because a guest at TCP listens at two ports.
+# free_port: prints a free port below the kernel's range of ephemeral ports. The next port is
+# free too, because a guest at TCP listens at two ports.
 free_port() {
 	/usr/bin/python3 - <<-'END'
 		import random, socket

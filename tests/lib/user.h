@@ -9,7 +9,7 @@ extern char root[64]; /* the home, and the working directory at first */
 /* Runs a command in the home. The test fails if the command fails. */
 void shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The arguments of cmocka_unit_test_setup_teardown(). */
+/* The setup and teardown functions to pass to cmocka_unit_test_setup_teardown(). */
 int set_up(void **state);
 int tear_down(void **state);
 

@@ -27,8 +27,8 @@ bad() { # prints the failure, and the host's last lines of log
 . "$(dirname "$0")/../lib/patience.sh"
 patience=1200
 
-# Builds an image if needed, and gives the story its own network namespace, which holds only
-# bridges and rules of the story's VMs.
+# Builds an image if needed. If root runs the story, restarts the story in its own network
+# namespace, without bridges and rules of other VMs.
 need_image() {
 	inputs=$(cat "$build/cadre-guest" "$(dirname "$0")"/../../tools/cadre/image/* | sha256sum)
 	[ "$inputs" = "$(cat "$build/vm/inputs" 2>/dev/null)" ] || {
@@ -56,7 +56,7 @@ finish() { # destroys every team and its workspaces, so that no VM stays
 	until_is '^0$' count_vms || kill -9 $(vms)
 	cadre down >/dev/null 2>&1
 }
-# If a signal ends the story, the story kills its VMs at once.
+# If SIGTERM or SIGINT ends the story, the story kills its VMs at once.
 trap 'kill -9 $(vms) 2>/dev/null; exit 1' TERM INT
 
 list() { cadre workspace list --team "$1"; }

@@ -53,7 +53,8 @@ static int complain(struct answer *a, const char *what, const struct fault *inne
 			 "the answer %s: %s", what, inner ? inner->text : "");
 }
 
-/* Checks an answer as strictly as a reader of answers would. */
+/* Decodes an answer strictly with the operation's record. If decoding fails, the answer becomes
+ * a fault. */
 static int check_reply(const struct op *op, json_t *reply, struct answer *a)
 {
 	struct arena arena = { 0 };
@@ -118,7 +119,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 	if (a->rc >= 0)
 		a->rc = call_run(&call);
 	a->fault = call.fault;
-	/* If a guest performs the operation, the answer has no result here. */
+	/* A guest would have to perform this operation, so the answer has no result. */
 	if (a->rc >= 0 && call.workspace.asked) {
 		a->guest = true;
 		a->reply = json_object();

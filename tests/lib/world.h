@@ -28,7 +28,8 @@ struct asked {
 	json_t *args;
 	struct identity identity;
 	struct form form;
-	int64_t made; /* the `made` in the answer of an earlier run of this waiting call */
+	int64_t made; /* `made` from the answer to an earlier run of this call, if the
+			 call waits */
 	bool replayed;
 	long fail_after; /* the arena gets no memory at this allocation */
 };
@@ -51,8 +52,8 @@ struct store *world_store(void);
 void world_open(struct world *w); /* makes an empty state */
 void world_close(struct world *w);
 
-/* Makes a call in its own transaction on `store`. The answer is decoded again with the
- * operation's record. If the answer cannot be decoded, the result is an `internal` fault. */
+/* Makes a call in its own transaction on `store`. The answer is encoded as JSON, and the JSON
+ * is decoded as a check. If decoding fails, the result is an `internal` fault. */
 void world_ask(struct world *w, struct store *store, const struct asked *q,
 	       struct answer *a);
 void answer_release(struct answer *a);

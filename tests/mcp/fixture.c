@@ -1,5 +1,6 @@
 /*
- * fixture - a test program's tools, prompts and resources, which the official suite calls.
+ * fixture - a test program with the tools, prompts and resources that MCP's official
+ * conformance suite calls.
  *
  * Source: @modelcontextprotocol/conformance, the descriptions of its server scenarios.
  */
@@ -157,7 +158,8 @@ static void ask(struct request *r, const char *requests, const char *state)
 	answer_end(r);
 }
 
-/* Returns the client's response to the question `key` if it is an object, or else NULL. */
+/* Returns the client's response to the question `key`. Returns NULL if there is no response, or
+ * if the response is no object. */
 static json_t *response(json_t *params, const char *key)
 {
 	json_t *all = json_object_get(params, "inputResponses");

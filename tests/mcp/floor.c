@@ -1,5 +1,6 @@
 /*
- * floor - how fast a server on two pipes can be, and how fast a given server is.
+ * floor - measures the speed of an MCP server on two pipes, and of a minimal server (the echo)
+ * for comparison.
  *
  *	floor --echo BYTES        answers each line with BYTES bytes.
  *	floor COMMAND...          measures a server's start, up to its first answer, and its calls.

@@ -134,8 +134,8 @@ static void keep_frames(struct life *l)
 	}
 }
 
-/* Serves the ports until `fd` has one of `events`, or for `ms`. Returns whether `fd` had an
- * event. */
+/* Serves the ports until `fd` has one of `events`, but for at most `ms`. Returns whether `fd`
+ * had an event. */
 static bool wait_for(struct life *l, int fd, short events, int ms)
 {
 	int64_t end = clock_steady_ms() + ms;

@@ -46,7 +46,7 @@ struct order {
 struct report {
 	bool yes;
 	int line, number;
-	uint16_t port; /* the packet's source port */
+	uint16_t port; /* the source port of the connection or datagram */
 };
 
 struct actor {
@@ -66,7 +66,7 @@ void actor_begin(struct actor *a, const struct order *order);
 struct report actor_end(struct actor *a);
 void actor_stop(struct actor *a);
 
-/* Runs an actor in its process. */
+/* Runs an actor in the calling process. */
 _Noreturn void actor_live(int fd, uint32_t fence);
 
 /* The text in each packet of an actor. */

@@ -1,4 +1,4 @@
-/* change - tests of changes of policies while connections are open. */
+/* change - tests that change policies while connections are open. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>

@@ -33,7 +33,8 @@ static char *cadre(struct whole *w, const char *words)
 	return lab_run(NULL, "CADRE_HOME=%s %s %s 2>&1", w->dir, cadre_path(), words);
 }
 
-/* Returns the answer of `cadre workspace net` about a VM. The caller drops the reference. */
+/* Runs `cadre workspace net` with `words` for a VM. Returns the field `network` of the answer.
+ * The caller drops the reference. */
 static json_t *shown(struct whole *w, const char *workspace, const char *words)
 {
 	char line[300];

@@ -273,8 +273,8 @@ void lab_forget(struct lab *l, enum who who)
 
 /* Whether a frame with the addresses of `from` and `to` has arrived at `to`. Frames from VMs to
  * the internet carry the machine's address, and frames from the machine to VMs carry the
- * gateway's address. The machine itself receives all frames, so for HOST only an answer or a
- * new datagram at a port counts. */
+ * gateway's address. For HOST a frame proves nothing, because the machine receives all frames.
+ * There, only an answer or a new datagram at a port counts. */
 static bool has_come(struct lab *l, enum who from, enum who to, int datagrams, bool yes)
 {
 	uint32_t ends[2] = { htonl(l->actors[from].ip), htonl(l->actors[to].ip) };

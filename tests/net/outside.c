@@ -119,8 +119,8 @@ void nothing_is_left_at_the_end(void **state)
 	struct fault f = { 0 };
 	char *before;
 
-	/* First removes the VMs' cables, which the removal of the network would remove like
-	 * taps. */
+	/* The removal of the network would remove the VMs' cables as it removes taps. Therefore
+	 * the test removes the cables first. */
 	lab_run(NULL, "for i in $(ip -o link | grep -o 'cd[0-9a-f]*-c0de'); do "
 		      "ip link del $i; done");
 	before = strdup(lab_run(NULL, look));

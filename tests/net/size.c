@@ -79,8 +79,8 @@ static bool answers_arp(int fd, const uint8_t mac[6], uint32_t ip, uint32_t asks
 	memcpy(e + 38, (uint32_t[]){ htonl(asks) }, 4);
 	while (read(fd, got, sizeof(got)) > 0)
 		;
-	/* The machine answers before write() returns, but a busy machine answers later. Without
-	 * an answer the test asks again, as a VM does. */
+	/* An idle machine answers before write() returns, and a busy machine answers later.
+	 * Without an answer the test asks again, as a VM does. */
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(write(fd, frame, sizeof(frame)), sizeof(frame));
 		while (poll(&p, 1, patience_ms(100)) == 1)

@@ -89,7 +89,8 @@ static struct frame udp(const uint8_t mac[6], uint32_t from, uint32_t to,
 	return f;
 }
 
-/* Makes an ARP frame, which claims that the hardware address `mac` has the address `ip`. */
+/* Makes an ARP frame, which claims that the IP address `ip` belongs to the hardware address
+ * `mac`. */
 static struct frame arp(const uint8_t to[6], const uint8_t sender[6],
 			const uint8_t mac[6], uint32_t ip, uint32_t asks,
 			const char *word)

@@ -2,7 +2,7 @@
  * fixture - the tables of tests/opgen/everything.op, compiled into a test.
  *
  * The linker finds these tables before the tables of the library. Therefore a test can run the
- * code that reads tables on everything that the grammar allows.
+ * library's code on tables that use every feature of the grammar.
  */
 #ifndef TESTS_OPGEN_FIXTURE_H
 #define TESTS_OPGEN_FIXTURE_H

@@ -75,7 +75,8 @@ def cpu():
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-# A client that has sent nothing loses its connection if a new client needs its place.
+# If all places are taken, the host closes the connection of a client that has sent nothing, in
+# favor of a new client.
 silent = [come() for _ in range(PLACES)]
 for _ in range(100 * SCALE):
     conn, is_served = served()

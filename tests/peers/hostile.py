@@ -77,8 +77,8 @@ REFUSED = [
     ({"type": "VaultWrite", "path": "x.md", "content": "x", "mode": "burn"}, "InvalidRequest"),
     ({"type": "VaultSearch", "query": "x", "path": "teams/blue"}, "PermissionDenied"),
     ({"type": "VaultSearch", "query": "(("}, "InvalidRequest"),
-    # A caller with a guessed token of an agent's door is refused, for every operation and every
-    # named agent.
+    # A caller with a guessed token for an agent's door is refused. The operation and the agents
+    # in its arguments make no difference.
     (dict(call("message.send", content="x"), door="bob." + "0" * 64), "PermissionDenied"),
     (dict(call("message.send", content="x"), door="lead." + "0" * 64), "PermissionDenied"),
     (dict(call("message.receive"), door="eve." + "0" * 64), "PermissionDenied"),
@@ -133,7 +133,7 @@ def lie(conn):
         if kind == "TeamMessages" and [(m["from"], m["content"], m["thread"]) for m in answer["messages"]] != [
                 ("ann", "a note", "t")]:
             print("not what was sent:", answer, file=report)
-    # A token for bob's door does not open ann's door to anybody.
+    # A token for bob's door does not open ann's door.
     token = ask(conn, call("agent.door", name="bob"), "d0")["result"]["token"]
     if ask(conn, dict(call("message.send", content="x"), door=token), "d1")["type"] != "Error":
         print("a token for another door was good", file=report)

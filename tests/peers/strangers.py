@@ -36,7 +36,7 @@ VALUES = {
     "globs": ["free/**"], "paths": ["free/a"], "shared": False, "reason": None,
     "new_name": "renamed", "description": "new", "operator": None, "observer": None, "action": None, "until": None,
 }
-# Values of arguments of single operations, which replace the values in VALUES.
+# Values for the arguments of some operations. Here they replace the values in VALUES.
 IN_OPS = {
     "message.send": {"to": ["coder"]}, "team.create": {"name": "made", "parent": "red"}, "member.add": {"name": "friend", "workspace": None}, "task.list": {"status": None}, "agent.list": {"status": None},
     "token.create": {"agent": "red/coder", "name": "made"}, "token.revoke": {"name": "red-token"}, "vault.list": {"path": "teams/red"},
@@ -267,7 +267,8 @@ for kind in kinds:
         unchanged(kind, way)
 print("%d calls of %d operations as %s" % (n, len(ops), ", ".join(kinds)))
 
-# The calls must also succeed for the operator, which shows that the calls are valid.
+# For the operator no call may be invalid (status 400), and at least 90 calls must succeed. This
+# shows that the refused calls were valid.
 tells, done, nonsense = sum(MARK in text for _, _, text in say_more("operator")), 0, []
 for name, door in doors.items():
     for op in ops:

@@ -258,8 +258,8 @@ elif sys.argv[1] == "killed":
             check(told.get("code") == "conflict", n, told)
         back.end()
         subprocess.run([os.environ["CADRE"], "whoami", "--forget"], cwd=tree, capture_output=True)
-        # A session that repeats the registration of a forgotten agent makes a new call, and
-        # does not get this agent back.
+        # If a session repeats the registration of a forgotten agent, the call is not a replay.
+        # The session does not get this agent back.
         again = Session(tree)
         told = again.tool("agents", **same)
         check(told.get("code") == "conflict", n, told)

@@ -3,8 +3,8 @@
  *
  * The machine has a file system in a file, on a loop device. The machine's processes have their
  * own pid namespace, mount namespace and boot id. A power failure is the ioctl FS_IOC_SHUTDOWN,
- * with the flag that the journal is not written. Data that no process has synced, and that the
- * kernel has not written yet, is lost. The machine needs root and loop devices.
+ * with a flag that keeps the kernel from writing the journal. Data that no process has synced,
+ * and that the kernel has not written yet, is lost. The machine needs root and loop devices.
  */
 #ifndef TESTS_POWER_BOX_H
 #define TESTS_POWER_BOX_H
@@ -22,16 +22,16 @@ struct box {
 
 /* Hides this process's later mounts from other processes. Returns -1 if this is not allowed. */
 int box_begin(void);
-/* Makes a file system of this kind in `folder` or in memory. Makes the folder `place` and
- * mounts the file system on it. Returns -1 if this machine cannot make or mount the file
- * system, or cannot make it fail. */
+/* Makes a file system of this kind in /dev/shm, or in `folder` if /dev/shm has too little room.
+ * Makes the folder `place` and mounts the file system on it. Returns -1 if this machine cannot
+ * make or mount the file system, or cannot make it fail. */
 int box_open(struct box *b, const char *kind, const char *folder, const char *place);
 void box_close(struct box *b);
 
 /* Runs `live` as process 1 of a machine that has just booted. */
 void box_boot(struct box *b, int (*live)(void *arg), void *arg);
-/* Waits for the end of the box. Returns the box's exit status, or -1 if the box does not end
- * within `ms`. */
+/* Waits until the box's process 1 ends. Returns the exit status of process 1, or -1 if process
+ * 1 does not end within `ms`. */
 int box_join(struct box *b, int ms);
 /* Makes the power fail now, or returns -1 if this is not possible. Before the call, the caller
  * stops all processes that record answers, since an answer during the failure does not count. */

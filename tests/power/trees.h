@@ -21,7 +21,7 @@ struct trees {
 		 * from a restore's call until the tree is ready again. */
 		unsigned may_hold;
 	} trees[TREES];
-	char backup[200]; /* path of the last answered backup */
+	char backup[200]; /* path of the last backup whose call was answered */
 	int n_notes;
 	bool note[NOTES_MOST]; /* notes whose writes were answered */
 	int restored, forked, taken, removed, destroyed, backed_up,

@@ -122,7 +122,8 @@ static bool same_ids(json_t *a, json_t *b)
 	return true;
 }
 
-/* A repeated call counts as one more call, so the caller may exceed the limit of calls. */
+/* A repeated call counts as one more call. Therefore the repeat can fail because the caller's
+ * limit of calls is reached. */
 static bool calls_too_often(const struct answer *a)
 {
 	return a->rc < 0 && a->fault.code == FAULT_RATE_LIMITED && !*a->fault.where;

@@ -110,7 +110,7 @@ static json_t *row_of(struct script *s, const char *address)
 	return json_integer(world_number(s->world.store, sql));
 }
 
-/* Makes a text of 300 times x from "x*300". */
+/* Expands a text like "x*300" to 300 copies of x. */
 static json_t *repeated(struct script *s, const char *text, const char *star)
 {
 	size_t unit = (size_t)(star - text), n = strtoul(star + 1, NULL, 10);

@@ -280,7 +280,8 @@ static void end_call(struct script *s)
 	s->checked = true;
 }
 
-/* Ends the last call before the next call, and repeats the last call with failures. */
+/* Ends the last call before the next call begins. With `--faults`, then repeats the last call
+ * with failures. */
 static void next_call(struct script *s)
 {
 	end_call(s);

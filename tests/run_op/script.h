@@ -74,8 +74,8 @@ const char *match(struct script *s, json_t *want, json_t *got);
 json_t *fill_in(struct script *s, json_t *v);
 
 /* faults.c: repeats the last call, and makes each step of the store fail in turn. If `last`,
- * the call is the last call of a transcript, and each allocation fails, too. Unless `thorough`,
- * only a sample of the allocations fails. */
+ * the call is the last call of a transcript, and allocations fail in turn, too. With
+ * `thorough`, each allocation fails once, else only a sample of the allocations. */
 void faults_run(struct script *s, bool thorough, bool last);
 
 #endif

@@ -29,7 +29,7 @@ static int64_t left(const struct sim *s, int of, enum branch_kind kind)
 	return b->most[kind] - b->used[kind] - reserved(s, of, kind);
 }
 
-/* Whether one of the team's budgets is used up, so that no team can be made below it. */
+/* Whether one of the team's budgets is used up. Then no team can be made below this team. */
 static bool is_over(const struct sim *s, int of)
 {
 	return left(s, of, BRANCH_TOKENS) <= 0 ||

@@ -165,8 +165,8 @@ static void forget(struct agent *a, int64_t seq)
 			a->held[i--] = a->held[--a->n_held];
 }
 
-/* Checks that a repeated receive returned only messages of the first answer, and with the same
- * numbers of attempts. */
+/* Checks that a repeated receive returned only messages of the first answer, each with the same
+ * attempt number as in the first answer. */
 static void check_repeat(struct sim *s, const struct agent *a,
 			 const struct message_receive_out *out)
 {
@@ -193,8 +193,8 @@ static bool is_repeat(const struct agent *a, const struct message_receive_out *o
 	return false;
 }
 
-/* Marks the messages that the agent held as acknowledged, because the session has made its next
- * receive. */
+/* Marks the agent's held messages as acknowledged. The state acknowledges them at the session's
+ * next receive. */
 static void told_received_again(struct sim *s, int agent)
 {
 	struct agent *a = &s->agents[agent];

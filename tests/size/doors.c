@@ -14,7 +14,7 @@
 
 enum {
 	ANSWER_MS = 60000,
-	SHOWN_MAX = 10000, /* usual limit of a result over MCP, at 4 bytes per token */
+	SHOWN_MAX = 10000, /* usual limit of a result over MCP, in bytes (4 per token) */
 	WIDE_MAX = 200000, /* a larger limit of a result over MCP, in bytes */
 };
 

@@ -24,9 +24,9 @@ long times_count(const struct times *t);
 /* Returns a quantile in ms; `q` is 0.5 for the median. */
 double times_quantile(const struct times *t, double q);
 
-/* The kinds of fixed work: the least work of a reading call and of a writing call. Another
- * process gets a byte, computes for a moment and sends the byte back. For a write, the other
- * process also syncs a file. */
+/* The kinds of fixed work. Each kind is about the minimum of work that a reading or writing
+ * call needs. Another process gets a byte, computes for a moment and sends the byte back. For a
+ * write, the other process also syncs a file. */
 enum floor_kind { FLOOR_READ, FLOOR_WRITE, FLOOR_KINDS };
 
 struct soak_floor {
@@ -38,7 +38,7 @@ struct soak_floor {
 /* Starts the other process. Returns -1 if this fails. */
 int floor_open(struct soak_floor *f, const char *dir);
 void floor_close(struct soak_floor *f);
-/* Does a read and a write of the fixed work, and adds their times to `reads` and `writes`. */
+/* Does the fixed work of both kinds once, and adds the two times to `reads` and `writes`. */
 void floor_step(struct soak_floor *f, struct times *reads, struct times *writes);
 
 #endif

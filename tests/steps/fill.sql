@@ -1,6 +1,6 @@
--- The temporary table `size` has two numbers: `rows` is the number of tasks, messages, events,
--- notes, results and turns each, and `things` is the number of agents, teams, workspaces and
--- reservations each. The function enum('LIST.WORD') returns the number of a word.
+-- The temporary table `size` has two numbers. This file makes `rows` tasks and as many
+-- messages, events, notes, results and turns, and `things` agents and as many teams, workspaces
+-- and reservations. The function enum('LIST.WORD') returns the number of a word.
 --
 -- Team 1, t, is large. The operator of t is agent 1, and the lead of t is agent 2. A fifth of
 -- the rows in the table `row` belong to agent 1001, a1, and the other rows to a2 to a50. Team
@@ -78,7 +78,7 @@ UPDATE task SET stuck = 1 WHERE id % 10 = 6;
 INSERT INTO task_tag (task, n, tag, team, priority, number)
 SELECT k.id, 0, CASE WHEN y % 5 = 0 THEN 'rare' ELSE 'common' END, 1, k.priority, k.number
 FROM task k JOIN row ON n = k.id WHERE z % 4 = 0;
--- Every second member holds one of the last tasks. A fifth of the held tasks are blocked, and
+-- Four of ten members hold one of the last tasks. A quarter of the held tasks are blocked, and
 -- the leases of two held tasks have ended.
 UPDATE task SET state = CASE id % 5 WHEN 0 THEN enum('task_state.blocked') WHEN 1 THEN enum('task_state.claimed')
 		ELSE enum('task_state.in_progress') END,
@@ -90,7 +90,8 @@ WHERE id IN (SELECT rows - 19 FROM size UNION SELECT rows - 9 FROM size);
 INSERT INTO task_note (id, task, agent, at, text) SELECT n, 11, 1001, past, 'a note of the parser' FROM row, size;
 UPDATE task SET notes = (SELECT rows FROM size) WHERE id = 11;
 
--- Of five copies of messages, two are still queued. Half of the copies are urgent.
+-- Of five message copies for a1 to a50, two are still queued, and half of these copies are
+-- urgent. Each further member has one queued copy.
 INSERT INTO message (id, team, sender, at, urgent, to_all, ack_required, type, content, thread)
 SELECT n, 1, other, past + n, 0, 0, n % 3 = 0, CASE n % 7 WHEN 0 THEN 'task_assignment' ELSE 'text' END,
 	'the parser is on its way', CASE WHEN n % 2 THEN 'long' WHEN n % 500 < 20 THEN 'short' || (n / 500) END

@@ -1,6 +1,6 @@
 /*
- * Tests which messages of a guest the host accepts as answers, and how many parts an answer may
- * have. Also tests which type of message answers each message.
+ * Tests which messages from a guest count as answers for the host, and how many parts an answer
+ * may have. Also tests which type of message answers each message.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static void read_type(struct packet *p, const char *type)
 	assert_int_equal(packet_read(p, body, (size_t)n, &f), 0);
 }
 
-/* A value that cannot be represented makes the whole message unreadable, even if the value is
- * in an unknown field. The fault names the field. */
+/* A number beyond 64 bits or half of a surrogate pair makes the whole message unreadable, even
+ * in an unknown field. The fault says what is wrong with the value. */
 static void numbers_and_texts_are_of_i_json(void **state)
 {
 	static const char *const cases[][2] = {
@@ -86,9 +86,9 @@ static void one_type_answers(void **state)
 	}
 }
 
-/* In schema/wire.op, the type behind the first arrow of a message answers the host. The type
- * behind the second arrow answers a guest. If a message has only one arrow, the type behind
- * this arrow answers both sides. If a message has no arrow, the answer is Ok. */
+/* In schema/wire.op, the first arrow of a message names the type of the answer that the host
+ * gets. The second arrow names the type of the answer that a guest gets. With only one arrow
+ * both sides get this type. Without an arrow the answer is Ok. */
 static void each_side_has_its_answer(void **state)
 {
 	int apart = 0;

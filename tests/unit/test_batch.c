@@ -255,7 +255,8 @@ static void run_source(struct bench *b, size_t first, size_t asked)
 	uint64_t from = uv_hrtime();
 	size_t ran = batch_run(b->world.store, calls, 2, &source);
 
-	/* If the machine paused during the batch, the batch ended sooner. */
+	/* If the machine paused during the batch, the batch may have ended before it took all
+	 * calls. Then the counts are not checked. */
 	if (uv_hrtime() - from < BATCH_MS * 500000ull) {
 		assert_int_equal(ran, first);
 		assert_int_equal(rest.asked, asked);

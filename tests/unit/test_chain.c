@@ -175,8 +175,8 @@ static int play_for_hours(struct play *p)
 		play_end_turns(p);
 		play_begin_turns(p, first);
 		for (size_t i = 0; i < p->n && (s + STEP_S) % 3600 == 0; i++) {
-			/* The turn for the person's message is not counted in the limit of the
-			 * first agent. */
+			/* The first agent's turn for the person's message does not count toward
+			 * the limit. */
 			if (per_hour)
 				assert_true(p->players[i].turns_now <= per_hour + 1);
 			p->players[i].turns_now = 0;
@@ -193,8 +193,8 @@ static void play_over(struct play *p)
 	world_close(&p->world);
 }
 
-/* In a pair or a ring each turn starts one other turn. So the number of turns is the limit for
- * chains, and one message of type `chain` reports the end. */
+/* In a pair or a ring each turn starts one other turn. So the number of turns equals the limit
+ * for chains, and one message of type `chain` reports the end. */
 static void rings_end_where_the_rule_says(void **state)
 {
 	struct play p;

@@ -1,5 +1,5 @@
-/* Tests a client of a host that answers, closes the connection, refuses or stays silent, and a
- * client without a host. */
+/* Tests a client without a host, and a client with hosts that answer, close the connection,
+ * refuse or stay silent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -262,7 +262,8 @@ static void test_host_refuses(void **state)
 	stop_host(w);
 }
 
-/* A call that the host may have performed is repeated with the same key. */
+/* If the host breaks off a call that it may have performed, the client repeats the call with
+ * the same key. */
 static void test_host_breaks_off(void **state)
 {
 	struct world *w = *state;

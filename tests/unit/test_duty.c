@@ -188,13 +188,14 @@ static void a_command_runs_when_the_spool_says_so(void **state)
 		run_on(b);
 		assert_int_equal(counts(b).results, step);
 	}
-	/* A command waits if one of at least two steps fails: the search for the command, or
-	 * the record of the command's start. */
+	/* At least two failing steps make a command wait: the search for the command, and the
+	 * record of the command's start. */
 	assert_true(waited >= 2);
 	assert_true(times_run(b) > STEPS_MOST / 2);
 }
 
-/* Another connection, which locks the spool until the command has run, or for a moment at most. */
+/* Another connection, which locks the spool until the command has run, but at most for a
+ * moment. */
 struct lock {
 	struct bench *bench;
 	sqlite3 *db;

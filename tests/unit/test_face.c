@@ -1,5 +1,5 @@
-/* test_face - operations under names, and with forms of answers, that are not the operations'
- * own. */
+/* test_face - tests faces. A face gives an operation another name and another form of its
+ * answer. */
 #include "tests/opgen/fixture.h"
 
 #include <setjmp.h>

@@ -216,7 +216,8 @@ static void test_unlistable(void **state)
 	assert_non_null(strstr(f.text, "cannot list"));
 }
 
-/* A name may contain a line break, or text that looks like an escape. */
+/* The name of a state's folder may contain a line break, or text that looks like an escape
+ * sequence. */
 static void test_names(void **state)
 {
 	(void)state;
@@ -313,8 +314,8 @@ static void look_at_sums(const char *path, const char *after)
 	sum_after(path, "echo 1 >.cadre/state.db && git add -f .cadre", after, false);
 	sum_after(path, "git update-index --chmod=+x .cadre/state.db", after, false);
 	sum_after(path, "echo 2 >.cadre/x && git add -f .cadre/x", after, false);
-	/* After this `git add` no command rewrites a split index. In a split index an entry
-	 * without a name replaces the entry of the shared index. */
+	/* Here no command rewrites the index after `git add`. If the index is split, it now has
+	 * an entry without a name, which replaces an entry of the shared index. */
 	sum_after(path, "echo 3 >.cadre/state.db && git add -f .cadre", "true", false);
 	/* Changes in other folders do not change the sum, whichever index file records these
 	 * changes. */
@@ -605,8 +606,7 @@ static void test_project_config(void **state)
 	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");
 	assert_int_equal(h.settings.config.gc_keep_days, 3);
-	/* The state of another project uses that project's file, and not the file of this
-	 * project. */
+	/* Project q's state does not use the file of project p, in which the test runs. */
 	assert_int_equal(home_find(&h, "../../q/.cadre", HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "users");
 	/* The file of a repository inside the project does not apply to the project. */

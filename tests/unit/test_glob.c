@@ -1,5 +1,5 @@
-/* test_glob - globs of paths, compared with a second matcher on all short paths of a small
- * alphabet. */
+/* test_glob - compares the matcher for globs with a second matcher, on all short paths of a
+ * small alphabet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -123,7 +123,7 @@ static void test_wal_beside_a_copy_of_before(void **state)
 	store_close(s);
 }
 
-/* The WAL continues every content that the file had since the WAL's generation began. */
+/* A WAL is accepted beside each content that the file has had since the WAL's generation began. */
 static void test_wal_copied_in_part(void **state)
 {
 	struct place *p = *state;

@@ -39,8 +39,8 @@ static void ask(struct world *w, const char *op, const char *args)
 	answer_release(&a);
 }
 
-/* Calls an operation as the team's lead. The operation's handler is replaced by
- * refuse_to_run(), which fails. */
+/* Calls an operation as the team's lead, or, if `as`, as an operator who acts as the lead. The
+ * operation's handler is replaced by refuse_to_run(), which fails. */
 static enum fault_code call_empty(struct world *w, const struct op *op, bool as)
 {
 	struct op hollow = *op;

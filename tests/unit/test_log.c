@@ -62,8 +62,9 @@ static off_t read_log(const char *path, int next[WRITERS])
 	return st.st_size;
 }
 
-/* Many threads write lines that fill the log several times over. Five files of at most 8 MiB
- * each stay, with the newest lines. No line is lost, and no line is cut at the end of a file. */
+/* Many threads write more lines than the log keeps. Five files of at most 8 MiB each stay, with
+ * the newest lines. Between these lines none is missing, and no line is cut at the end of a
+ * file. */
 static void test_log_rotates(void **state)
 {
 	int next[WRITERS] = { -1, -1, -1, -1 };

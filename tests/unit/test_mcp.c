@@ -1,5 +1,5 @@
-/* test_mcp - the MCP door without a transport, and the tokens that the list of tools costs a
- * model. */
+/* test_mcp - the MCP door without a transport, and the number of model tokens that the list of
+ * tools takes. */
 #include "mcp/mcp.h"
 
 #include <ftw.h>

@@ -307,8 +307,8 @@ static void test_oddities_beside(void **state)
 	store_close(s);
 }
 
-/* A process that needs the file alone is refused while other processes have the file open. The
- * refusal names these processes. */
+/* A process that needs exclusive access to the file is refused while other processes have the
+ * file open. The refusal names these processes. */
 static void test_holders(void **state)
 {
 	struct place *p = *state;

@@ -120,8 +120,9 @@ static void expect(struct asker *a, const struct op *op, const char *args,
 
 static int take(struct asker *a, int64_t workspace, struct fault *f);
 
-/* Makes two teams. Team alpha has VMs for a and b, and a process for c. Team beta, which is
- * below alpha, has VMs for its lead and for d. */
+/* Makes two teams. In team alpha, a and b have workspaces with addresses, as VMs have, and c
+ * has a workspace without an address. In team beta, which is below alpha, the lead and d have
+ * workspaces with addresses. */
 static int set_up(void **state)
 {
 	struct asker *a = calloc(1, sizeof(*a));
@@ -191,7 +192,8 @@ static void a_vm_has_what_its_team_allows(void **state)
 	    "\"allow_inter_vm\":true,\"all_ports\":false,"
 	    "\"allowed_ports\":[22,80,443],\"forwards\":[]");
 	net(*state, "\"b\"", "\"address\":\"10.99.0.3\"");
-	/* A port is open only if both teams allow the port. */
+	/* In a VM of beta a port is open only if beta and the team above, alpha, both allow the
+	 * port. */
 	net(*state, "\"beta/d\",\"team\":\"beta\"", "\"allowed_ports\":[80]");
 	sql(*state, "UPDATE team SET allow_internet = 0 WHERE id = 1 RETURNING id");
 	net(*state, "\"beta/d\",\"team\":\"beta\"", "\"allow_internet\":false");

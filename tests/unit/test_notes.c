@@ -194,7 +194,7 @@ static void test_a_person_was_quicker(void **state)
 	assert_string_equal(shown(b, "note.md"), "new");
 	assert_string_equal(shown(b, "note.conflict.md"), "typed");
 
-	/* A person's text is also kept if the note did not exist when the change was decided. */
+	/* A person's text is also kept if the note did not exist when the change was staged. */
 	m = staged(b, "fresh.md", "new");
 	type(b, "fresh.md", "typed");
 	make(b, &m);
@@ -205,7 +205,7 @@ static void test_a_person_was_quicker(void **state)
 	make(b, &m);
 	assert_string_equal(shown(b, "fresh.conflict-2.md"), "typed again");
 
-	/* The change is also made if a person removed the note after the decision. */
+	/* The change is also made if a person removed the note after the change was staged. */
 	m = staged(b, "note.md", "newest");
 	unlink(at(b, "note.md"));
 	make(b, &m);
@@ -247,7 +247,7 @@ static void test_moved_and_deleted(void **state)
 	m = moved(b, "note.md", "new/place.md");
 	make(b, &m);
 	type(b, "note.md", "another");
-	make(b, &m); /* a repeated move leaves the new file */
+	make(b, &m); /* a repeated move does not touch the new file */
 	assert_string_equal(shown(b, "note.md"), "another");
 	assert_string_equal(shown(b, "new/place.md"), "text");
 
@@ -259,7 +259,7 @@ static void test_moved_and_deleted(void **state)
 	assert_string_equal(shown(b, "taken.conflict.md"), "typed");
 	assert_string_equal(shown(b, "note.md"), "(none)");
 
-	/* A file that changed after the decision is not deleted. */
+	/* A file that changed after the deletion was prepared is not deleted. */
 	m = moved(b, "taken.md", NULL);
 	type(b, "taken.md", "typed later");
 	make(b, &m);
@@ -270,7 +270,7 @@ static void test_moved_and_deleted(void **state)
 	assert_string_equal(shown(b, "taken.md"), "(none)");
 }
 
-/* The team's folder was archived between the decision and the write. */
+/* The team's folder was archived after the change was staged and before the change was made. */
 static void test_folder_gone(void **state)
 {
 	struct bed *b = *state;

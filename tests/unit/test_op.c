@@ -1,4 +1,4 @@
-/* test_op - conversion from JSON to structs and back, as the tables describe it. */
+/* test_op - converts JSON to structs and back with the tables of fields. */
 #include "tests/opgen/fixture.h"
 
 #include <pthread.h>
@@ -385,8 +385,8 @@ static uint64_t hash_of(const char *json, const char *except)
 	return h;
 }
 
-/* Fields with the same name and the same kind are copied. All other fields of the target, and
- * fields without a value in the source, keep their values. */
+/* Fields with the same name and the same kind are copied. A field of the target keeps its value
+ * if the source has no such field or no value in it. */
 static void copies(void **state)
 {
 	struct part parts[] = { { .name = "keel", .size = 3 } };

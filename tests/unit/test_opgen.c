@@ -225,8 +225,8 @@ static const struct {
 	{ FACE " tool t\n fault {\"a\": \"{r}\"}\n", "f: no part 'r'" },
 	{ FACE " http GET /a/{y}\n in x text?  # X.\n",
 	  "names {y}, which is no field without a default" },
-	/* A schema's word that is followed by the name of a field must name an existing field
-	 * of the operation. */
+	/* In a schema, some words are followed by the name of a field. The operation must have
+	 * this field. */
 	{ READ " misses x\n", "`misses` names 'x', which is no field of the answer" },
 	{ READ " runs x\n", "`runs` names 'x', which is no field of the arguments" },
 	{ READ " prints x\n", "`prints` names 'x', which is no field of the answer" },

@@ -1,4 +1,4 @@
-/* The readers of a host run only one read of an agent at a time. So a read of another agent
+/* For each agent the readers of a host run only one read at a time. So another agent's read
  * need not wait for all reads of the first agent. */
 #include <pthread.h>
 #include <setjmp.h>

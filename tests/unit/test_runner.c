@@ -97,7 +97,8 @@ static const struct {
 	  true, 0 },
 };
 
-/* The report of a limit is read from the client's own messages, not from its model's text. */
+/* Only the client's own messages can report that a usage limit is reached. The same words in
+ * the model's text do not count. */
 static void a_limit_is_heard(void **state)
 {
 	(void)state;
@@ -186,8 +187,8 @@ static void a_line_that_is_too_long_is_passed_over(void **state)
 	runner_told_release(&told);
 }
 
-/* Claude Code prints the cost of the turn before version 2.1.277, and the cost of the whole
- * session from that version on. */
+/* Before version 2.1.277 Claude Code prints the cost of the turn. From that version on, Claude
+ * Code prints the cost of the whole session. */
 static void versions_count_from_elsewhere(void **state)
 {
 	static const struct {

@@ -114,8 +114,8 @@ static int64_t step(struct world *w)
 	return indexed_to;
 }
 
-/* Searches for an agent of team 1 (0: any agent). Returns the numbers of the rows that were
- * found, such as "3,1". */
+/* Searches on behalf of the agent `agent` of team 1 (0: without a restriction to an agent).
+ * Returns the numbers of the rows that were found, such as "3,1". */
 static const char *find(struct world *w, enum search_place place, int agent,
 			const char *text)
 {
@@ -410,8 +410,9 @@ static void test_locked(void **state)
 	world_end(w);
 }
 
-/* Folders of the mirror with few files are read for each search. Folders with thousands of
- * files are read at most every half minute. */
+/* If the mirror's folders were read in less than a millisecond, the next search reads them
+ * again. After a slower read there is a pause, which grows with the read's time up to half a
+ * minute. */
 static void test_rests(void **state)
 {
 	struct search *s = NULL;
@@ -570,8 +571,8 @@ static void test_parts(void **state)
 	world_end(w);
 }
 
-/* A search with few results among many hits reads a whole page of each part, so the pages must
- * be small. */
+/* A search that finds many rows but returns few of them still reads a whole page of each part
+ * of the index. Therefore the pages must be small. */
 static void test_pages(void **state)
 {
 	struct world *w = world_start();

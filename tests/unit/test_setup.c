@@ -1,6 +1,6 @@
 /*
  * setup adds only cadre's entries to the text of a file. The removal of these entries restores
- * the former bytes. A file that setup cannot read is not changed.
+ * the former bytes. A file that setup cannot parse is not changed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

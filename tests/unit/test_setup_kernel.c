@@ -73,8 +73,9 @@ static void write_mine(void)
  * check, right before setup's rename. */
 enum comes { NEVER, BEFORE, WITHIN };
 
-/* Changes or removes a file, while a client writes the same number of bytes. Returns 0 if setup
- * changed or removed the file, 1 after a conflict, or 2 after another fault. */
+/* Changes or removes a file, while a client replaces the file's text by a text of the same
+ * length. Returns 0 if setup changed or removed the file, 1 after a conflict, or 2 after
+ * another fault. */
 static int edit(const char *path, bool removes, enum comes comes)
 {
 	struct setup_target t;

@@ -30,8 +30,8 @@ static void items_take_their_place(void **state)
 	assert_false(space_take_bytes(&call, 0));
 }
 
-/* A text that does not fit is cut to the room that is left, between two characters. `size` is
- * set to the size of the whole text only if the text was cut. */
+/* A text that does not fit is cut to the room that is left, between two characters. `size`
+ * becomes the size of the whole text if the text was cut, or else 0. */
 static void texts_are_cut_to_what_is_left(void **state)
 {
 	struct call call = { .space = 5 };

@@ -19,7 +19,7 @@
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
 
 struct fixture {
-	char top[32], dir[64]; /* beside `dir`, `top` also holds a file of the spool */
+	char top[32], dir[64]; /* `top` holds `dir` and, beside it, the file spool.seq */
 	struct spool *spool;
 	struct arena arena;
 	struct fault f;
@@ -322,7 +322,7 @@ static void test_older_version(void **state)
 	assert_string_equal(spool_identity(x->spool), first);
 }
 
-/* After the file was moved out of its folder, writes are refused, since the rows would be lost. */
+/* After the spool's file got another name, writes are refused, since the rows would be lost. */
 static void test_lost(void **state)
 {
 	struct fixture *x = *state;

@@ -100,7 +100,8 @@ static void test_writers_take_turns(void **state)
 	place_assert_sound(p);
 }
 
-/* A counter of acknowledged writes, in memory that the writing processes share. */
+/* Returns the counters of acknowledged writes, one for each writer, in memory that the writing
+ * processes share. */
 static atomic_long *acknowledged(struct place *p)
 {
 	char path[128];
@@ -402,7 +403,7 @@ static void test_others_are_noticed(void **state)
 
 /* --- kept rows ------------------------------------------------------------------- */
 
-/* Returns the role of the agent `a`, as a transaction that writes reads it. */
+/* Reads the role of the agent `a` inside a write transaction, and returns the role. */
 static const char *role_of(struct place *p, struct store *s)
 {
 	struct sql_caller_by_name_in in = { .team_name = "t", .name = "a" };

@@ -134,9 +134,9 @@ static void end(struct writer *w)
 }
 
 /* While another process writes, the writer that waits holds WRITER_QUEUE_NEXT. The test can see
- * this lock, and so knows that the writer has not begun. SQLite alone would let the writer
- * write. A transaction reads its time after its wait, so no row that was committed before has a
- * later time. */
+ * this lock, and so knows that the writer has not begun. The other process holds no lock of
+ * SQLite, so SQLite alone would let the writer write. A transaction reads its time after its
+ * wait, so no row that was committed before has a later time. */
 static void a_writer_waits_as_the_next(void **state)
 {
 	struct bench *b = *state;
@@ -177,7 +177,8 @@ static void a_writer_overtakes_nobody(void **state)
 	end(&w);
 }
 
-/* If a process waits in vain to be alone with the state, the fault names the other processes. */
+/* If a process waits in vain for exclusive access to the state, the fault names the processes
+ * that have the state open. */
 static void those_who_are_there_are_named(void **state)
 {
 	struct bench *b = *state;

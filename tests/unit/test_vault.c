@@ -1,5 +1,5 @@
-/* The write of a note is interrupted. If the write was decided, the next call completes the
- * write once. An undecided write leaves no trace. */
+/* The write of a note is interrupted. If the interruption comes after COMMIT, the next call
+ * completes the write once. An interruption before COMMIT leaves the note unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,7 +101,7 @@ static void test_a_reader_makes_it(void **state)
 
 	b->world.notes.fail_make = 1;
 	assert_int_equal(ask(b, "vault.append", append), FAULT_UNAVAILABLE);
-	/* A caller that has read the event can read the note of the event. */
+	/* A caller that has read the event can also read the note that the event reports. */
 	assert_int_equal(ask(b, "vault.read", "{\"path\":\"log.md\"}"), 0);
 	assert_string_equal(said(b, "content"), "line");
 	assert_int_equal(ask(b, "vault.append", append), 0);
@@ -169,8 +169,8 @@ static void test_never_decided(void **state)
 
 /* --- a team is renamed while a call waits for its folder ------------------------------------- */
 
-/* A mirror whose first visit renames the team, and then restores the team's name. The folder is
- * in place only from the second visit on. */
+/* A simulated mirror. Its first visit renames the team and at once renames it back. Only from
+ * the second visit on is the team's folder in place. */
 struct visits {
 	struct bed *bed;
 	int n;

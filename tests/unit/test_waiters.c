@@ -95,9 +95,9 @@ static void it_waits_where_there_was_none(void **state)
 	job_free(job);
 }
 
-/* The threads of calls use the buckets of the rate limits until the threads end. The host's
- * rooms close in the reverse order of their opening, so the room of the buckets has to open
- * first. */
+/* The threads of calls use the buckets of the rate limits until the threads end. The host
+ * closes its rooms in the reverse order of their opening. Therefore the room of the buckets
+ * must open before the room of the threads. */
 static void buckets_outlive_the_threads(void **state)
 {
 	(void)state;

@@ -87,7 +87,7 @@ for vm in v1 v2; do
 	# without the line's bytes. ext4 then reads the missing bytes as NUL.
 	in_vm red/$vm "tr -d '\\000' </ran" >>"$TMPDIR/ran"
 	in_vm red/$vm 'cat /got' >"$TMPDIR/got"
-	# Each attempt of a message is handed out only once.
+	# No message is handed out twice with the same attempt number.
 	grep -o '"message_id":"[^"]*"\|"attempt":[0-9]*' "$TMPDIR/got" | paste -d ' ' - - |
 		tee -a "$TMPDIR/handed" | sort | uniq -d >"$TMPDIR/twice"
 	[ ! -s "$TMPDIR/twice" ] || { bad "handed out twice to $vm:"; cat "$TMPDIR/twice"; }

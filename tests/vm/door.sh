@@ -40,8 +40,8 @@ ask red/ann POST /files/there brought | grep -q '"size":7' || bad "a file"
 nc_waits=2 # only 2 seconds, since no answer is expected
 ask blue/eve GET /health | grep -q ready && bad "eve reaches bob's door"
 
-# A policy closes the door for callers over the network, and for callers who reach the door in
-# another way.
+# A policy closes the door for callers over the network, and also for callers inside the door's
+# own VM.
 cadre workspace net red/bob --team red --no-allow-inter-vm >/dev/null || bad "net"
 ask red/ann GET /health | grep -q ready && bad "ann still reaches bob's door"
 in_vm red/ann 'cadre agent door bob' 2>&1 | grep -q 'allow_inter_vm off' || bad "a token for a shut door"

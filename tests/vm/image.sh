@@ -1,5 +1,6 @@
 #!/bin/sh
-# image - images are kept by version, and a root file system that the user made boots as well.
+# image - a VM boots from a root file system that the user made, in a directory or on a disk. A
+# failed build leaves no files.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT

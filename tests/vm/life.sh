@@ -24,7 +24,7 @@ else
 	echo "(the VM was faster)"
 fi
 waited 0 workspace red/v || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
-# A command in the VM does not run on this machine.
+# Checks that a command really runs in the VM, and not on this machine.
 until_is '^Linux red-v-.* /workspace root$' in_vm red/v 'echo $(uname -sn) $(pwd) $(id -un)'
 until_is '^2$' in_vm red/v 'nproc'
 until_is '^git version' in_vm red/v 'git --version'

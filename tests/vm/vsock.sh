@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests real AF_VSOCK in a VM, whose kernel has modules that this machine's kernel may lack. In
-# the test of all links, a host and a guest talk over vsock_loopback.
+# Tests real AF_VSOCK in a VM, whose kernel has modules that this machine's kernel may lack.
+# There the program tests/link lets a host and a guest talk over vsock_loopback.
 set -eu
 . "$(dirname "$0")/outer"
 

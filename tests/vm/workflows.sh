@@ -1,6 +1,6 @@
 #!/bin/sh
-# workflows - types the session with VMs exactly as docs/workflows.md shows it. An urgent
-# message stops a turn in a VM.
+# workflows - runs the session with VMs from docs/workflows.md, but without `cadre init` and
+# without the team's end. An urgent message stops a turn in a VM.
 . "$(dirname "$0")/../lib/vm.sh"
 . "$(dirname "$0")/../lib/said_in.sh"
 need_image

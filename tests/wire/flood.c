@@ -164,8 +164,8 @@ static void receive_unconfirmed(struct raw *r, int id)
 	assert_true(raw_say(r, call));
 }
 
-/* The host keeps a thousand unconfirmed answers for each caller. When one more answer is added,
- * the messages of the oldest answer are handed out again. */
+/* The host keeps up to a thousand unconfirmed answers for each connection. When one more answer
+ * is added, the messages of the oldest answer are handed out again. */
 void test_never_confirms(void **state)
 {
 	enum { KEPT = 1000, AT_A_TIME = 50 };

@@ -65,8 +65,8 @@ static int bench_find_cadre(char path[4096])
 	return access(path, X_OK) ? bench_fail("%s: %m", path) : 0;
 }
 
-/* Opens the ground in a folder on a disk, since on many machines the temporary folder is in
- * memory. */
+/* Prepares the bench_ground and a new folder on a disk, since on many machines the temporary
+ * folder is in memory. */
 static int bench_open_ground(struct bench_ground *g, char self[4096])
 {
 	const char *base = getenv("BENCH_DIR");

@@ -1,10 +1,11 @@
 /*
- * bench - measures the speed of cadre, and compares this speed with the best possible speed.
+ * bench - measures the speed of cadre, and compares this speed with a base.
  *
- * A line of the speed table names an act of cadre, and an act of a base. The base is a floor
- * (the same work without cadre) or a peer (another program's work). The driver measures both
- * acts, one after the other, in the scene of the line's bench. The judge compares the ratio of
- * the two figures with the line's limit. All processes that a bench starts end with the bench.
+ * A line of the speed table names an act of cadre, and most lines also name an act of a base.
+ * The base is a floor (the same work without cadre), a peer (another program's work), or
+ * another act of cadre. The driver measures both acts, one after the other, in the scene of the
+ * line's bench. The judge compares the ratio of the two figures with the line's limit. All
+ * processes that a bench starts end with the bench.
  *
  * The table: bench_table.c (each line with its acts, limits and scene). The driver: driver.c
  * (measures the acts in rounds, and measures a noisy line again), score.c (the finding of each
@@ -14,9 +15,9 @@
  * The ground: bench_ground.c (clock, folders, children), stage.c (a state and its host, the scene
  * of a bench), fill.c (rows of a large state).
  *
- * The acts: load.c (clients that are answered), bench_doors.c and peers.c (the protocols),
- * floor.c (SQLite, the disk, the kernel), bench_crowd.c (processes that do one thing at once).
- * Each other file has the acts of one group of lines.
+ * The acts: load.c (clients that send requests and read answers), bench_doors.c and peers.c
+ * (the protocols), floor.c (SQLite, the disk, the kernel), bench_crowd.c (many processes that
+ * do the same thing at the same time). Each other file has the acts of one group of lines.
  */
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
@@ -79,10 +80,11 @@ struct line {
 				      is no base */
 	bool peer; /* measured with PEERS=1 only */
 	int rounds, times; /* 0 means five rounds, with one run of each act in a round */
-	double share; /* the quantile of the times that is the figure (0.5: the median);
-			 0: the rate is the figure */
+	double share; /* the figure is this quantile of the times (0.5: the median); 0:
+			 the figure is the rate */
 	struct act ours,
-		base; /* if `ours` has no `run`, the rounds of the preceding line count */
+		base; /* if `ours` has no `run`, this line uses the rounds of the
+			 preceding line */
 };
 
 /* The cores for a program. ONE_CORE is for two processes that wake each other again and again.
@@ -113,9 +115,9 @@ struct bench_ground {
 	const char *self; /* path of the command that is measured */
 	char dir[200]; /* folder for states and servers; removed at the end */
 	bool fast; /* runs are shorter, and stages have less data */
-	bool many; /* lines of growth are measured with ten times as much data */
+	bool many; /* stages get ten times as many old messages */
 	bool peers; /* measures Redis and PostgreSQL too */
-	struct others others; /* load of other programs at the start of this bench */
+	struct others others; /* counted processor times at the start of this bench */
 	struct score scores[SCORES_MOST]; /* in the table's order */
 	size_t n_scores;
 };
@@ -130,8 +132,8 @@ int bench_run(struct bench_ground *g, const struct bench *b);
 /* Chooses the named lines, and all lines of each named bench. Without names, chooses all lines. */
 int score_choose(struct bench_ground *g, int n, char *const *names);
 struct score *score_of(struct bench_ground *g, const struct line *l);
-/* Whether a line is to be measured. A line is to be measured if the line is chosen, and if none
- * of its runs so far was quiet enough for a verdict. */
+/* Whether a line is to be measured. A line is to be measured if the line is chosen and has no
+ * final verdict yet. A line with a peer also needs PEERS=1. */
 bool score_due(struct bench_ground *g, const struct line *l);
 /* Judges the rounds of a line, after the processes of these rounds have ended. The finding of a
  * line without rounds, or of a line that is not due, does not change. */

@@ -60,8 +60,8 @@ int act_boot(struct scene *s, const struct act *a, struct series *out)
 	return rc;
 }
 
-/* The kernel's command line in the form that core/machine/vm/qemu.c writes, but without the
- * words for a workspace. */
+/* Returns a kernel command line like that of core/machine/vm/qemu.c, but without the parameters
+ * for a workspace. */
 static const char *boot_words(struct arena *a, const char *accel)
 {
 	const char *tcg = arena_printf(
@@ -73,9 +73,8 @@ static const char *boot_words(struct arena *a, const char *accel)
 			    strcmp(accel, "tcg") ? "" : tcg);
 }
 
-/* Boots the kernel and initrd that VM workspaces use, in a VM without a disk, without a line to
- * the host and without a workspace. Waits until the VM's first program has run (see
- * guest/guest_boot.h). */
+/* Boots the kernel and initrd of VM workspaces in a VM that has no disk, no link to the host
+ * and no workspace. Waits until the VM's first program has run (see guest/guest_boot.h). */
 int act_bare_boot(struct scene *s, const struct act *act, struct series *out)
 {
 	static const char script[] = QEMU

@@ -287,8 +287,8 @@ const struct bench bench_table[] = {
 	{ "memory-idle", NULL, .stages = 1, .lines = {
 		{ "memory-idle", "MiB", AT_MOST_ALONE, 12, "memory of an idle host", .rounds = 1,
 		  .ours = { act_resident } } } },
-	/* With a thousand guest processes, the bench would measure the machine. So the guests
-	 * are light guests. */
+	/* A thousand guest processes would load the machine too much. Therefore light guests
+	 * are used, which all live in one process. */
 	{ "memory-1000", scene_fanout, .stages = 1, .agents = 1000, .lines = {
 		{ "memory-1000", "MiB", AT_MOST_ALONE, 60,
 		  "memory of a host with 1,000 workspaces", .rounds = 1,

@@ -29,8 +29,8 @@ struct guests {
 struct guest_line {
 	struct guests *guests;
 	int in, out;
-	bool relay; /* whether pushes use this connection; for a tap, the direction to the
-		       host */
+	bool relay; /* pushes use this connection (for a tap, only in the direction from
+		       the guest to the host) */
 	bool greeted;
 };
 

@@ -49,7 +49,7 @@ struct finding judge_find(const struct judge *j, enum want want, double limit,
  * `limit`. */
 struct finding judge_alone(double value, double limit);
 
-/* Whether a verdict is final, so that no second run can give a better verdict. */
+/* Whether a verdict is final. If so, the line is not measured again. */
 bool judge_stays(enum verdict v);
 /* Whether a line that has had `runs` runs is measured once more. `v`: the verdict of the last
  * run. */

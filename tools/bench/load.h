@@ -3,8 +3,8 @@
  *
  * Each connection is a speaker that repeats the steps of a script, with `window` cycles under
  * way at a time. A request is a text with words that load_say() replaces. A door knows the
- * protocol. The load shares the machine's cores with the server, so a request costs little more
- * than a copy of its text.
+ * protocol. The load shares the machine's cores with the server. Therefore a request is made
+ * cheaply, by little more than a copy of its text.
  */
 #ifndef TOOLS_BENCH_LOAD_H
 #define TOOLS_BENCH_LOAD_H
@@ -26,7 +26,8 @@ struct speaker {
 	struct scene *scene;
 	const struct act *act;
 	const struct script *script;
-	int fd, number, next; /* `next`: number of the neighbour */
+	int fd, number, next; /* `next`: number of the next speaker, or 0 for the last
+				 speaker */
 	pid_t child; /* process at the other end, if only this speaker uses it */
 	int step; /* the step that waits for its answer */
 	uint64_t random;

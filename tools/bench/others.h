@@ -1,8 +1,9 @@
 /*
  * others - the share of the machine that other programs used.
  *
- * A busy neighbour slows down a host and its clients, but not a base with one thread. So the
- * spread of the base's rounds does not show every case in which no verdict is possible.
+ * A busy neighbour slows down a host and its clients, but not a base with one thread. Therefore
+ * the spread of the base's rounds alone does not always show that the machine was too busy for
+ * a verdict.
  */
 #ifndef TOOLS_BENCH_OTHERS_H
 #define TOOLS_BENCH_OTHERS_H

@@ -1,8 +1,8 @@
 /*
  * Redis and PostgreSQL: the bench starts these servers on Unix sockets, each in a new folder
- * and as durable as cadre, and speaks their protocols. The Redis server holds a stream, with a
- * group for each client. The PostgreSQL server holds a board of tasks. The acts use the
- * statements that suit PostgreSQL best (SKIP LOCKED).
+ * and as durable as cadre, and speaks their protocols. The Redis server holds a stream for each
+ * client, and each stream has one group. The PostgreSQL server holds a board of tasks. The acts
+ * use the statements that suit PostgreSQL best (SKIP LOCKED).
  */
 #include <arpa/inet.h>
 #include <glob.h>
@@ -87,7 +87,7 @@ static size_t redis_whole(const struct speaker *s, const char *data, size_t size
 }
 
 /* Whether an answer is good. An error that says that a group exists already is good, too. An
- * answer is a failure if no entry was read or acknowledged. */
+ * answer is a failure if it reports that zero entries were read or acknowledged. */
 static bool redis_good(const char *data, size_t size)
 {
 	return (data[0] != '-' || !strncmp(data, "-BUSYGROUP", 10)) && size > 1 &&
@@ -122,8 +122,8 @@ static const char postgres_script[] =
 	"VACUUM ANALYZE task\n"
 	"END\n";
 
-/* The user who runs PostgreSQL, since PostgreSQL refuses to run as root. Returns 0 for the
- * user of this process. */
+/* The user who runs PostgreSQL, since PostgreSQL refuses to run as root. The value 0 stands for
+ * the user of this process. */
 static uid_t postgres_user(void)
 {
 	static const char *const names[] = { "postgres", "nobody" };

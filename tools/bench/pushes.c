@@ -1,6 +1,6 @@
 /*
- * Measures the delays of pushes to guests: from a message to one guest, from a message to all
- * guests, and from a message to the first action of the runner that the message starts.
+ * Measures the delays of pushes to guests. Three delays are measured: until one guest has a
+ * message, until all guests have a message, and until a message has started a runner.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -91,7 +91,7 @@ int scene_fanout(struct scene *s)
 
 /* --- a turn --------------------------------------------------------------------------------- */
 
-/* Waits until the last turn has ended. */
+/* Waits until the newest turn of team g has ended. */
 static int push_settle(struct stage *s)
 {
 	int64_t begun = bench_now();
@@ -111,7 +111,7 @@ static int push_settle(struct stage *s)
 	return over ? 0 : bench_fail("a turn does not end");
 }
 
-/* Opens a scene whose runner first writes a line into a fifo. */
+/* Opens a scene with a runner that writes a line into a fifo when a turn begins. */
 int scene_turns(struct scene *s)
 {
 	struct series scrap = { 0 };
@@ -130,7 +130,7 @@ int scene_turns(struct scene *s)
 	return stage_make_ready(&s->stages[0], args) || act_turn(s, NULL, &scrap);
 }
 
-/* Measures the time from the call until the runner has begun. */
+/* Measures the time from the call of message.send until the runner has begun. */
 int act_turn(struct scene *s, const struct act *a, struct series *out)
 {
 	struct pollfd begun = { .fd = s->fifo, .events = POLLIN };

@@ -9,8 +9,8 @@
 
 enum { FOLLOWERS = 10000 };
 
-/* Opens a scene with tasks, and then builds the search index, of which each search builds one
- * slice. */
+/* Opens a scene with tasks, and then builds the search index. Each search builds one slice of
+ * the index. */
 int scene_search(struct scene *s)
 {
 	int rc = scene_open(s);

@@ -23,7 +23,8 @@ struct stage {
 int stage_open(struct stage *s, struct bench_ground *g, const char *name);
 /* Makes team `t` with agents a0, a1, ... If `capacity` is 0, inboxes have no limit. */
 int stage_team(struct stage *s, int agents, int capacity);
-/* Closes the client, so that only a direct writer has the state open. */
+/* Closes the client, so that the client does not have the state open beside a host or a direct
+ * writer. */
 void stage_leave(struct stage *s);
 int stage_serve(struct stage *s); /* starts the host and waits until the host is ready */
 void stage_stop(struct stage *s); /* ends the host */
@@ -44,8 +45,8 @@ void stage_end_team(struct stage *s);
 
 /* Fills a board with ready tasks. */
 int fill_tasks(struct stage *s, int64_t n);
-/* Fills a state with old messages that were all acknowledged. Half of the messages' keys are
- * UUIDv4. */
+/* Fills a state with old messages that were all acknowledged. Half of the messages have keys of
+ * 16 random bytes. */
 int fill_history(struct stage *s, int64_t n);
 
 /* --- the scene ---------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ void stage_let_many(bool many);
  * of SQLite, the disk and the kernel. */
 void floor_close(struct scene *s); /* closes the scene's floor and page */
 
-/* Writes messages, a.batch messages in each commit. A message has four rows, and as many bytes
+/* Writes messages. Each commit has a.batch messages. A message has four rows, and as many bytes
  * as a message of cadre. If a.batch is 0, writes one message to 1,000 agents in one statement
  * and one commit. */
 act_run act_rows;
@@ -152,12 +153,14 @@ act_run act_beside;
 
 /* --- guests.c ------------------------------------------------------------------ */
 
-/* A child process at the other end of a host's connections to guests, to measure the cost of
- * the host itself. With light guests, the child answers for any number of guests at one folder
- * (unix:FOLDER), and stores nothing. As a tap, the child passes on, unchanged, all traffic
- * between a host and one real guest. Both kinds of child report each answered push. */
-/* Listens at control.sock and relay.sock in `folder`. Passes all input on to the sockets of the
- * same names in `behind`. If `behind` is NULL, answers the input. */
+/* A child process at the other end of a host's connections to guests. The child helps to
+ * measure the cost of the host itself. With light guests, the child answers for any number of
+ * guests at one folder (unix:FOLDER), and stores nothing. As a tap, the child passes on all
+ * traffic between a host and one real guest without a change. Both kinds of child report each
+ * answered push. */
+/* Listens at control.sock and relay.sock in `folder`. If `behind` is a folder, passes all input
+ * on to the sockets of the same names in `behind`. If `behind` is NULL, answers the input
+ * itself. */
 struct guests *guests_open(const char *folder, const char *behind);
 void guests_close(struct guests *g); /* `g` may be NULL */
 
@@ -165,7 +168,8 @@ void guests_close(struct guests *g); /* `g` may be NULL */
  * guests at `folder`. */
 int guests_attach(struct stage *s, int n, const char *folder);
 
-/* Waits until `n` more pushes were answered Ok. Returns -1 if no push is answered for a minute. */
+/* Waits until guests have answered `n` pushes with Ok since the previous call. Returns -1 if no
+ * push is answered for a minute. */
 int guests_await(struct guests *g, int n);
 
 #endif

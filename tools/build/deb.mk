@@ -1,4 +1,4 @@
-# Debian packages, built from a copy of the tree: build/deb/*.deb. With BUILT=yes, which the
+# Builds the Debian packages build/deb/*.deb from a copy of the tree. With BUILT=yes, which the
 # tests use, the copy also has the compiled files.
 VERSION = $(shell sed -n 's/.*CADRE_VERSION "\(.*\)"/\1/p' core/base/version.h)
 deb:

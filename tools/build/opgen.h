@@ -49,7 +49,7 @@ struct member {
 	const char *name, *id, *doc;
 	const char *type_name; /* NULL: the param with the field's name gives the type */
 	const char *def;
-	bool quoted; /* the default was written as "text" */
+	bool quoted; /* the schema has the default in quotes */
 	bool optional, list;
 	int64_t most; /* maximum number of a list's values; 0: any number */
 	bool plain; /* needs no description; the schema marks such a member by #- */
@@ -62,8 +62,8 @@ struct member {
 	const struct decl *type; /* the declaration of type_name, found by the check */
 	const struct decl *noun; /* operation that lists the named things; found by
 				    the check */
-	const char *by; /* a field; in a call, FIELD:VALUE names all things with this
-			   VALUE */
+	const char *by; /* a field; FIELD:VALUE in a call names all things whose field
+			   FIELD has the value VALUE */
 };
 
 struct members {
@@ -83,7 +83,7 @@ struct decl {
 	enum decl_kind kind;
 	const char *name, *id, *doc; /* id: the name in C */
 	struct opgen_place place;
-	struct members in, out; /* fields, values or tools are in `in` */
+	struct members in, out; /* `in` has the fields, values or tools */
 
 	/* members of a type */
 	const char *base, *pattern, *names, *by, *given;
@@ -93,8 +93,8 @@ struct decl {
 	size_t row; /* row in the sorted table of the declaration's kind */
 	bool visiting, ordered; /* used to find loops among records */
 
-	/* members of event, events (LO..HI is in min and max), topic (the topic's nouns) and
-	 * wire */
+	/* members of the declarations event, events, topic and wire. For events, min and max
+	 * hold LO..HI. For topic, `nouns` holds the topic's nouns */
 	int number;
 	struct list wakes, nouns, first;
 	const char *port, *sender, *answer_name, *guest_answer_name;
@@ -105,7 +105,7 @@ struct decl {
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
 	const char *owner, *message_name, *says, *empty, *next, *example, *misses;
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
-	/* The members of each struct below are filled with the words of one line. */
+	/* The words of one line of the schema fill the members of each struct below. */
 	struct {
 		const char *method, *path;
 	};
@@ -132,13 +132,13 @@ struct decl {
 	bool above; /* leads of the teams above may call the operation, too */
 	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,
 		emits;
-	struct list lists; /* a noun, the field with a thing's name, and the field with
-			      further text */
+	struct list lists; /* a noun, the field with a thing's name, and the field with a
+			      text about the thing */
 	struct list awaits; /* parts of the answer; if a call waits and its answer has
 			       none of these parts, the call's time ran out */
 	struct list finds; /* a noun, and the argument with a thing's name */
-	struct list until; /* operation that waits for the work of this operation, and
-			      that operation's values */
+	struct list until; /* operation that waits for the work of this operation, and the
+			      values to wait for */
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */
 
@@ -154,8 +154,8 @@ struct decl {
 	size_t n_refusals;
 };
 
-/* A word of an operation that names one of the operation's own fields. struct op of core/op has
- * a pointer to that field. */
+/* A word in the declaration of an operation. The word names a field of the same operation.
+ * struct op of core/op has a pointer to that field. */
 struct opgen_pointer {
 	const char *member; /* member of struct op; a table of pointers ends with NULL */
 	size_t name; /* offset of the word in struct decl */
@@ -233,7 +233,7 @@ bool opgen_is_fault(const char *code);
 /* Returns a name in the form for C. `task.claim` is task_claim in C, and the wire message
  * ExecResult is wire_exec_result. */
 const char *opgen_c_name(struct arena *a, const char *name, bool wire);
-/* Writes a name as part of a constant, between two texts of C. */
+/* Writes `name` in capitals, as part of a C constant, between the texts `before` and `after`. */
 void opgen_put_constant(FILE *out, const char *before, const char *name,
 			const char *after);
 void opgen_put_string(FILE *out, const char *s); /* writes `s` in quotes, as a string of

@@ -7,8 +7,8 @@
 #include "core/op/op.h"
 #include "tools/build/opgen.h"
 
-/* Checks of the words for people: columns, overviews and brief answers must name parts of the
- * answer. The tests of screens show whether a page or a line lacks a part. */
+/* Checks of the words that decide what people see. Columns, overviews and brief answers must
+ * name parts of the answer. The tests of screens show whether a page or a line lacks a part. */
 
 static bool is_records(const struct member *m)
 {
@@ -222,8 +222,8 @@ static bool default_fits(const struct member *m)
 }
 
 /* A field without a type takes everything from the param of the same name. If the field has a
- * doc, a default or aliases of its own, these replace the doc, the default or the aliases of
- * the param. */
+ * doc, a default, aliases or a noun of its own, these replace the param's doc, default, aliases
+ * or noun. */
 static void take_param(struct schema *s, struct member *m)
 {
 	const struct decl *p = schema_find(s, DECL_PARAM, m->name);
@@ -509,8 +509,8 @@ static void check_named(struct schema *s, struct member *m)
 			      rows->type->name, t->by, t->names);
 }
 
-/* Checks the noun that an argument names. The noun is declared by the argument or by the
- * argument's type. */
+/* Checks the noun of the thing that an argument names or makes. The noun is declared by the
+ * argument or by the argument's type. */
 static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 {
 	if (m->makes && strcmp(d->mode, "write") != 0)

@@ -106,8 +106,8 @@ static bool opgen_is_known(const struct decl *d, const char *name)
 	return member_find(&d->in, name) || member_find(&d->out, name);
 }
 
-/* Finds the operation `name`, which a door calls with values from the call and the answer of
- * the operation `d`. */
+/* Finds the operation `name`. A door calls this operation with values from the call of the
+ * operation `d`, and from the answer of `d`. */
 static const struct decl *opgen_find_next(struct schema *s, const struct decl *d,
 					  const char *name)
 {
@@ -313,8 +313,10 @@ static const struct member *cli_field(const struct decl *d, const char *word)
 	return member_find(&d->in, name);
 }
 
-/* The second word is part of the command, unless it names an argument. If the second word names
- * an argument, and the argument's name follows once more, the second word is part of the
+/* Whether the second word is part of the command. A second word in capitals is an argument. If
+ * the second word is the last word and ends with `...`, the second word is an argument, too.
+ * Any other second word is part of the command, unless it names an argument. If the second word
+ * names an argument, and the argument's name follows once more, the second word is part of the
  * command, as in `cli agent status status`. */
 static bool second_is_word(const struct decl *d)
 {
@@ -445,8 +447,8 @@ void op_check_places(struct schema *s, const struct decl *d)
 static void check_taken(struct schema *s, const struct decl *d)
 {
 	static const char *const of_mcp[] = { "action", "max_result_tokens", NULL };
-	/* options that the command takes for itself: `wait`, and option_table without team and
-	 * operator */
+	/* options that the command keeps for itself: `wait`, and all options of option_table
+	 * except team and operator */
 	static const char *const of_command[] = { "utc",      "json",   "direct",
 						  "home",     "create", "as",
 						  "key",      "wait",   "no_color",

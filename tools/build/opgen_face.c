@@ -110,7 +110,7 @@ static void check_needs(struct schema *s, const struct decl *d)
 	json_decref(sets);
 }
 
-/* Checks that the place of a fault begins with an argument. */
+/* Checks that the JSON pointer of a fault begins with the name of an argument. */
 static void opgen_face_place(struct schema *s, const struct decl *d,
 			     const struct opgen_refusal *r)
 {

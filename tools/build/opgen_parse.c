@@ -92,8 +92,8 @@ static void parse_field_tail(struct parser *p, struct member *m,
 		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);
 }
 
-/* Whether a word is one of the words that may follow a type. If a field has such a word in the
- * place of its type, the param with the field's name gives the type. */
+/* Whether a word is one of the words that may follow a type, apart from `caller`. If a field
+ * has such a word in the place of its type, the param with the field's name gives the type. */
 static bool is_tail(const char *w)
 {
 	static const char *const tails[] = {
@@ -183,8 +183,8 @@ static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line
 }
 
 /* A word of the command is written in small letters. A field is written in small letters or in
- * capitals. The check knows the fields, so the check finds out whether the second word is a
- * field. */
+ * capitals. The parser does not know all fields yet, so opgen_check_op.c finds out whether the
+ * second word is a field. */
 static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->cli.n)
@@ -201,9 +201,9 @@ static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line 
 	}
 }
 
-/* Reads which argument of the operation gets the value of a face's argument. The operation's
- * argument is named in brackets, or has the same name. No struct holds the arguments of a face,
- * so a face may use any names that a client uses. */
+/* Finds the operation's argument for a face's argument. The operation's argument gets the value
+ * of the face's argument. The operation's argument is named in brackets, or has the same name.
+ * No struct holds the arguments of a face, so a face may use any names that a client uses. */
 static void parse_own(struct parser *p, struct member *m)
 {
 	char *id = arena_strdup(&p->schema->arena, m->id);
@@ -397,7 +397,7 @@ static char *opgen_parse_take_word(struct parser *p, struct opgen_line *l, char 
 	return s + n;
 }
 
-/* Whether JSON may follow a word, up to the end of the line. */
+/* Whether the rest of the line behind a word may be JSON. */
 static bool takes_json(const char *word)
 {
 	static const char *const words[] = { "sets", "operator", "answer", "fault",
@@ -482,7 +482,8 @@ static void parse_event(struct parser *p, struct decl *d, const struct opgen_lin
 			list_add(p->schema, &d->wakes, l->words[i]);
 }
 
-/* Reads a block of events. The block has the name of its first noun. */
+/* Reads a declaration `events`, which reserves event numbers for nouns. The declaration has the
+ * name of its first noun. */
 static void parse_events(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_range(p, d, l->words[2]);
@@ -533,8 +534,8 @@ static void parse_param(struct parser *p, struct decl *d, const struct opgen_lin
 
 static const struct {
 	const char *word;
-	size_t name, least, most; /* index of the name's word; bounds of the number of
-				     words */
+	size_t name, least, most; /* index of the word with the name; minimum and maximum
+				     number of words */
 	const char *usage;
 	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
 } decl_words[DECL_KINDS] = {

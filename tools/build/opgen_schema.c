@@ -180,7 +180,7 @@ const char *opgen_c_name(struct arena *a, const char *name, bool wire)
 }
 
 /* Adds the types that the schema does not declare. The added types are the types of the
- * grammar, and the types of the keys that writes have without a declaration. */
+ * grammar, and the types of idempotency_key and request_id. */
 void schema_init(struct schema *s, FILE *errors)
 {
 	enum { KEYS = 6 };

@@ -130,8 +130,9 @@ static void put_op_declarations(FILE *out, const struct decl *d)
 		d->id, d->id, d->id, d->id);
 }
 
-/* Writes a macro that finds a message's record by the type of a pointer to the message's
- * struct. The compiler refuses a struct that is not listed. */
+/* Writes the macro wire_record_of(). The macro gets a pointer to a message's struct, and finds
+ * the message's record by the type of the struct. The compiler refuses a struct that is not
+ * listed. */
 static void put_record_of(FILE *out, const struct schema *s)
 {
 	const struct decl *d;
@@ -226,8 +227,8 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 	}
 }
 
-/* Writes a field of the struct of a record. If `record` is NULL, there is no struct, and the
- * field only describes an argument. */
+/* Writes the description of a field in a record's struct. If `record` is NULL, there is no
+ * struct, and the field only describes an argument. */
 static void opgen_put_field(FILE *out, const char *record, const struct member *m)
 {
 	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n", m->name, m->type->id);
@@ -447,8 +448,9 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 		fputs("\t  .clock = true,\n", out);
 }
 
-/* Returns, as bits, the fields of a record that the words of `brief` name as PREFIX.FIELD. A
- * word that is `prefix` alone names the whole record, so all bits are set. */
+/* Returns a number with one bit for each field of a record. A bit is set if a word of `brief`
+ * names the field as PREFIX.FIELD. A word that is `prefix` alone names the whole record, so all
+ * bits are set. */
 static unsigned long long brief_bits(const struct decl *d, const char *prefix,
 				     const struct members *of)
 {
@@ -594,8 +596,8 @@ static void opgen_tables_put_ops(FILE *out, struct arena *a, const struct schema
 	size_t n;
 	struct decl **ops;
 
-	sorted(s, a, DECL_WIRE, &n); /* sets `row` of each message, to which operations
-					refer */
+	sorted(s, a, DECL_WIRE, &n); /* sets `row` of each message, since operations refer
+					to this row */
 	ops = sorted(s, a, DECL_OP, &n);
 
 	/* A program without a state has the table of operations, but runs no operation itself. */

@@ -1,4 +1,5 @@
-# llhttp's generated sources, in the form that Debian packages for Node.js: see tools/setup.
+# The generated sources of llhttp, as in Debian's package of llhttp for Node.js (see
+# tools/setup).
 LLHTTP = $(firstword $(wildcard /usr/share/llhttp /usr/local/share/llhttp))
 LLHTTP_OBJ = $(patsubst %,$(O)/obj/llhttp/%.o,llhttp api http)
 

@@ -334,8 +334,9 @@ static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 	return c->type;
 }
 
-/* Finds a column's type: the type that a comment above the statement declares, else the type of
- * the table's column, else the common type of all columns with the name of this column. */
+/* Finds a column's type. If a comment above the statement declares a type, the column gets this
+ * type. Otherwise the column gets the type of the table's column. If no table has the column,
+ * the column gets the common type of all columns with the same name. */
 static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
 			struct column *c, const char *declared)
 {
@@ -452,8 +453,8 @@ static bool defines_cte(const char *sql, struct word name)
 }
 
 /* Whether `name` in a plan is a common table expression, or an alias of a common table
- * expression. The table of a common table expression has only rows that the parts of the
- * expression have looked up. */
+ * expression. A plan may scan a common table expression, since the scan reads only rows that
+ * the expression has looked up. */
 static bool is_cte(const char *sql, struct word name)
 {
 	struct word before = { "", 0 }, w = { sql, 0 };
@@ -732,8 +733,8 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* Reads the files in front of the statements. Their order is schema, enums, exports,
- * migrations. */
+/* Reads the files that the command line names before the statements. The order of these files
+ * is schema, enums, exports, migrations. */
 static int read_ground(struct sqlgen_build *b, char **argv, int i)
 {
 	for (; argv[i] && ends_with(argv[i], ".op"); i++)
@@ -773,8 +774,8 @@ int main(int argc, char **argv)
 	i = optind;
 	if (sqlite3_open(":memory:", &b.db) != SQLITE_OK)
 		return 1;
-	/* This setting is the same as in the store, so no view may need a function that the
-	 * setting forbids. */
+	/* The store forbids unsafe functions in views by the same setting. So the build stops
+	 * at a view that needs such a function. */
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(b.db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);

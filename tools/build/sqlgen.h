@@ -1,11 +1,11 @@
 /*
  * sqlgen - declarations that the parts of the statement compiler share.
  *
- * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives the statements
- * types, and refuses wrong statements. sqlgen_names.c replaces names by the numbers of schema/,
- * and refuses numbers in place of names. sqlgen_put.c writes the C code, and the tables with
- * which the state is exported. If memory runs out, the program aborts. The program frees no
- * memory, since it ends as soon as the files are written.
+ * sqlgen.c applies the migrations, and reads the statements in storage/NOUN.sql. sqlgen.c also
+ * finds the types of parameters and columns, and refuses wrong statements. sqlgen_names.c
+ * replaces names by the numbers of schema/, and refuses numbers in place of names. sqlgen_put.c
+ * writes the C code, and the tables with which the state is exported. If memory runs out, the
+ * program aborts. The program frees no memory, since it ends as soon as the files are written.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -117,7 +117,8 @@ void sqlgen_read_enums(struct sqlgen_build *b, const char *file); /* storage/enu
  * such set. */
 const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 			    const char *name);
-void sqlgen_check_held(struct sqlgen_build *b); /* refuses gaps in storage/enums */
+void sqlgen_check_held(struct sqlgen_build *b); /* refuses a column that storage/enums
+						   should list */
 /* Refuses a number in a place where the name of an enum's value belongs. */
 void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s);
 

@@ -10,10 +10,10 @@
  *     BETWEEN {events.task}                 the numbers that are reserved for a noun's events
  *     {words}                               rows of the table `word`: enums in storage/enums, and events
  *
- * Values behind IN become `< N` if they are the first N values of their enum. Three or more
- * other values become a BETWEEN if their numbers have no gap. All other values become a list.
- * For `< N` and for a BETWEEN, SQLite walks along an index. For a longer list, SQLite would
- * build a table in each run.
+ * Values behind IN become `< N` if they are the first N values of their enum. Otherwise, three
+ * or more values become a BETWEEN if their numbers have no gap. In all other cases, the values
+ * become a list. For `< N` and for a BETWEEN, SQLite walks along an index. For a longer list,
+ * SQLite would build a table in each run.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -30,11 +30,12 @@
  * Reads storage/enums, and checks numbers beside the columns that hold an enum's value.
  *
  * The number of an enum's value is the place of the value's line in schema/. So statements
- * write the value's name in place of the number. A number is refused in a place that shows to
- * which column the number belongs. The checked places are beside an operator, in the list of an
- * IN, at a bound of a BETWEEN, in SET and in INSERT. The results of a CASE in a checked place
- * are checked, too. A name of another enum is refused, too. tests/e2e/permute.sh finds numbers
- * that stand farther from their column.
+ * write the value's name in place of the number. A number is refused if its place in the
+ * statement shows to which column the number belongs. The checked places are beside an
+ * operator, in the list of an IN, at a bound of a BETWEEN, in SET and in INSERT. The arguments
+ * of coalesce and nullif and the WHEN of a CASE are checked places, too. The results of a CASE
+ * in a checked place are checked, too. A name of another enum is refused, too.
+ * tests/e2e/permute.sh finds numbers that stand farther from their column.
  */
 
 /* --- storage/enums ------------------------------------------------------------------- */
@@ -159,7 +160,7 @@ struct word sqlgen_next(struct word w)
 }
 
 /* Whether the statement names the table. If `alias` is not empty, the table must have this
- * alias. */
+ * alias or this name. */
 static bool held_names(const char *sql, const char *table, struct word alias)
 {
 	static const char *const in_front[] = { "FROM", "JOIN", "UPDATE", "INTO",
@@ -207,8 +208,8 @@ static const char *held_list(const struct held_place *p, struct word column,
 static void held_check(const struct held_place *p, struct word column, struct word value);
 
 /* Checks the values up to the closing parenthesis. Returns the word behind the parenthesis.
- * With `each`, the values belong one by one to the columns from `column` on, in all SELECTs of
- * a UNION. */
+ * With `each`, the first value belongs to `column`, the second value to the next column, and so
+ * on. Each SELECT of a UNION begins again with `column`. */
 static struct word held_check_row(const struct held_place *p, struct word column,
 				  struct word at, bool each)
 {

@@ -7,8 +7,9 @@
 #include "tools/build/opgen.h"
 #include "tools/build/sqlgen.h"
 
-/* Writes the objects and rows of an empty state after all migrations. storage/migrate.c
- * compares a database file with these objects. A new database file gets these rows. */
+/* Writes the objects and rows that an empty database has when all migrations have run.
+ * storage/migrate.c compares a database file with these objects. A new database file gets these
+ * rows. */
 
 /* Writes a text as a string in C, on separate lines. */
 static void put_string(const char *s)
@@ -18,9 +19,9 @@ static void put_string(const char *s)
 }
 
 /* A query whose rows are queries, one for each table. The rows of a table's query are
- * statements that insert the table's rows. For some columns, such as random numbers, these
- * statements hold an expression, so that each new state gets its own values, as in
- * migrations/0001-first.sql. */
+ * statements that insert the table's rows. For some columns, such as columns with random
+ * numbers, these statements hold an expression in place of the value. So each new state gets
+ * its own values, as in migrations/0001-first.sql. */
 static const char tables[] =
 	"SELECT 'SELECT ''INSERT INTO ' || t.name || ' VALUES ('' || '"
 	" || (SELECT group_concat(CASE name WHEN 'incarnation' THEN '''lower(hex(randomblob(8)))'''"
@@ -78,7 +79,7 @@ static void sqlgen_put_struct(const struct shape *shape, const char *name,
 	printf("};\n\n");
 }
 
-/* Declares each script that has no version number. If a script's text sets a version, also
+/* Declares each script whose file name has no number. If a script sets user_version, also
  * writes this version. */
 static void put_scripts(const struct sqlgen_build *b)
 {
@@ -245,8 +246,8 @@ void put_statements(const struct sqlgen_build *b)
 	}
 }
 
-/* Reads storage/exports, and writes the tables and statements of storage/store_transfer.h,
- * which define the parts of the state in an export. */
+/* Reads storage/exports, and writes the tables and statements that storage/store_transfer.h
+ * declares. The tables and statements define which parts of the state an export holds. */
 
 struct told {
 	char *name, *kind; /* kind: the words behind the column's name */
@@ -453,8 +454,8 @@ static const char below[] =
 static void put_exists(struct transfer *t, FILE *out, const char *alias,
 		       const struct told *c, bool of_team, int depth);
 
-/* Writes the condition that the row `alias` of a table belongs to the team. A row belongs to
- * the team if all rows to which it must refer belong to the team. */
+/* Writes the condition that the row `alias` of a table belongs to the team, or to a team below
+ * the team. A row belongs to the team if all rows to which it must refer belong to the team. */
 static void put_inside(struct transfer *t, FILE *out, const struct table *table,
 		       const char *alias, int depth)
 {

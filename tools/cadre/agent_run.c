@@ -2,8 +2,8 @@
  * agent_run - runs a program, such as a client, with the identity of an agent, and on request
  * in a git worktree of the agent.
  *
- * The program replaces this process, as with `env`. So the program itself gets the signals and
- * the terminal, can be stopped, and gives the exit status. A keeper process runs beside the
+ * The program replaces this process, as with `env`. So the program itself gets the terminal and
+ * all signals, also Ctrl-Z, and gives the exit status. A keeper process runs beside the
  * program, but is no child of the program. Every minute the keeper calls cadre to keep the
  * agent's leases alive. When the program ends, the keeper sets the agent's status to offline.
  */
@@ -103,8 +103,8 @@ static const char *file_name(const struct running *r, const json_t *env)
 			    json_text_at(env, "name"));
 }
 
-/* Whether the program that the lock's file notes is alive; `*pid` becomes the program's process
- * id. */
+/* Reads a program's process id from the lock's file into `*pid`. Returns whether this program
+ * is alive. */
 static bool is_running(int lock, int64_t *pid)
 {
 	char note[128] = "";
@@ -132,7 +132,8 @@ static void note_program(int lock)
 }
 
 /* Takes the lock. After a program has ended, the program's keeper still holds the lock for a
- * moment. If only the keeper was killed, the program runs on without the lock. */
+ * moment, so this function waits. If only the keeper was killed, the program runs on without
+ * the lock, so this function also checks the program's process. */
 static int lock_program(struct running *r, const char *path, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_MS * 1000000L };

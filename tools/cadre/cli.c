@@ -242,8 +242,8 @@ static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 	return true;
 }
 
-/* Whether this program takes no options from the further words of argv. The program takes no
- * options behind `--`, in a command that runs elsewhere, and behind a verb whose own options
+/* Whether the last word of argv ends the options of this program. The options end at `--`, at
+ * the first word of a command that runs elsewhere, and at the verb `guest`, whose own options
  * have equal names. argv has `left` words so far. */
 static bool ends_options(int left, char **argv)
 {

@@ -3,8 +3,8 @@
  *
  * Most verbs are defined by the schema (`cli` lines). Only the verbs in verb_table of main.c
  * have code here, because these verbs act on this machine. For example, such a verb starts a
- * host, follows a file or prints a manual. Results are written to stdout, faults to stderr. The
- * exit status is taken from the table of faults.
+ * host, follows a file or prints a manual. Results are written to stdout. Faults are written to
+ * stderr, or with --json to stdout. The exit status is taken from the table of faults.
  *
  * Read the files in this order: main.c (verbs), cli.c (options and faults), run.c (one
  * operation), fetch.c (texts and files). Next read screen/print.c and screen/screen_table.c
@@ -32,8 +32,8 @@ struct cli {
 	bool utc; /* --utc: prints times in the form in which they are stored */
 	bool clock; /* times are printed as clock times */
 	bool unpaged; /* --no-pager */
-	int screen; /* terminal, while a pager's text is collected; 0: no text is
-		       collected */
+	int screen; /* descriptor of the terminal while the pager's text is collected; 0:
+		       no text is collected */
 	const char *narrowed; /* options that select a part of a list; "" without such
 				 options */
 	int width; /* columns of the terminal; 0: no limit */
@@ -67,14 +67,15 @@ struct verb {
 
 /* VERB_OPERATORS: the verb is refused to agents, like operations that the schema reserves for
  * the operator. Such a verb shows texts of all teams, or stops or replaces things that all
- * teams use. Some other verbs show the machine and its settings, or start the host, which every
- * caller may need. Each of the remaining verbs either calls operations that check the caller,
- * or itself refuses a part of its work to agents. */
+ * teams use. Every caller may need the verbs that show the machine and its settings, and the
+ * verbs that start the host. Each of the remaining verbs either calls operations that check the
+ * caller, or itself refuses a part of its work to agents. */
 enum { VERB_OPERATORS = 1 };
 
 extern const struct verb verb_table[]; /* the program's verbs; a NULL name ends the table */
 
-/* Returns the verb whose name is the first `*taken` words of argv, or NULL. */
+/* Returns the verb whose name begins argv, or NULL. `*taken` becomes the number of words in the
+ * verb's name. */
 const struct verb *cli_verb(int argc, char **argv, int *taken);
 
 /* Runs the whole program. Returns the program's exit status. */
@@ -185,7 +186,7 @@ void wait_take(struct cli *cli, const struct op *op, int *argc, char **argv,
 json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* The command's exit status for an answer that wait_for() has returned. */
 int wait_status(const struct op *op, const json_t *answer);
-/* Waits, with --wait, until the work that a call began has ended. Prints the result, or with
+/* With --wait, waits for the end of the work that a call has begun. Prints the result, or with
  * --json adds the result to `answer`. Returns the exit status. */
 int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t *answer);
 /* If a signal ended the wait, ends the process by the same signal. If no signal came, returns
@@ -211,8 +212,8 @@ void signals_die(struct cli *cli, int number);
 
 /* --- stream.c --------------------------------------------------------------------- */
 
-/* Starts a command whose output stream_print() prints while the command runs. Returns the first
- * answer, or NULL with the fault filled. After this call, signals are blocked until
+/* Starts a command. stream_print() prints the command's output while the command runs. Returns
+ * the first answer, or NULL with the fault filled. After this call, signals are blocked until
  * stream_print() handles them. */
 json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* Prints the command's output until the command ends, and returns the command's exit status.
@@ -249,8 +250,8 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
 bool fetch_many_asked(const struct op *op, const json_t *args);
 /* Makes one call for all lines of standard input. Returns the answer, or NULL with a fault that
  * names the line. The caller sets *called to an operation. After the call, *called is the
- * operation that answered. The answer is from the `many` of the caller's operation or, for a
- * single line, may be from the caller's operation itself. */
+ * operation that answered. For several lines, the `many` of the caller's operation answers. For
+ * a single line, the caller's operation itself may answer. */
 json_t *fetch_many(struct cli *cli, const struct op **called, json_t *args,
 		   struct fault *f);
 
@@ -305,12 +306,12 @@ struct table {
 	const char **cells; /* n_columns cells for each row */
 	size_t n_cells, n_columns;
 	/* Sets of columns, one bit for each column. `whole`: columns that are never cut.
-	 * `words`: columns whose cells are the words of states. `stay`: columns that are left
-	 * out only after all other columns. */
+	 * `words`: columns whose cells are names of states. `stay`: columns that are left out
+	 * only after all other columns. */
 	uint64_t whole, words, stay;
 };
 
-/* Returns the word of a state, in the state's colour if the terminal shows colours. */
+/* Returns the name of a state, in the state's colour if the terminal shows colours. */
 const char *cli_colored(const struct cli *cli, struct arena *a, const char *word);
 /* Copies a text to one line, without control characters. With `lines`, the copy keeps the
  * newlines. */
@@ -350,7 +351,7 @@ void pager_begin(struct cli *cli);
 
 /* --- up.c --------------------------------------------------------------------- */
 
-/* The number of guests of the state in the folder `home` that run on this machine. */
+/* Counts the guests that run on this machine and belong to the state in the folder `home`. */
 size_t guests_running(const char *home);
 /* Removes the network of VMs. A host that ends does not remove the network, since VMs may still
  * run. Returns 1 if the network was removed, 0 if there was no network, or a fault. */

@@ -48,8 +48,8 @@ static void put_groups(const json_t *list, const char *by, const char *begun)
 	}
 }
 
-/* Prints the names that the state lists. If the operation fails, prints no names and reports no
- * error. */
+/* Calls the operation that lists the things of the noun `name`, and prints the names of these
+ * things. If the operation fails, prints no names and reports no error. */
 static void completion_put_named(struct cli *cli, const char *name, const char *by,
 				 const char *begun)
 {
@@ -174,9 +174,9 @@ static bool completion_put_option(const char *begun, const char *name, const cha
 }
 
 /* Prints the options that all commands have. `any`: an option of the typed command begins with
- * `begun`. The configuration has many keys. A key is printed only if `begun` contains a dot, or
- * if no other option begins with `begun`. If the keys were always printed, a shell could not
- * complete `--st` to `--status`. */
+ * `begun`. The configuration has many keys. A key is printed if `begun` contains a dot. A key
+ * is also printed if `begun` has more than two characters and no other option begins with
+ * `begun`. If the keys were always printed, a shell could not complete `--st` to `--status`. */
 static void put_common(const char *begun, bool any)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
@@ -255,8 +255,8 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 		completion_put_values(cli, field, begun);
 }
 
-/* Finds the noun with which a verb's usage begins, like `TASK` of `task edit`. NULL: the usage
- * begins with no noun. */
+/* Finds the noun that is the whole usage of a verb, like `TASK` of `task edit`. NULL: the usage
+ * is not a single noun. */
 static const char *first_noun(const struct verb *v)
 {
 	for (size_t i = 0; v && v->usage && i < noun_count; i++)
@@ -291,8 +291,8 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 		put_common(begun, false);
 }
 
-/* Completes the value of an option that all verbs have. Returns false if `option` is not an
- * option of all verbs. */
+/* Completes the value of --team or --as. For --home and --key, prints no candidates, and
+ * returns true. Returns false for any other word. */
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))

@@ -1,5 +1,5 @@
 /*
- * doors - the verbs `mcp` and `guest`, which only start code of other folders.
+ * doors - the verbs `mcp` and `guest`. These verbs only start code that is in other folders.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -48,8 +48,8 @@ static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Prints events as they happen. Each round asks for the events after the last printed event,
- * and waits until such an event exists. */
+/* Prints events as they happen. Each round asks for the events after the last printed event. If
+ * no such event exists, a round waits for at most FOLLOW_SECONDS. */
 static int events_follow(struct cli *cli, const struct op *op, json_t *args)
 {
 	struct layout kept = { 0 };

@@ -70,7 +70,7 @@ int fetch_print_bytes(struct cli *cli, const struct op *op, json_t *args,
 
 /* --- large files ------------------------------------------------------------------ */
 
-/* Sends a file's bytes, which are read from `fd`, in parts. Returns the last answer. */
+/* Reads a file's bytes from `fd`, and sends the bytes in parts. Returns the last answer. */
 static json_t *send_parts(struct cli *cli, const struct op *op, json_t *args, int fd,
 			  int64_t size, struct fault *f)
 {

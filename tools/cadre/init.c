@@ -13,8 +13,9 @@ struct init {
 	char aside[4400]; /* folder for the lost state's files, or "" */
 };
 
-/* Moves the rest of a lost state aside. First unbinds the state's id from the former database.
- * If the process crashes after the unbinding, a new state in the folder is accepted. */
+/* Moves the remaining files of a lost state to another folder. First unbinds the state's id
+ * from the former database. If the process crashes after the unbinding, a new state in the
+ * folder is accepted. */
 static int init_set_aside(struct init *x, struct fault *f)
 {
 	const char *path = x->cli->home.dir;
@@ -28,7 +29,8 @@ static int init_set_aside(struct init *x, struct fault *f)
 	return f->code;
 }
 
-/* Finds the state's folder. With --anew, also moves the rest of a lost state aside. */
+/* Finds the state's folder. With --anew, also moves the remaining files of a lost state to
+ * another folder. */
 static int init_open_place(struct init *x, struct fault *f)
 {
 	struct cli *cli = x->cli;

@@ -1,5 +1,6 @@
 /*
- * logs - shows the host's log: all lines, or the lines of a level and of more important levels.
+ * logs - shows the last lines of the host's log, or the lines of a level and of more important
+ * levels.
  *
  * On a terminal the times are local clock times, and lines are wrapped at words. Elsewhere the
  * lines are printed unchanged.
@@ -19,7 +20,8 @@
 
 enum { LINES = 100, LOOK_EVERY_MS = 250 };
 
-/* The offset at which the last `lines` lines of the first `size` bytes begin. */
+/* Takes the first `size` bytes of the log. Returns the offset at which the last `lines` lines
+ * in these bytes begin. */
 static off_t logs_find_start(int fd, off_t size, long lines)
 {
 	char data[65536];
@@ -154,7 +156,8 @@ static off_t show_from(struct shown *s, int fd, off_t at)
 	return at;
 }
 
-/* Shows new lines for ever. After a rotation, continues in the new file. */
+/* Shows new lines until standard output can no longer be written. After a rotation, continues
+ * in the new file. */
 static void logs_follow(struct shown *s, const char *path, int fd, off_t at)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };

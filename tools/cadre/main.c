@@ -16,7 +16,7 @@
  * as starting a host, backups and help. `claim` is not among these verbs, because `claim` is an
  * operation. Each operation is defined once, in the folder schema/. The definition has the
  * operation's names, arguments, answer, allowed callers, and forms at the doors. A program of
- * the build (tools/build) makes tables of C from these definitions. The command line, MCP, the
+ * the build (tools/build) turns these definitions into C tables. The command line, MCP, the
  * socket and the guests of VMs are interpreters of these tables. So a new operation is a
  * definition and a handler; no door has to be changed.
  *

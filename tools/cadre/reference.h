@@ -6,8 +6,8 @@
 
 #include "core/op/op.h"
 
-/* Parts of the schema that a program serves or enforces; the reference describes only the parts
- * that `served` names. */
+/* Parts of the schema that not every program serves or enforces. The reference describes such a
+ * part only if `served` names the part. */
 enum { REFERENCE_ROUTES = 1 /* HTTP paths */, REFERENCE_RATES = 2 };
 
 /* Writes the Markdown reference of all operations, faults, events and wire messages. */

@@ -160,9 +160,9 @@ static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
  * look would take that agent's mail.
  */
 
-/* Finds a field for a list of names that is directly before the field for the text. The text
- * takes all further words of the command. `*at` becomes the field's index in op->cli_fields.
- * NULL: the command has no such field. */
+/* Returns the field for a list of names, if this field is directly before the field for the
+ * text. The text takes all remaining words of the command. `*at` becomes the field's index in
+ * op->cli_fields. NULL: the command has no such field. */
 static const struct field *names_before_text(const struct op *op, size_t *at)
 {
 	const struct field *field;
@@ -233,9 +233,9 @@ static const char *here_mail(struct cli *cli, const json_t *args)
 	return id->agent && !id->as ? NULL : agent;
 }
 
-/* Refuses to take another agent's mail if the command runs on a terminal, because a person most
- * likely only wants to look. A taken message has a lease, and the other agent does not get the
- * message before the lease ends. */
+/* Refuses to take another agent's mail if the command runs on a terminal and gives no lease,
+ * because a person most likely only wants to look. A taken message has a lease, and the other
+ * agent does not get the message before the lease ends. */
 static int check_taking(struct cli *cli, const struct op *op, const json_t *args,
 			struct fault *f)
 {
@@ -660,9 +660,9 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 	return run_asks(f);
 }
 
-/* Whether only the first answer of a command that runs elsewhere is printed. A program (--json)
- * gets only the first answer if the program gives a key, or if the program states whether to
- * follow the command. The state stores only one answer for a key. */
+/* A command that runs elsewhere gives several answers. Returns whether only the first answer is
+ * printed. A program (--json) gets only the first answer if the program gives a key, or if the
+ * program states whether to follow the command. The state stores only one answer for a key. */
 static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	return cli->json && (cli->key || json_object_get(args, op->follows->name));
@@ -719,10 +719,10 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 /*~ Words become a call.  Station 2 of 12.
  *
  * `op` is the row of `claim` in the table of operations. cli.c found this row by the words of
- * the command. run_read_words() walks the rest of the command line along the fields of op->in.
- * So the 60 of `--lease-seconds 60` becomes an integer, and a word that is no integer is
- * refused at once. The result is a JSON object, the same object that an MCP client would send.
- * No code here knows what a task is.
+ * the command. run_read_words() reads the rest of the command line, and finds the field of
+ * op->in for each word. So the 60 of `--lease-seconds 60` becomes an integer, and a word that
+ * is no integer is refused at once. The result is a JSON object, the same object that an MCP
+ * client would send. No code here knows what a task is.
  *
  * A claim is special, because the answer to a claim gives the caller a task. If our shell dies
  * before the answer is printed, nobody knows that the task is ours. No agent could work on the

@@ -2,9 +2,9 @@
  * signals - notes signals that would end the process, until the command is ready to end.
  *
  * A command that was given a message or a claim must not end before the output is written. A
- * command that shows the output of a command elsewhere must pass signals on. Commands of both
- * kinds block signals. While signals are blocked, a signal arrives only during a wait, and is
- * then noted.
+ * command may show the output of a second command that runs elsewhere. Then the first command
+ * must pass signals on to the second command. Commands of both kinds block signals. While
+ * signals are blocked, a signal arrives only during a wait, and is then noted.
  */
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 /*
- * stream - shows a command that runs elsewhere as if this command ran here.
+ * stream - shows the output of a command that runs elsewhere, as if the command ran here.
  *
  * The command's output is printed when the output arrives. Signals that would end this process
  * are passed on to the command instead. The command is a job of the workspace's guest, and the
@@ -31,7 +31,7 @@ struct reading {
 	const char *name, *size, *offset;
 	FILE *to;
 	/* Numbers of bytes. `at`: bytes read. `shown`: bytes printed. `most`: maximum number of
-	 * bytes to print. `whole`: known bytes of the whole stream. */
+	 * bytes to print. `whole`: bytes that the stream has, as far as is known. */
 	int64_t at, shown, most, whole;
 	bool full; /* the limit is reached, so nothing more is printed */
 	int error; /* errno of a failed write, or 0 */
@@ -49,7 +49,7 @@ struct following {
 	int last, sending; /* last signal passed on; unanswered calls with signals */
 	bool killed, left, lost; /* lost: the command ended together with its guest */
 	bool replaced; /* some bytes of the output were no text */
-	struct fault unsent; /* the fault by which a signal was not passed on */
+	struct fault unsent; /* the fault of a call that failed to pass on a signal */
 	char *text[2]; /* --json: the output gathered for the single answer */
 	size_t size[2];
 };

@@ -125,8 +125,8 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 		return (st.st_mode & 077) && fchmodat(dir, name, st.st_mode & 0700, 0)
 			       ? fault_set(f, FAULT_IO, "", "%s: %m", name)
 			       : 0;
-	/* The folder disks/ stays unchanged, because the host finds the layers of disks by
-	 * links of its own. */
+	/* The folders disks/ and vault/ stay unchanged. In disks/, the host finds the layers of
+	 * disks by links that the host has made. */
 	if (!S_ISDIR(st.st_mode) || !strcmp(name, "disks") || !strcmp(name, "vault"))
 		return 0;
 	return adopt_folder(dir, path, name, f);

@@ -28,11 +28,11 @@
 #include "tools/cadre/cli.h"
 
 /*
- * Counts and ends the guests of a state that still run without a host.
+ * Counts and ends those guests of a state that still run when no host runs.
  */
 
-/* Backends whose guests are processes of this machine. `folder`: the folder, inside the state's
- * folder, that has a subfolder for each guest of the backend. */
+/* Backends whose guests are processes of this machine. `folder`: a folder in the state's
+ * folder, with one subfolder for each guest of the backend. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -342,10 +342,10 @@ static bool host_answers(struct cli *cli)
 }
 
 /* Returns the process of the running host. Returns 0 without a fault if no host runs. If a
- * silent process holds the lock, waits until the process answers or ends, and at the time
- * `until` returns 0 with the fault filled. A host that was told to end may still answer one
- * call that it has already read. A process counts as a running host only if the process answers
- * two calls. */
+ * silent process holds the lock, waits until the process answers or ends. At the time `until`
+ * the wait ends, and the function returns 0 with the fault filled. A host that was told to end
+ * may still answer one call that it has already read. A process counts as a running host only
+ * if the process answers two calls. */
 static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -417,7 +417,7 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		return fault_set(f, FAULT_IO, "", "process %d: %m", (int)pid);
 	if (fd < 0)
 		return 0;
-	/* The process still holds the lock, so the descriptor `fd` refers to the lock's holder. */
+	/* If the process still holds the lock, the descriptor `fd` refers to the lock's holder. */
 	if (home_holder(home) == pid && pidfd_send_signal(fd, SIGTERM, NULL, 0) &&
 	    errno != ESRCH)
 		rc = fault_set(f, FAULT_DENIED, "", "process %d: %m", (int)pid);
@@ -430,8 +430,8 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 		       : rc;
 }
 
-/* Reports that the host has ended, and the numbers of guests that have ended and that still
- * run. */
+/* Reports that the host has ended or that no host runs. Also reports how many guests have
+ * ended, and how many guests still run. */
 static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t guests)
 {
 	if (cli->json) {

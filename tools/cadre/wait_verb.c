@@ -5,8 +5,9 @@
  * A read waits in the host, or in this process if no host runs (core/overview/wait.c). This
  * command repeats the read until the condition holds. One read waits for at most five minutes.
  * While a line of progress is drawn, one read waits for at most five seconds. The limit is also
- * five seconds while a host has to do the work, because the host may end. If no host runs, the
- * command waits ten seconds for a host. An early end of the wait undoes nothing.
+ * five seconds while a host has to do the work, because the host may end. If the work needs a
+ * host and no host runs, the command waits ten seconds for a host. An early end of the wait
+ * undoes nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -87,7 +88,7 @@ int wait_end(struct cli *cli, int status)
 	return status;
 }
 
-/* The time, in ms, for which to wait for input for the client. If the host hangs, the wait ends
+/* The maximum time, in ms, to wait for input of the client. If the host hangs, the wait ends
  * GRACE_MS after the time is up. */
 static int patience(struct cli *cli, int64_t until)
 {
@@ -210,8 +211,8 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 	}
 }
 
-/* Fills the fault of a wait that ended while the condition was still open, because the time was
- * up or because no host runs. */
+/* Fills the fault of a wait that ended before the condition was met. The reason is that the
+ * time was up, or that no host runs. */
 static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
 			       const json_t *args, const json_t *answer,
 			       enum fault_code code, const char *why, struct fault *f)

@@ -49,7 +49,7 @@ static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 	id->team = home_keep(&cli->home, team);
 }
 
-/* Checks that the state still knows the agent, and accepts the agent's token. */
+/* Checks that the state still knows the agent and still accepts the agent's token. */
 static int whoami_check(struct cli *cli, struct fault *f)
 {
 	const struct identity *id = &cli->home.identity;

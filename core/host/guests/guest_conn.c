@@ -308,7 +308,7 @@ static void asked_time_out(struct guest_conn *conn, int64_t now)
 	}
 }
 
-/* Moves the deadlines of the requests by `ms`, by which the clock has leapt. */
+/* Moves the deadlines of the requests by `ms`: the length of a leap of the clock, or of a halt. */
 static void asked_leap(struct guest_conn *conn, int64_t ms)
 {
 	for (struct asked *a = conn->asked; a; a = a->next)
@@ -321,8 +321,8 @@ enum {
 	 * Ping within PONG_MS, the connection counts as lost. */
 	QUIET_MS = 5500,
 	PONG_MS = 7000,
-	/* The connection ends if its unread bytes exceed UNREAD_MOST by this number when a
-	 * fault is sent. */
+	/* If a fault is sent while the connection has more than UNREAD_MOST + FAULTS_MOST
+	 * unread bytes, the connection ends. */
 	FAULTS_MOST = 1 << 20,
 };
 
@@ -420,8 +420,8 @@ static bool guest_conn_hear(struct guest_conn *conn, struct packet *p)
 		hear_answer(conn, a, p);
 	else if (!p->wire)
 		uplink_take(conn, p); /* refuses the unknown packet */
-	/* If neither condition holds, the answer is too late, and no request waits for the
-	 * answer. */
+	/* If the packet was neither asked for nor unknown, it is an answer that arrived too
+	 * late. No request waits for such an answer. */
 	return asked;
 }
 

@@ -81,9 +81,9 @@ void guest_conn_init(struct guest_conn *conn, struct hosted_guest *t, unsigned p
 /* Dials the guest's port. hosted_guest_greeted() or guest_conn_drop() is called later. */
 void guest_conn_dial(struct guest_conn *conn);
 
-/* Sends a request. `done` is called once, after this function has returned. `done` is not
- * called if the hosted guest is closed before. `src` is the struct of the message type, or
- * NULL. */
+/* Sends a request. `done` is called once. Usually this happens after the function has returned,
+ * but a failed send can call `done` earlier. If the hosted guest is closed, `done` gets
+ * `unavailable`. `src` is the struct of the message type, or NULL. */
 void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 		    int64_t timeout_ms, guest_conn_done *done, void *arg);
 
@@ -93,11 +93,12 @@ bool guest_conn_pass(struct guest_conn *conn, const char *body, size_t size);
 void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 			   const json_t *id);
 
-/* Ends requests that took too long, and a connection that is open although the guest is silent
- * for too long. */
+/* Ends requests that took too long. Ends the connection of a guest that has been silent for too
+ * long. */
 void guest_conn_tick(struct guest_conn *conn, int64_t now);
 
-/* Moves the deadlines of requests and of the connection by `ms`, by which the clock has leapt. */
+/* Moves the deadlines of requests and of the connection by `ms`: the length of a leap of the
+ * clock, or of a halt. */
 void guest_conn_leap(struct guest_conn *conn, int64_t ms);
 
 /* These functions are for hosted_guest.c. guest_conn_close() closes the connection.

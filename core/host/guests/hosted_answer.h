@@ -43,7 +43,7 @@ int answer_refuse(struct fault *f, const char *fmt, ...)
 /* Counts the parts of an answer. The struct must be zeroed before its first use. */
 struct answer_parts {
 	int n;
-	int64_t until; /* deadline for the parts behind the first part, or 0 */
+	int64_t until; /* deadline for all parts after the first part; 0: not set yet */
 };
 
 /* Counts one more part before the host asks for the part. Returns the time in ms that the part

@@ -27,8 +27,10 @@ struct gather {
 	struct answer_parts parts;
 	struct output stream[2];
 	int64_t written[2]; /* bytes that the command wrote to each stream; 0: unknown */
-	bool replaced; /* some bytes of the output were no text */
-	int64_t job_id; /* job of the guest that keeps the rest of the output */
+	bool replaced; /* some bytes of the output were not UTF-8 or were NUL, and were
+			  replaced */
+	int64_t job_id; /* number of the guest's job, which keeps the rest of the
+			   output */
 	size_t room; /* bytes of JSON left for a directory's entries */
 };
 
@@ -48,8 +50,8 @@ static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms);
  * Joins an answer that a guest sends in parts.
  *
  * Each part is copied once. A stream keeps whole characters up to its bound, and only counts
- * the bytes behind the bound. The list of a directory ends when the list has no more room
- * (about one frame).
+ * the bytes behind the bound. A directory's list ends when the room of the answer (about one
+ * frame) is used up.
  */
 
 /* Bytes of an entry's JSON without its texts. These bytes are the names of the fields and two
@@ -72,8 +74,8 @@ static size_t whole_characters(const char *s, size_t len, size_t most)
 }
 
 /* Takes a part of a stream. Returns true if some bytes of the part were kept. `size` is the
- * size of the whole stream as the guest reports it, or 0. `most` is the bound of all kept
- * bytes. */
+ * size of the whole stream as the guest reports it, or 0. At most `most` bytes of the stream
+ * are kept in all. */
 static bool output_take(struct output *s, const char *part, int64_t size, int64_t most,
 			struct arena *a)
 {
@@ -126,8 +128,8 @@ static char *gather_join(const struct output *s, struct arena *a)
 	return text;
 }
 
-/* Joins the parts of two streams into texts whose JSON fits ANSWER_ROOM together. A stream gets
- * half of the room, plus the room that the other stream leaves. */
+/* Joins the parts of each stream into one text. The JSON of both texts together fits into
+ * ANSWER_ROOM. A stream gets half of the room, plus the room that the other stream leaves. */
 static void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 			 struct arena *a)
 {
@@ -263,8 +265,8 @@ struct streams {
 			   { (m).stdout_written, (m).stderr_written }, \
 			   (m).replaced })
 
-/* Checks the sizes, which the caller will see. A size is at least the bytes that have arrived,
- * and at most STREAM_MOST. */
+/* Checks the sizes, which the caller will see. A size is 0 (not reported), or at least the
+ * number of bytes that have arrived and at most STREAM_MOST. */
 static bool check_streams(const struct gather *g, const struct streams *m,
 			  struct fault *f)
 {
@@ -352,8 +354,8 @@ static bool check_exec(const struct job *job, struct wire_exec_result *m, struct
 	       (!m->has_job_id || check_job_id(m->job_id, f));
 }
 
-/* A command's output may arrive in parts. The first part reports the command's end. The host
- * polls the job that keeps the other parts. */
+/* A command's output may arrive in parts. The first part reports that the command has ended, or
+ * (with `follow`) that it still runs. The host polls the job that keeps the other parts. */
 static bool ask_take_exec(struct job *job, struct packet *answer, struct guest_conn *conn)
 {
 	struct workspace_exec_out *out = job->call.out;
@@ -395,8 +397,8 @@ static void ask_check_poll(struct job *job, void *answer)
 	struct wire_background_status *m = answer;
 
 	check_exit_code(m->exit_code, &job->call.fault);
-	/* Sizes are sent only to report dropped output. Output that the guest keeps arrives in
-	 * later parts. */
+	/* The caller gets a size only if the guest has dropped output. The caller gets output
+	 * that the guest keeps from later polls. */
 	m->has_stdout_size = m->has_stdout_written && m->stdout_written > 0;
 	m->stdout_size = m->stdout_written;
 	m->has_stderr_size = m->has_stderr_written && m->stderr_written > 0;
@@ -546,8 +548,8 @@ static bool ask_take_list(struct job *job, struct packet *answer, struct guest_c
 
 enum { STDOUT_KEPT = 4096, STDERR_KEPT = 2048 };
 
-/* Cuts a stream before it is stored. A cut stream gets its full size in `size`, as in an answer
- * without room for all output. */
+/* Cuts a stream before it is stored. If the stream is cut, `*size` gets the size of the whole
+ * stream. An answer that has no room for all output has the same size. */
 static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_size,
 		       struct arena *a)
 {
@@ -638,7 +640,8 @@ enum {
  * the fields whose names differ. A message without such fields needs no ask_kind. */
 struct ask_kind {
 	const struct record *asks;
-	const struct record *in; /* arguments of the only operation; NULL: any operation */
+	const struct record *in; /* if the struct serves only one operation: the arguments
+				    of this operation; NULL: it serves all operations */
 	/* Sets fields of the message that have another name in the arguments. */
 	void (*fill)(struct job *job, void *message);
 	/* Sets the call's fault if the answer is wrong. */

@@ -175,8 +175,8 @@ static void collect_free(struct collect *c)
 }
 
 /* Sets the time of the next request for results. If a result of the page was stored, the host
- * asks for the next page at once. If no result was stored, although the guest reported or sent
- * results, or if the guest failed, the host pauses first. */
+ * asks for the next page at once. If no result was stored, the host pauses in two cases: the
+ * guest had reported or sent results, or the guest failed. */
 static void weigh(struct collect *c)
 {
 	struct daemon *d = &c->guest->daemon;
@@ -290,8 +290,8 @@ static void collect_give_up(struct collect *c, const struct fault *f)
 }
 
 /* Stores a result as a failure because its next part cannot be read. The assignment's sender
- * gets the parts that arrived, and the reason. If the guest kept the result, the host could not
- * read later results. */
+ * gets the parts that arrived, and the reason. As long as the guest keeps this result, the host
+ * cannot read the results behind it. */
 static void collect_fail(struct collect *c, const struct fault *f)
 {
 	struct daemon_result *r = &c->page.all[c->at];
@@ -401,8 +401,8 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 	 * all results. */
 	size_t most = t->old ? SIZE_MAX : PAGE;
 
-	/* This answer is newer than the heartbeats that arrived before, so the host drops the
-	 * reports of results in these heartbeats. */
+	/* Earlier heartbeats may have reported results. This answer is newer than those
+	 * heartbeats, so the host forgets their reports. */
 	t->daemon.poll_again = t->daemon.told = false;
 	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
 		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));
@@ -461,8 +461,8 @@ static void collect_release(struct hosted_guest *t)
 
 enum {
 	SILENT_MS = 16000, /* a little longer than the time of three heartbeats */
-	UNDER_WAY_MOST = 6, /* enough heartbeats to report the end of one command and five
-			       starts */
+	UNDER_WAY_MOST = 6, /* maximum number of heartbeats under way; six can report one
+			       command's end and the starts of five commands */
 };
 
 /* --- heartbeats ------------------------------------------------------------------ */
@@ -567,8 +567,8 @@ static uint64_t hash_of(const struct guest_heartbeat_in *beat)
 }
 
 /* Sets the agent's status at the first heartbeat after a greeting, or after a time without
- * heartbeats. Also sets the status when the daemon starts a first command or ends its last
- * command. At all other times the agent sets its status itself. */
+ * heartbeats. Also sets the status when the daemon begins to run commands, and when the daemon
+ * runs no more commands. At all other times the agent sets its status itself. */
 static void take_status(struct hosted_guest *t, struct guest_heartbeat_in *in)
 {
 	struct daemon *d = &t->daemon;

@@ -1,9 +1,10 @@
 /*
  * hosted_daemon - takes the heartbeats and results of a guest's daemon.
  *
- * A heartbeat is stored only if it differs from the last stored heartbeat, or if a lease has
- * less than half of its time left. The host asks for results and stores them. After the commit
- * the host acknowledges the results to the guest, and the guest drops them.
+ * A heartbeat is stored only if it differs from the last stored heartbeat, if the agent's
+ * status has to be set, or if a lease has less than half of its time left. The host asks for
+ * results and stores them. After the commit the host acknowledges the results to the guest, and
+ * the guest drops them.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_DAEMON_H
 #define CORE_HOST_GUESTS_HOSTED_DAEMON_H

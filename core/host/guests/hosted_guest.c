@@ -244,8 +244,8 @@ static void on_vmm(void *arg, int fd, const struct link_caller *who)
 }
 
 /* Listens for connections from the guest's machine, if the link is a vsock or a VMM's socket.
- * If another host on this machine has the port already, guests use the connection that their
- * host dialled. */
+ * If another host on this machine already listens on the vsock port, guests send requests only
+ * on the control connection, which their host dials. */
 static void uplink_listen(struct hosted_guest *t)
 {
 	const struct link_address any = { .kind = LINK_VSOCK, .number = LINK_CID_ANY };
@@ -282,7 +282,8 @@ static void uplinks_close(struct host *host)
  * futile - a pause after a failed try, so that the next try does not follow at once.
  *
  * The first pause lasts 1 s. Each further pause lasts twice as long as the pause before, but 30
- * s at most. After a successful try the next pause lasts 1 s again.
+ * s at most. The next pause lasts 1 s again after a successful try, or if the last pause ended
+ * more than 30 s ago.
  */
 
 static int64_t twice(int64_t ms)

@@ -70,13 +70,15 @@ struct hosted_guest {
 	struct link_ear *ear; /* listener for the guest's machine; may be NULL */
 	char trouble[256]; /* last logged reason why the guest could not be reached */
 	char boot_id[72]; /* boot id of the guest that answers */
-	char boot_told[72]; /* boot id of the guest that got the last deliveries */
-	/* Id of the guest's spool, from the workspace's row, or from the guest's Hello after
-	 * the guest has answered. "": there is no spool. */
+	char boot_told[72]; /* boot id of the last guest that got all waiting
+			       deliveries */
+	/* Id of the guest's spool. The id is first read from the workspace's row, and then from
+	 * the Hello with which the guest answers. "": there is no spool. */
 	char spool[72];
 	int64_t spool_seq; /* last sequence number that the guest reported; -1: not
 			      reported */
-	bool respooled; /* the spool's id changed, and has to be stored before any push */
+	bool respooled; /* the spool's id or the guest is new; the spool's id has to be
+			   stored before any push */
 	struct guest_conn control, relay;
 	int64_t dial_at, pause_ms;
 	char http[80]; /* address of the guest's door for teammates; "": no door */
@@ -151,9 +153,10 @@ void hosted_guest_hurry(struct hosted_guest *t);
 /* Sets the names of the guest's team and agent, which may have been renamed. */
 void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent);
 
-/* `stopped`: the workspace's team is stopped. If the guest's commands do not match `stopped`,
- * the host sends the guest a new Hello. `written`: the workspace's row says that the guest's
- * commands are halted. If the row is wrong, the host corrects the row. */
+/* `stopped`: the workspace's team is stopped. If the team is stopped and the guest's commands
+ * are not halted, or the reverse, the host sends the guest a Halt. `written`: the workspace's
+ * row says that the guest's commands are halted. If the row is wrong, the host corrects the
+ * row. */
 void halt_want(struct hosted_guest *t, bool stopped, bool written);
 
 /* A try failed: begins a pause. The pause is short if the last pause ended long ago. */

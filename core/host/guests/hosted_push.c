@@ -15,7 +15,8 @@ enum {
 
 static void hosted_push_look(struct hosted_guest *t);
 
-/* Stores the boot id of a new guest, which has got all deliveries of the former guest. */
+/* Stores the boot id of a new guest. The new guest now has all deliveries that the former guest
+ * had. */
 static void hosted_push_note_boot(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, job_free, t);
@@ -217,8 +218,8 @@ static void on_offered(struct job *job)
 
 	job_free(job);
 	if (failed)
-		t->push.no_texts = t->push.no_work = true; /* pause, since the disk may be
-							      full */
+		t->push.no_texts = t->push.no_work = true; /* begin a pause, since the
+							      state's disk may be full */
 	if (failed || hosted_push_is_stale(t))
 		hosted_push_end(t, false);
 	else
@@ -226,9 +227,8 @@ static void on_offered(struct job *job)
 	hosted_guest_let_go(t);
 }
 
-/* Makes the rows of the page's assignments say that the assignments may run in the guest. The
- * rows have to be stored before the guest gets the assignments. Returns false if no row has to
- * be changed. */
+/* Stores for each assignment of the page that the assignment may run in the guest. This must be
+ * stored before the guest gets the assignments. Returns false if no row has to be changed. */
 static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out)
 {
 	struct job *job = host_job(t->host, op_delivery_offered, on_offered, t);

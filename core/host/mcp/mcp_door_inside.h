@@ -2,8 +2,8 @@
  * mcp_door_inside - MCP over Streamable HTTP, at /mcp of the host's HTTP door.
  *
  * Clients of MCP revisions up to 2025-11-25 begin a session with `initialize`. The row of an
- * MCP session (session.op) remains after the host's end. Clients with a session may open a
- * stream of notifications with GET. A client that opens its stream again gets the events after
+ * MCP session (session.op) remains after the host's end. A client with a session may use GET to
+ * open a stream of notifications. A client that opens its stream again gets the events after
  * the last event that it received. Requests of MCP revision 2026-07-28 need no session.
  * Requests without a session share a peer if their tokens and options are equal, which costs
  * less than a peer per request.

@@ -148,7 +148,8 @@ const struct client_way peer_way = { mcp_peer_calls_start, mcp_peer_calls_cancel
 /* exchange - sends the messages of a peer as HTTP answers and HTTP streams. */
 
 enum {
-	UNSENT_MOST = 1 << 20, /* a stream with more unsent bytes is closed */
+	UNSENT_MOST = 1 << 20, /* a stream with more unsent bytes than this number is
+				  closed */
 	COME_BACK_MS = 2000,
 };
 
@@ -257,7 +258,7 @@ void exchange_accept(struct exchange *e)
 
 /* Appends a first event without data, whose id is the stream's place (mcp_place()). If the
  * stream ends before any other event, the client can open the stream again at this place.
- * Clients of earlier revisions than 2025-11-25 cannot read events without data. */
+ * Clients of revisions before 2025-11-25 cannot read events without data. */
 static void mcp_exchange_add_place(const struct mcp *m, struct text *out)
 {
 	struct text place = { 0 };
@@ -398,7 +399,8 @@ static void exchange_drop(void *peer, void *exchange)
 enum {
 	PEERS_MOST = 2000,
 	TICK_MS = 15000,
-	KEPT_MS = 3600000, /* an unchanged session's row is written this often */
+	KEPT_MS = 3600000, /* the row of an unchanged session is written again after this
+			      time */
 	IDLE_MS = 120000, /* a peer ends after this time without a request */
 	UNREAD_MS = 1800000, /* replaces IDLE_MS if the client may have unread answers */
 };

@@ -12,10 +12,11 @@
 #include "mcp/rpc.h"
 
 enum {
-	MESSAGE_MOST = 4 << 20, /* most bytes of a message */
-	MESSAGE_SMALL = 4 << 10, /* most bytes that are read before the token is
-				    checked */
-	TRUST_MS = 1000, /* a token is checked again after this time, and by each call */
+	MESSAGE_MOST = 4 << 20, /* maximum size of a message in bytes */
+	MESSAGE_SMALL = 4 << 10, /* maximum number of bytes that are read before the token
+				    is checked */
+	TRUST_MS = 1000, /* after this time a peer's token is checked again; each call
+			    also checks the token */
 };
 
 /* A request that its peer has not taken yet. The struct is in the request's arena. */
@@ -37,8 +38,8 @@ struct arriving {
 	bool looked; /* the token was checked for this request */
 	struct conn *call; /* call that checks the token; NULL: no check is under way */
 	const char *why; /* why the message is not valid JSON */
-	/* The pointer to this request in the job that reads or ends the session's row. NULL: no
-	 * job reads or ends the row. */
+	/* A job that reads or ends the session's row has a pointer to this request. `slot`
+	 * points to this pointer. NULL: there is no such job. */
 	struct arriving **slot;
 };
 
@@ -381,8 +382,8 @@ static struct arriving *arriving_new(struct http *x)
 	return a;
 }
 
-/* Called when the token was checked. Only a client with a valid token gets the fault that the
- * body is not valid JSON. */
+/* Called when the token was checked. Only a client with a valid token is told that the body is
+ * not valid JSON. */
 static void mcp_request_on_judged(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;

@@ -3,9 +3,9 @@
  *
  * The loop's thread counts calls, and the writer's thread counts commits. A count is one
  * addition without a lock. On a request for metrics, a reader counts the new events of the
- * event log, including events of other processes. The reader also reads the present numbers
- * from the state's rows. The table in metrics_text.c lists every metric with its name, type,
- * labels and help.
+ * event log, including events of other processes. The reader also reads from the state's rows
+ * the current values that are not counts of events or calls. The table in metrics_text.c lists
+ * every metric with its name, type, labels and help.
  */
 #ifndef CORE_HOST_METRICS_METRICS_H
 #define CORE_HOST_METRICS_METRICS_H

@@ -421,7 +421,8 @@ static const struct metric table[] = {
 	  .put = put_log_lines },
 };
 
-/* Adds the numbers of events that a metrics_read() has counted to m->events. */
+/* A metrics_read() has counted events of each kind. Adds these counts to the counts in
+ * m->events. */
 static void take_events(struct metrics *m, const struct scrape *s)
 {
 	for (size_t i = 0; i < event_count; i++)

@@ -24,10 +24,12 @@ enum {
 	POLL_MORE_MS = 20000,
 	PACE_MS = 50, /* pause between polls while the turn prints */
 	SMALL = 64 << 10, /* new output below this size is read on the loop's thread */
-	POLL_ROOM = 256 << 10, /* most bytes of JSON in an answer to a poll */
-	AGAIN_MS = 1000, /* first pause after failed writes; later pauses double */
+	POLL_ROOM = 256 << 10, /* maximum bytes of JSON in an answer to a poll */
+	AGAIN_MS = 1000, /* first pause after a failed write; each further pause is twice
+			    as long */
 	AGAIN_MOST_MS = 60000, /* longest pause after a failed write */
-	ERRORS = 160, /* last bytes of the error output, kept as reason of a failure */
+	ERRORS = 160, /* number of the last bytes of the error output that are kept as the
+			 reason of a failure */
 };
 
 enum stage { WAITS, STARTS, RUNS, ENDS };
@@ -43,8 +45,8 @@ struct hosted_turn {
 	int refs; /* number of references from the list, the timers, requests to the
 		     guest, and writes */
 	int64_t since; /* when the turn began to wait for its guest */
-	int64_t heard_at; /* time of the guest's last answer, or of a later step of the
-			     host */
+	int64_t heard_at; /* time of the turn's start, of the guest's last answer, of the
+			     last stored output, or of the stop, whichever is latest */
 	bool asking, storing;
 	bool reading; /* a worker uses `fresh`, `told` and `errors` */
 	bool more; /* the guest has further output already */
@@ -58,8 +60,8 @@ struct hosted_turn {
 	int64_t job; /* id that the guest has given the turn's command */
 	int64_t offset[2];
 	char token[72]; /* token of the turn's agent */
-	struct text fresh[2]; /* unread output of each stream; its end may be half a
-				 token */
+	struct text fresh[2]; /* output of each stream that the host has not read yet; the
+				 output may end inside the agent's token */
 	struct runner_told told;
 	struct text errors; /* the last bytes of the error output */
 	char said[200]; /* the client's session, as the turn's row has it */
@@ -748,9 +750,9 @@ void hosted_turns_greeted(struct hosted_guest *t)
 }
 
 /* Whether the guest of a turn stands still, so that the turn has to be ended. A guest stands
- * still if more time than the maximum time of a turn plus a minute has passed since the guest's
- * last answer. While a turn is being stopped, the limit is three times runner.interrupt_ms plus
- * a minute. */
+ * still if u->heard_at is longer ago than the maximum time of a turn plus a minute. While a
+ * turn is being stopped, the limit is three times runner.interrupt_ms plus a minute. While the
+ * host reads output or repeats a failed write, no guest stands still. */
 static bool hosted_turn_stands_still(const struct hosted_turn *u)
 {
 	const struct config *c = &u->host->settings.config;
@@ -790,9 +792,10 @@ static void hosted_turns_close(struct host *host)
 /*
  * host_turns - starts turns for agents with mail, and stops turns.
  *
- * The operation turn.next finds in the rows the turns to start and the turns to stop. The host
- * runs turn.next when an agent with a runner may have mail, when a turn has ended, and when a
- * failed turn may be tried again. The functions above this comment handle a running turn.
+ * The operation turn.next reads the rows, and returns the turns to start and the turns to stop.
+ * The host runs turn.next when an agent with a runner may have mail, when a turn has ended, and
+ * when a failed turn may be tried again. The functions above this comment handle a running
+ * turn.
  */
 
 enum { RETRY_AFTER_MS = 1000, MOST = 8 };

@@ -42,7 +42,7 @@ struct turns {
 	bool began; /* the turns of an earlier host have been ended */
 };
 
-/* Runs turn.next, which finds in the rows the turns to start and the turns to stop. */
+/* Runs turn.next, which reads the rows, and returns the turns to start and the turns to stop. */
 void turns_poke(struct host *host);
 
 #endif

@@ -27,8 +27,8 @@ enum {
 
 /* --- sockets ------------------------------------------------------------------------------ */
 
-/* The most HTTP connections. The file descriptors that HTTP connections may not use are for
- * guests and for clients at the host's Unix socket. */
+/* The maximum number of HTTP connections. The remaining file descriptors are for guests and for
+ * clients at the host's Unix socket. */
 static int connections(void)
 {
 	const rlim_t others = 2 * CLIENTS_MOST, want = others + CONNECTIONS_MOST;
@@ -60,7 +60,8 @@ static bool is_loopback(const char *address)
 	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* Listens at the first free port from http.port on. */
+/* Listens at the first free one of the PORTS ports from http.port on. If none of these ports is
+ * free, listens at any free port. */
 static int listen_tcp(struct host *host, struct fault *f)
 {
 	const struct config *config = &host->settings.config;

@@ -2,11 +2,11 @@
  * web - the host's HTTP door, with the routes of the operations in schema/, and further paths
  * such as /healthz.
  *
- * The door listens at http.address, at the first free port from http.port on. Anybody on the
- * machine can connect to this port, so a client has to send a token (`Authorization: Bearer`).
- * The door also listens at a Unix socket in the folder of the host's sockets. Only the host's
- * user and root can connect to the Unix socket, and both are the operator. The file `endpoint`
- * in the state folder contains the URL.
+ * The door listens at http.address, at the first free one of 100 ports from http.port on, or
+ * else at any free port. Anybody on the machine can connect to this port, so a client has to
+ * send a token (`Authorization: Bearer`). The door also listens at a Unix socket in the folder
+ * of the host's sockets. Only the host's user and root can connect to the Unix socket, and both
+ * are the operator. The file `endpoint` in the state folder contains the URL.
  *
  * A browser may show a page of an attacker, and this page can send requests to the door. So a
  * request is refused if its header Host does not name this door, or if its header Origin names
@@ -73,8 +73,8 @@ void web_refuse_as(struct http *x, const struct fault *why, const char *body);
 int web_identity(struct http *x, const struct web_door *door, struct identity *who,
 		 struct fault *f);
 
-/* Size of the name of the cookie with a browser's token. A browser sends a cookie to all ports
- * of a machine, so each host has its own cookie name. */
+/* Bytes of the cookie's name, NUL included. The cookie contains a browser's token. A browser
+ * sends a cookie to all ports of a machine, so each host has its own cookie name. */
 enum { WEB_COOKIE = 24 };
 
 /* --- web_call.c --------------------------------------------------------------------- */
@@ -126,7 +126,9 @@ struct follower {
 	struct conn *call; /* call that reads missed events; NULL: no call is under way */
 	struct web_group *group; /* NULL: the follower is in no group */
 	struct follower *next, **at;
-	int64_t agent, bearer, until; /* rows of the caller; when its token ends, or 0 */
+	int64_t agent, bearer, until; /* `agent`, `bearer`: numbers of the rows of the
+					 caller and its token; `until`: when the token
+					 ends, or 0 */
 	uint64_t written_at; /* loop time of the last send */
 };
 

@@ -12,7 +12,8 @@
 
 /* bodies - parses the body of a request. Another thread parses a large body. */
 
-enum { HERE_MOST = 256 << 10 }; /* most bytes that the loop's thread parses */
+enum { HERE_MOST = 256 << 10 }; /* maximum number of bytes that the loop's thread
+				   parses */
 
 /* A body that another thread parses. While the body is being parsed, x->owner is this struct. */
 struct parsing {
@@ -93,8 +94,9 @@ void web_parse(struct http *x, size_t flags, web_parsed *done)
 
 enum {
 	BODY_MOST = 12 << 20, /* enough for the largest text of a note in JSON */
-	BODY_SMALL = 4 << 10, /* most bytes that are read before the token is checked */
-	USED_MS = 60000, /* a token's use is stored this often */
+	BODY_SMALL = 4 << 10, /* maximum number of bytes that are read before the token is
+				 checked */
+	USED_MS = 60000, /* a token's use is stored at most once in this time */
 };
 
 /* --- arguments ------------------------------------------------------------------------ */
@@ -326,7 +328,8 @@ static void web_call_on_gone(struct http *x)
 /* Sets how the rate limits count a call. */
 struct counting {
 	bool paid; /* the call takes nothing from a rate bucket */
-	bool stands; /* the call counts as a refused call with `rate` */
+	bool stands; /* the call counts as a refused call of an operation with the rate
+			`rate` */
 	enum rate rate;
 };
 

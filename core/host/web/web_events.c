@@ -26,13 +26,14 @@ static void web_events_read(struct follower *f);
  *
  * Followers that want the same events form a group. After each commit host_follow.c reads the
  * numbers and kinds of new events. If a group wants one of the new events, the feed reads the
- * new events once for all groups. Each follower of a group gets the same bytes. So followers of
- * rare events slow other clients of the host little.
+ * new events once for all groups. Each follower of a group gets the same bytes. So followers
+ * that want only rare events hardly slow the other clients of the host.
  */
 
 enum {
 	PAGE = 200,
-	UNSENT_MOST = 1 << 20, /* a follower with more unsent bytes waits */
+	UNSENT_MOST = 1 << 20, /* a follower with more unsent bytes than this leaves its
+				  group until all bytes are sent */
 	TICK_MS = 1000,
 	ALIVE_MS = 20000, /* after this time without an event, a comment is sent */
 };
@@ -79,7 +80,7 @@ struct want {
 	const char *kind; /* kind of events; NULL: all kinds */
 };
 
-/* The groups' wants, for a page that is being read. The struct is in the job's arena. */
+/* What each group wants of a page that is being read. The struct is in the job's arena. */
 struct reading {
 	struct host *host;
 	char incarnation[40];
@@ -184,14 +185,15 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	g->kind = kind ? xstrdup(kind) : NULL;
 	g->next = feed->groups;
 	feed->groups = g;
-	/* Events that host->follow has read already were not compared with the new group, so
-	 * they count as wanted. */
+	/* For the events that host->follow has read already, nobody has checked whether the new
+	 * group wants them. So these events count as wanted. */
 	if (host->follow->position > feed->wanted)
 		feed->wanted = host->follow->position;
 	return g;
 }
 
-/* A follower in a group has all its events up to the event with the returned number. */
+/* Returns the number of an event. The follower, which is in a group, has all its events up to
+ * this event. */
 static int64_t sent_to(const struct follower *f)
 {
 	return f->sent > f->group->sent ? f->sent : f->group->sent;
@@ -454,9 +456,10 @@ static void web_feed_start(struct host *host)
 	web_feed_poke(host);
 }
 
-/* Adds a follower to the group for f->kind and the team with the row `team` (0: all teams). The
- * follower has all its events up to f->sent. Returns false if the groups have got later events
- * already, which the follower has to read first. */
+/* Adds a follower to the group that wants events of the kind f->kind and of one team. `team` is
+ * the number of the team's row, or 0 for all teams. The follower has all its events up to
+ * f->sent. Returns false if the groups have got later events already, which the follower has to
+ * read first. */
 static bool web_feed_join(struct follower *f, int64_t team)
 {
 	struct web_feed *feed = f->host->web_feed;

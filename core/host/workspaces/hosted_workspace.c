@@ -15,8 +15,8 @@
 
 static void hosted_worked(struct hosted_workspace *p);
 
-/* Called when the row was updated. Rows that were read before the update are stale. An update
- * that ends a restore lets the row ask for another restore. */
+/* Called when the row was updated. Rows that were read before the update are stale. Once an
+ * update has stored that a restore is done, the row may ask for another restore. */
 static void hosted_workspace_note_on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;
@@ -124,9 +124,9 @@ static const char *snapshot_of(const struct job *job)
 						     : removed->snapshot.id;
 }
 
-/* Moves the workspace's content into the trash, and makes room in the trash. Returns 0 or a
- * negative number. If the number is negative, the caller must not remove the content, since no
- * content may be lost. */
+/* Moves the workspace's content into the trash, unless the content is larger than the whole
+ * trash may be. Returns 0, or a negative number if the move failed. After a failed move the
+ * caller must not remove the content. */
 static int keep_work(struct hosted_workspace *p, const struct trash_bounds *bounds)
 {
 	int rc = p->backend->keep(&p->spec, clock_wall_ms(), bounds, &p->fault);
@@ -140,7 +140,7 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 }
 
 /* Does work that moves content of a workspace into the trash: WORK_FORGET, WORK_RESTORE or
- * WORK_DESTROY. Then removes the entries with which the trash exceeds its bounds. */
+ * WORK_DESTROY. Then removes old entries of the trash until the trash is within its bounds. */
 static void work_on_trash(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
@@ -313,7 +313,8 @@ static void hosted_workspace_work_on_synced(void *arg, struct packet *answer,
 	queue_work(p);
 }
 
-/* Lets the guest of `whose` write its cached data to the disk, then queues the work of `p`. */
+/* If the workspace `whose` is a VM, its guest first writes cached data to the disk. Then queues
+ * the work of `p`. */
 static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whose)
 {
 	struct hosted_guest *t = whose->backend->vm ? whose->guest : NULL;
@@ -425,7 +426,8 @@ static void hosted_serve(struct hosted_workspace *p, int64_t now)
 enum {
 	PAUSE_FIRST_MS = 100,
 	PAUSE_MOST_MS = 30000,
-	SETTLED_MS = 60000, /* a guest that ran for longer did not fail at its start */
+	SETTLED_MS = 60000, /* a guest that ran for longer than this time did not fail at
+			       its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* time between the steps that end a guest */
 	UNREACHED_MS = 60000, /* longest time for a guest to be out of reach */
@@ -613,8 +615,9 @@ static void hosted_workspace_hold(struct hosted_workspace *p)
 		hosted_note_failed(p, f.text, false);
 }
 
-/* Writes into the row that a VM ended by itself. The host does not start the VM again, since
- * the VM's agent has to know of the end. Somebody else has to start the VM. */
+/* Writes into the row that the workspace failed, because its VM has ended by itself. The host
+ * does not start the VM again, since the VM's agent has to know of the end. Somebody else has
+ * to start the VM. */
 static void die(struct hosted_workspace *p)
 {
 	const struct backend *b = p->backend;
@@ -713,7 +716,8 @@ static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 {
 	if (!p->backend->vm) {
 		hosted_workspace_plan_restart(p, now);
-		return true; /* dial: a guest with an unknown pid may be running */
+		return true; /* the host dials, since a guest whose pid is not known may
+				be running */
 	}
 	if (p->killed || pid_rebooted(&p->process))
 		hosted_workspace_plan_restart(p, now);

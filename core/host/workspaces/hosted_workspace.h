@@ -73,15 +73,18 @@ struct hosted_workspace {
 	int64_t row, team_row, agent_row, parent_row, generation;
 	int64_t state; /* enum workspace_state, or HOSTED_OVER */
 	int64_t slot; /* number of the VM's place in the network; 0: no place */
-	struct nic nic; /* memory of the texts spec.tap, spec.mac, spec.ip */
+	struct nic nic; /* holds the texts to which spec.tap, spec.mac and spec.ip
+			   point */
 	const struct backend *backend; /* functions for this kind of workspace */
 	struct workspace_spec spec; /* the texts of the spec are in `texts` */
 	char *texts;
 	const char *restore; /* id of the snapshot to restore, in `texts`; or NULL */
 	struct hosted_guest *guest;
 	struct process process; /* pid 0: no process is known */
-	char boot_told[72]; /* boot id of the guest that was last told of deliveries */
-	char spool[72]; /* id of the guest's spool that accepted assignments, or "" */
+	char boot_told[72]; /* boot id of the last guest that got all waiting
+			       deliveries */
+	char spool[72]; /* id of the guest's spool, which has accepted the assignments; or
+			   "" */
 	int64_t spool_seq;
 	bool stopped; /* the team is stopped, so its commands are suspended */
 	bool noted; /* the row contains a pid */
@@ -105,7 +108,7 @@ struct hosted_workspace {
 	int64_t look_at, look_ms; /* time of the next MAKE, or 0; pause before MAKE */
 	bool killed; /* this host ended the guest, and will start a new guest */
 	bool ran; /* the guest ran since the last stop, so a start is a restart */
-	int deaths; /* how often in a row the guest ended soon after its start */
+	int deaths; /* number of consecutive starts soon after which the guest ended */
 };
 
 /* Takes one step towards the state in the row. Returns true if a further step is due soon. */

@@ -22,7 +22,7 @@
 /* --- sweep ------------------------------------------------------------------- */
 
 /*
- * Removes guests and folders that an earlier host left and that belong to no row.
+ * Ends the guests and removes the folders that an earlier host left and that belong to no row.
  *
  * An earlier host may have ended before it had completely made or destroyed a workspace. The
  * sweep removes the folders of such workspaces. A running guest whose workspace has no row
@@ -33,7 +33,8 @@
  */
 
 enum {
-	SWEEP_MOST = 256, /* most folders of each kind that one sweep removes */
+	SWEEP_MOST = 256, /* maximum number of folders of each kind that one sweep
+			     removes */
 	PATIENCE_MS = 5000, /* wait after SIGTERM, and again after SIGKILL */
 	LOOK_MS = 20,
 };
@@ -55,7 +56,8 @@ struct sweep {
 	struct arena arena;
 	const char *home;
 	const char **folders; /* folders to be removed */
-	const char **guests, **disks; /* names without a row in guests/ and disks/ */
+	const char **guests, **disks; /* names in guests/ and in disks/ that belong to no
+					 row */
 	size_t n_folders, n_guests, n_disks;
 	struct orphan *orphans;
 	size_t n_orphans;
@@ -66,7 +68,7 @@ struct sweep {
 
 /* Whether the sweep keeps the entry `name`. The entry stays if `name` is the name of a
  * workspace's folder, or a workspace's id with or without an extension. The entry also stays if
- * `name` is the id of a workspace that another workspace will be copied from. */
+ * `name` is the id of a workspace from which another workspace will be copied. */
 static bool sweep_is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
@@ -191,7 +193,7 @@ static const char *called_in(struct sweep *s, const char *parent, const char *fo
 
 /* Moves the folder of a workspace, or a folder of snapshots, into the trash. If the move fails,
  * the caller must not remove the folder. The folder may be the content of a destroyed
- * workspace, and no content may be lost. A folder of snapshots has the workspace's id as its
+ * workspace, which must then not be lost. A folder of snapshots has the workspace's id as its
  * name. The entries of the trash contain this id in place of the workspace's name. */
 static int keep_folder(struct sweep *s, const char *folder, struct fault *f)
 {
@@ -331,7 +333,8 @@ enum {
 	QUICK_MS = 25, /* pause if a step is due soon */
 	SLOW_MS = 500,
 	IDLE_MS = 2000, /* pause if there is no workspace */
-	READ_MS = 5000, /* time between readings of rows that others may write */
+	READ_MS = 5000, /* time between two readings of the rows, which other processes
+			   may write */
 };
 
 /* --- known workspaces ------------------------------------------------------------ */

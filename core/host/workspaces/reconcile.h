@@ -19,7 +19,8 @@
 struct reconcile {
 	uv_timer_t timer;
 	struct hosted_workspace *places;
-	int busy, slow; /* pieces of work in the thread pool; slow pieces among them */
+	int busy, slow; /* `busy`: pieces of work in the thread pool; `slow`: how many of
+			   them are slow */
 	int64_t read_at, round; /* time and number of the last reading of the rows */
 	struct chain asked; /* calls for workspaces that are not known yet */
 	bool reading, again, swept;

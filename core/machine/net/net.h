@@ -2,12 +2,13 @@
  * net - the network of VMs on this machine, as a table of functions.
  *
  * apply() gets a plan of the whole network and makes the network of this plan. The network is a
- * bridge with the gateway's address, a tap for each member, and rules that decide which members
- * reach each member. apply() may be called again, with the same plan or another plan. Traffic
- * that both the old and the new plan allow is not interrupted; traffic that neither plan allows
- * never passes. A tap joins the bridge only when the rules that pin the tap's addresses are in
- * force. The tap leaves the bridge before these rules are removed. Interfaces, tables and
- * forwarding switches of other programs are not changed.
+ * bridge with the gateway's address, a tap for each member, and rules that decide which member
+ * may reach which other member. apply() may be called again, with the same plan or another
+ * plan. Traffic that both the old and the new plan allow is not interrupted; traffic that
+ * neither plan allows never passes. A tap joins the bridge only when the rules that pin the
+ * tap's addresses are in force. The tap leaves the bridge before these rules are removed.
+ * Interfaces and tables of other programs are not changed. If members or forwarded ports need
+ * routing, apply() switches forwarding on at the uplinks.
  *
  * A call of a function may take some milliseconds. The functions may run on any thread, but
  * never on two threads at once.

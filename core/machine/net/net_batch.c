@@ -11,7 +11,8 @@
 
 enum {
 	MESSAGE = 48 << 10, /* bytes reserved for a message: libnftnl checks no bounds */
-	ELEMENTS = 256, /* most elements in a message: the list's length has 16 bits */
+	ELEMENTS = 256, /* maximum number of elements in a message: the list's length has
+			   16 bits */
 };
 
 /* --- messages -------------------------------------------------------------------- */

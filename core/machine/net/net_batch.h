@@ -30,8 +30,8 @@ struct net_chain {
 	uint32_t policy; /* NF_ACCEPT or NF_DROP */
 };
 
-/* A set or map. The types of keys and values are numbers of the program nft, so that nft can
- * show the elements. */
+/* A set or map. The types of keys and values are the numbers that the program nft uses, so that
+ * nft can show the elements. */
 struct net_set {
 	const char *name;
 	uint32_t key_type, key_size;
@@ -39,7 +39,7 @@ struct net_set {
 	bool host_key, host_data; /* the key, or the value, is a number in host order */
 };
 
-enum { NET_KEY = 32, NET_VALUE = 8 /* maximum bytes of a key; of a map's value */ };
+enum { NET_KEY = 32, NET_VALUE = 8 /* maximum bytes of a key, and of a map's value */ };
 
 void net_batch_begin(struct net_batch *b, const struct net_lib *lib);
 /* Sends the batch to the kernel, and frees the batch's memory. */

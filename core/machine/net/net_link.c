@@ -284,8 +284,8 @@ static int net_bridge_set_address(struct net_talk *t, const struct net_plan *pla
 
 /* Sets the bridge's switches in /proc/sys/net. With these switches the bridge answers ARP at
  * once, for every address behind the bridge. This machine routes the packets that arrive at the
- * bridge. Forwarded ports may answer to 127.0.0.1; the rules accept no other packets to
- * 127.0.0.1. */
+ * bridge. Programs of this machine may use forwarded ports at 127.0.0.1. The rules accept no
+ * other packets to 127.0.0.1. */
 static int set_switches(const char *name)
 {
 	static const char *const switches[][2] = {
@@ -442,8 +442,8 @@ static int set_master(struct net_talk *t, int index, int master)
 	return rtnl_send(t, &m);
 }
 
-/* Isolates a port of the bridge. Frames of other ports never reach an isolated port, and the
- * bridge learns no addresses from the port. */
+/* Isolates a port of the bridge. Frames of other isolated ports never reach this port, and the
+ * bridge learns no addresses from this port. */
 static int isolate(struct net_talk *t, int index)
 {
 	const struct net_lib *lib = t->lib;

@@ -10,7 +10,8 @@
 struct net_linux {
 	struct network network; /* the table of functions for callers */
 	struct net_lib lib; /* loaded when a network is first needed */
-	uint32_t generation; /* net_generation() when all rules existed for certain */
+	uint32_t generation; /* net_generation() of a time at which all rules were known
+				to exist */
 	char tag[5]; /* tag of the last applied plan */
 	char uplinks[4][NET_NAME]; /* interfaces whose forwarding this host switched on */
 	int n_uplinks;

@@ -257,9 +257,9 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Fills the set of addresses that are masqueraded when a packet leaves their network. The set
- * contains the addresses of the members that may reach the outside. If the plan has forwards,
- * the set also contains 127.0.0.1. */
+/* Fills the set of source addresses that are masqueraded when a packet leaves the network of
+ * the VMs. The set contains the addresses of the members that may reach the outside. If the
+ * plan has forwards, the set also contains 127.0.0.1. */
 static void put_outward(struct net_batch *b, const struct net_table *t,
 			const struct net_plan *plan, struct elements *e)
 {
@@ -456,8 +456,8 @@ struct net_step {
 		NFT_REG_VERDICT, NFTNL_EXPR_IMM_VERDICT, (uint32_t)NFT_JUMP)
 
 /* Lets a packet go on to the chain `open` if the opener of its connection is in a group that
- * may reach the connection's target. The packet's mark carries the group's number from the map
- * `groups` to the set `reach`.
+ * may reach the connection's target. The map `groups` gives the group's number. The packet's
+ * mark holds this number while the rule looks it up in the set `reach`.
  *
  * An ICMP error belongs to the connection that the error reports, but any member may have sent
  * the error. Therefore no ICMP error passes between members. */
@@ -523,7 +523,7 @@ static const struct net_step rule_steps[] = {
 	     IN(NFT_REG_1, "unlimited"), ACCEPT),
 	INET("open", PLACE(IP_DESTINATION, DESTINATION_PORT, "port"), ACCEPT),
 
-	/* Drops packets from VMs to this machine itself, except answers and pings. */
+	/* Drops packets from VMs to this machine itself, except answers and ICMP packets. */
 	INET("input", FROM_BRIDGE, DIRECTION(1), ACCEPT),
 	INET("input", FROM_BRIDGE, META(NFT_META_L4PROTO, NFT_REG_1),
 	     IS_NOT(NFT_REG_1, NET_ICMP), DROP),

@@ -1,6 +1,6 @@
 /*
- * net_rules - the rules that decide which members may reach each member. The rules are the
- * table `inet cadreTAG` and the table `bridge cadreTAG` of nftables.
+ * net_rules - the rules that decide which member may reach which other member. The rules are
+ * the table `inet cadreTAG` and the table `bridge cadreTAG` of nftables.
  *
  * The rules are always the same; sets contain the members, with a few elements for each member.
  * The ports of the bridge are isolated, so VMs do not reach each other through the bridge. The

@@ -33,8 +33,8 @@ int net_talk_open(struct net_talk *t, const struct net_lib *lib, int bus, struct
 	if (!t->socket)
 		return net_refused(-errno, "a netlink socket", f);
 	fd = lib->mnl_socket_get_fd(t->socket);
-	/* In a user namespace the buffers get at most the system's limits, which are enough for
-	 * some VMs. */
+	/* In a user namespace the buffers are not larger than the system's limits, which are
+	 * enough for a small number of VMs. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
@@ -72,8 +72,8 @@ static void net_talk_take_answer(struct answers *a, const struct nlmsghdr *h)
 		a->each(h, a->data);
 }
 
-/* Reads all answers. The kernel queues the answers before sendto() returns. The kernel
- * continues a long dump while this function reads. */
+/* Reads all answers. The kernel queues the answers before sendto() returns, except the later
+ * parts of a long dump. It queues these parts while this function reads. */
 static int take_answers(int fd, struct answers *a)
 {
 	char buffer[32 << 10] __attribute__((aligned(8)));

@@ -5,9 +5,9 @@
 #define CORE_MACHINE_VM_ACCEL_H
 
 /* Returns "kvm" if a VM with this kernel and initrd really starts with KVM, else "tcg". The
- * first call in a process tries KVM, for a few seconds at most. Any thread may call
- * accel_choose(), except a thread that runs an event loop. If $CADRE_ACCEL is set, this
- * variable decides the result, and KVM is not tried. */
+ * first call in a process tries KVM for a few seconds at most, and all later calls return the
+ * same result. Any thread may call accel_choose(), except a thread that runs an event loop. If
+ * $CADRE_ACCEL is set, this variable decides the result, and KVM is not tried. */
 const char *accel_choose(const char *kernel, const char *initrd);
 
 /* Returns the rate of this processor's time stamps in kHz, or 0 if the processor has no time

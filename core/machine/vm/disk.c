@@ -188,9 +188,9 @@ static int sync_file(const char *path)
 	return rc;
 }
 
-/* Makes a layer that is based on the layer `over`. The new layer stores the path of `over` as a
- * relative path, so that the state's folder can be moved. The path is absolute if `over` is the
- * layer of an image. */
+/* Makes a layer that is based on the layer `over`. The new layer stores the path of `over`. The
+ * path is relative if `over` is in the state's folder, so that this folder can be moved. The
+ * path of an image's layer is absolute. */
 static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 		      struct fault *f)
 {
@@ -349,7 +349,7 @@ static void disk_sweep_look_at(struct sweep *s, const char *dir, const char *nam
 }
 
 /* Adds the layers and snapshots of a workspace to the list of the sweep. Layers of a destroyed
- * workspace are kept only while other layers are based on them. */
+ * workspace are kept only while other layers are based on them or the trash keeps them. */
 static void disk_sweep_look_into(struct sweep *s, const char *dir)
 {
 	bool gone = !access(arena_printf(&s->arena, "%s/gone", dir), F_OK);

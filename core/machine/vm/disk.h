@@ -10,8 +10,8 @@
  *	                               keeps the disk
  *
  * A layer is made under a temporary name and renamed when the layer is complete. So after any
- * crash the layer with the highest number is a whole disk with all data that was written. Paths
- * that these functions return are in the disk's arena.
+ * crash the layer with the highest number and the layers below it hold the whole disk with all
+ * data that was written. Paths that these functions return are in the disk's arena.
  *
  * The functions of disk.h do not know which VMs run. Callers make sure that a disk is not
  * frozen while another program writes to it, and that disk_sweep() runs alone.
@@ -67,7 +67,7 @@ void disk_sweep(const char *home);
  * disk_layer - reads facts about a layer from the first bytes of its qcow2 file.
  */
 
-/* Returns the size in bytes of a layer's whole disk, or -1 if the file is no qcow2 file. */
+/* Returns the virtual size of a layer's disk in bytes, or -1 if the file is no qcow2 file. */
 int64_t layer_size(const char *path);
 /* Returns the absolute path, without links, of the layer on which the layer `path` is based, or
  * NULL if there is no layer below. */

@@ -182,8 +182,8 @@ static const char *vm_monitor(struct arena *a, const char *sockets)
 
 /* --- finding ------------------------------------------------------------------------ */
 
-/* Returns the word of a command line that follows the option `word`, or NULL if the option is
- * missing. */
+/* Finds the option `word` in a command line and returns the next word. Returns NULL if the
+ * option is missing. */
 static const char *word_behind(const char *words, size_t len, const char *word)
 {
 	const char *end = words + len;
@@ -248,8 +248,8 @@ static bool is_vm(const char *words, size_t len, const char *home, const char *i
 	return is;
 }
 
-/* Finds the process of the VM of workspace `id` of the state `home` by the command lines of all
- * processes. Returns false if this VM has no process. */
+/* Searches the command lines of all processes for the VM of workspace `id` in the state `home`.
+ * Returns false if this VM has no process. */
 static bool vm_find(const char *home, const char *id, struct process *process)
 {
 	DIR *proc = opendir("/proc");
@@ -563,7 +563,7 @@ static int qemu_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Finds the path of a file in the name that QEMU reports for the file. The name is either a
+/* Extracts a file's path from the name that QEMU reports for the file. The name is either a
  * plain path, or "json:" with options in JSON. */
 static const char *path_in(struct arena *a, const char *name)
 {
@@ -623,8 +623,8 @@ static int freeze(const struct workspace_spec *spec, const struct disk *d,
 		       : disk_freeze(d, layer, f);
 }
 
-/* Finds the layer on which a copied disk is based. This layer is the layer of a trash entry,
- * the layer of a snapshot, or a frozen layer of the parent's disk. */
+/* Finds the layer on which the new disk of a fork is based. This layer is the layer of a trash
+ * entry, the layer of a snapshot, or a frozen layer of the parent's disk. */
 static int find_origin(const struct workspace_spec *spec, struct disk *from,
 		       const char **layer, struct fault *f)
 {

@@ -6,7 +6,7 @@ CREATE TABLE spool (
 	workspace TEXT NOT NULL
 ) STRICT;
 
--- Messages that came before.
+-- The ids of the messages that the guest has received.
 CREATE TABLE had (
 	message_id TEXT PRIMARY KEY,
 	at INTEGER NOT NULL

@@ -1,10 +1,10 @@
 /*
- * journal - records which files a program syncs, names and removes, in order.
+ * journal - records in order which files a program syncs, moves and removes, and which folders
+ * the program makes.
  *
- * The test program replaces the system calls that sync, name and remove files. Each replacement
- * makes the system call, and also records the call while the journal is open. The paths in a
- * step are absolute. journal_move() and journal_removal() take the part of a path behind
- * `base`.
+ * The test program replaces the C library's functions for these acts. Each replacement makes
+ * the system call, and also records the call while the journal is open. The paths in a step are
+ * absolute. journal_move() and journal_removal() take the part of a path behind `base`.
  */
 #ifndef TESTS_UNIT_TEST_DURABLE_JOURNAL_H
 #define TESTS_UNIT_TEST_DURABLE_JOURNAL_H

@@ -212,8 +212,8 @@ static void test_replaced_before_it_is_opened_again(void **state)
 	store_close(s);
 }
 
-/* An earlier copy of the WAL has the same generation and the same length as the WAL. In the
- * place of the last frames of this generation, the copy has frames of an earlier generation. */
+/* A slightly older copy of the WAL replaces the WAL. Generation and length are the same. Where
+ * the WAL has its last frames, the copy has frames of an earlier generation. */
 static void test_log_of_a_moment_ago(void **state)
 {
 	struct place *p = *state;

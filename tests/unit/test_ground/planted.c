@@ -1,4 +1,4 @@
-/* A foreign log or journal lies beside a state.db that no process has open. */
+/* A foreign WAL or rollback journal lies beside a state.db that no process has open. */
 #include "tests/unit/test_ground/place.h"
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void leave_log(struct place *p, const char *sql)
 }
 
 /* Makes a state with three events, and puts beside it the WAL of a copy in which `sql` ran. The
- * copy had the same counters, but another mark. */
+ * copy had the same counters, but another mark (application id). */
 static void make_strange(struct place *p, const char *sql)
 {
 	struct store *s = open_it(p);

@@ -373,7 +373,7 @@ static void check_space(struct doctor *d)
 }
 
 /* Looks for a host whose state.db was removed or replaced. A host that loses its state.db ends
- * within a second, unless a signal has stopped its process. */
+ * within a second, unless a signal such as SIGSTOP has paused the host's process. */
 static void check_ground(struct doctor *d)
 {
 	pid_t holder = home_holder(&d->cli->home);
@@ -524,7 +524,8 @@ static void check_mirror(struct doctor *d)
 		check_files(d);
 }
 
-/* Runs the mirror until the mirror has looked at every file, as a host's mirror does. */
+/* Runs the mirror like a host's mirror, until the mirror has looked at every file. After
+ * FIX_MS, fails with a timeout. */
 static int mirror_all(struct doctor *d, struct store *store, const char *attic,
 		      struct fault *f)
 {
@@ -594,7 +595,8 @@ static const char *plain_word(struct arena *a, const char *text)
 	return at ? arena_printf(a, "%.*s", (int)best, at) : NULL;
 }
 
-/* Whether a search for a word of the message finds the message in the index. */
+/* Whether a search for a word of the message finds the message in the index. Also returns true
+ * if the message has no plain word, or if the search fails. */
 static bool is_found(struct search *search, int64_t id, const char *body, struct arena *a,
 		     struct fault *f)
 {
@@ -636,9 +638,9 @@ static int count_missing(struct doctor *d, struct search *search, struct fault *
 	return missing;
 }
 
-/* Gets the number of the last event in the index, by a search_step() of 0 ms. If the index is
- * complete, `*missing` becomes the number of the newest messages that the index does not
- * contain. */
+/* Gets the number of the last event in the index, by a search_step() of 0 ms. If the index has
+ * reached the newest event, `*missing` becomes the number of recent messages that a search does
+ * not find. */
 static void doctor_shown_look_into(struct doctor *d, int64_t *indexed, int *missing,
 				   struct fault *f)
 {
@@ -679,8 +681,8 @@ static void check_search(struct doctor *d)
 		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
 }
 
-/* Makes the index anew. The former files are kept, although the state and the vault contain all
- * data of the index. */
+/* Makes a bad index anew, or adds the missing rows to an index that lags behind. The files of a
+ * bad index are kept, although the state and the vault contain all data of the index. */
 static int fix_search(struct doctor *d, struct fault *f)
 {
 	static const char *const names[] = { "search.db-wal", "search.db-shm",

@@ -32,7 +32,7 @@ struct doctor {
 /* Reports the finding of a check. `todo`: advice on what to do, or NULL. */
 void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *todo,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Reports an act of a fix. */
+/* Reports one thing that a fix has done. */
 void doctor_did(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Runs an operation of the host on `store`, as a starting host does. Returns 0 or a fault. The

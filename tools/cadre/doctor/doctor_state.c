@@ -26,8 +26,8 @@
 enum {
 	HELD_MS = 2000,
 	CLOCK_MS = 60000, /* the clock may lag behind stored times by at most this time */
-	LATE_MS = 60000, /* longest time from a lease's end until the end must be
-			    stored */
+	LATE_MS = 60000, /* maximum time between a lease's end and the storing of this
+			    end */
 };
 
 /* --- the database ------------------------------------------------------------------- */
@@ -143,9 +143,9 @@ void check_clock(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Looks for leases, messages and assignments whose time ran out more than a minute ago. A call
- * treats a lease whose time ran out as ended. But callers get the event about the end of a
- * lease only after a host or a writer has stored the end. */
+/* Looks for leases, messages and assignments whose time ran out more than a minute ago. If the
+ * time of a lease has run out, each call treats the lease as ended. But callers get the event
+ * about the end of a lease only after a host or a writer has stored the end. */
 void check_leases(struct doctor *d)
 {
 	const struct sql_doctor_late_in in = { .now = clock_wall_ms() - LATE_MS };
@@ -288,7 +288,7 @@ void check_agents(struct doctor *d)
 /* Whether the state's own socket exists although no process listens at this socket. Returns
  * false also if the test fails. A file that is no socket refuses connections too, so the type
  * is checked. The socket in $CADRE_SOCKET may belong to another state, so only a socket in the
- * state's own folder counts. */
+ * state's run folder counts. */
 static bool doctor_state_is_left(const struct home *home)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -363,8 +363,8 @@ int fix_socket(struct doctor *d, struct fault *f)
 
 enum { PATIENCE_MS = 10000, LOOK_MS = 20 };
 
-/* Backends whose guests are processes of this machine. `folder`: the folder, inside the state's
- * folder, that has a subfolder for each guest of the backend. */
+/* Backends whose guests are processes of this machine. `folder`: a folder in the state's
+ * folder, with one subfolder for each guest of the backend. */
 static const struct {
 	const struct backend *backend;
 	const char *folder;
@@ -407,7 +407,8 @@ static bool is_dead(const struct doctor *d, const json_t *row)
 }
 
 /* Whether the doctor itself can correct the row of a dead guest. Only a host decides about a
- * dead VM, because only a host finds out whether the machine went down with the VM. */
+ * dead VM, because only a host finds out whether the VM ended alone or together with the
+ * machine. */
 static bool is_mended(const struct doctor *d, const json_t *row)
 {
 	return is_dead(d, row) && !strcmp(json_text_at(row, "backend"), "process");
@@ -544,8 +545,8 @@ int fix_guests(struct doctor *d, struct fault *f)
 
 /* --- guests that a signal has stopped ------------------------------------------------ */
 
-/* Calls `each` for every guest of this machine that has a row and that a signal has stopped. A
- * guest that a debugger has stopped is left out. */
+/* Calls `each` for every guest of this machine that has a row and is paused by a signal. A
+ * guest that a debugger has paused is left out. */
 static void visit_stopped(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *name, pid_t pid))
 {

@@ -214,8 +214,9 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
  * The page looks like the mirror's file of the task, but has only the parts that may be edited.
  * The edited page is compared with the original page, part by part. Parts that the person did
  * not change are not sent, so that other callers' changes to these parts stay. A part that the
- * person and another caller have both changed is a conflict. The state refuses the changes if
- * the task has changed since the comparison. After a refusal by the state, the changes are
+ * person and another caller have both changed is a conflict. Before the changes are sent, the
+ * original page is also compared with the current task. The state refuses the changes if the
+ * task has changed since this comparison. After a refusal by the state, the changes are
  * compared with the changed task, and are sent again.
  */
 

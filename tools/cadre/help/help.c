@@ -8,14 +8,14 @@
 #include "tools/cadre/status.h"
 
 /*
- * Prints texts of help. Lines are broken between words, at the width of the terminal.
+ * Prints texts of help. at the width of the terminal, but at most at 80 columns
  */
 
 enum { NARROW = 60, NARROW_HANG = 4, ENTRY = 2 };
 
-/* The column at which the further lines of a wrapped line begin. The further lines of an entry
- * begin in the column of the entry's text. The further lines of a usage begin behind the word
- * `usage:`. The further lines of any other line begin in the column of the line's first word. */
+/* The column at which a wrapped line continues. An entry continues in the column of the entry's
+ * text. A usage continues behind the word `usage:`. Any other line continues in the column of
+ * the line's first word. */
 static size_t hang_of(const char *line, size_t n)
 {
 	size_t indent = strspn(line, " "), at = indent;
@@ -53,9 +53,9 @@ static void put_paragraph(int width, const char *text, size_t hang)
 	cli_wrap(width, text + hang, NARROW_HANG);
 }
 
-/* Prints paragraphs and entries. An entry has a name and a text in two columns. Further lines
- * of an entry begin below the text. The given text may be broken into lines between any two
- * words. */
+/* Prints paragraphs and entries. An entry has a name and a text in two columns. Later lines of
+ * an entry begin below the entry's text. In `text`, a line may end between any two words of a
+ * paragraph. */
 static void help_flow(int width, const char *text)
 {
 	struct text paragraph = { 0 };
@@ -80,7 +80,7 @@ static void help_flow(int width, const char *text)
 }
 
 /*
- * The texts of help on the verbs of verb_table.
+ * The help texts for the verbs in verb_table.
  */
 
 /* Help on verbs that is printed after the summaries of the verbs. */
@@ -339,7 +339,7 @@ static void help_put_op(const struct op *op)
 	help_put_entry(line, op->summary);
 }
 
-/* Prints the verbs of two words whose first word is `word`, and the operations about `word`.
+/* Prints the verbs that have two words and begin with `word`, and the operations about `word`.
  * NULL: prints all operations. Returns the number of printed commands. */
 static int list_ops(const char *word)
 {

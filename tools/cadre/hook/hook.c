@@ -1,5 +1,6 @@
 /*
- * hook - tells the model of a client the news for the model's agent, at an event of the client.
+ * hook - runs at an event of a client, and tells the client's model the news for the model's
+ * agent.
  *
  * No fault of a hook stops the client. After a fault the exit status is 0, standard output
  * stays empty, and the log has the reason. Messages are printed first, and only afterwards
@@ -32,9 +33,9 @@
  * The folder in which a client's session began.
  *
  * A client may change its folder while its model works, but the client stays the same agent. So
- * a symbolic link stores the folder in which the session began. The link is in the user's own
- * state folder, since this folder stays when the user logs out, while the session may go on. A
- * new session removes links that no session has used for KEPT_DAYS days.
+ * a symbolic link stores the folder in which the session began. The link is in the user's XDG
+ * state folder. The session may go on after the user logs out, and this folder still exists
+ * then. A new session removes links that no session has used for KEPT_DAYS days.
  */
 
 enum { DAY = 86400, KEPT_DAYS = 30 };
@@ -338,8 +339,8 @@ static void tell_add_message(struct text *out, const json_t *m)
 			strlen(content));
 }
 
-/* Appends the messages of an answer of message.show. `who`: an answer with the agent's name and
- * the name of its team. */
+/* Appends the messages that an answer of message.show holds. `who`: an answer that holds the
+ * agent's name and the team's name. */
 static void tell_messages(struct text *out, const json_t *shown, const json_t *who)
 {
 	const json_t *messages = json_object_get(shown, "messages"), *m;
@@ -375,7 +376,7 @@ static void tell_reserved(struct text *out, const json_t *news)
 
 	text_addf(out, "cadre: ");
 	tell_add_line(out, json_text_at(news, "reserved_path"));
-	/* The lease of a stopped team does not run, so `until` is empty. */
+	/* In a stopped team, the lease of a reservation does not run, so `until` is empty. */
 	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
 		  until);
 	tell_add_line(out, json_text_at(r, "glob"));
@@ -437,9 +438,9 @@ static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 	return rc;
 }
 
-/* Finds the path, inside the project, of the repository's top folder. Git runs its hooks in the
- * top folder, and prints paths relative to the top folder. The found path is empty except in a
- * submodule. */
+/* Finds the path of the repository's top folder, relative to the project. Git runs its hooks in
+ * the top folder, and prints paths relative to the top folder. The found path is empty except
+ * in a submodule. */
 static void find_prefix(const struct cli *cli, char out[4096])
 {
 	struct project p;
@@ -507,7 +508,7 @@ static int guard_commit(struct cli *cli)
 	return rc > 0;
 }
 
-enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* least max_tokens of message.show */ };
+enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* minimum of max_tokens in message.show */ };
 
 struct hook {
 	struct cli *cli;
@@ -564,7 +565,8 @@ static int hook_note_shown(const struct hook *h, const char *request, struct fau
 	return f->code;
 }
 
-/* Makes messages that could not be written wait again at once, for the next hook. */
+/* If messages could not be written, puts the messages back into the inbox at once, so that the
+ * next hook gets these messages. */
 static void hook_give_back(const struct hook *h, const char *request)
 {
 	struct fault none = { 0 };
@@ -654,8 +656,8 @@ static bool writes_files(const struct hook *h)
 	return false;
 }
 
-/* Lists the paths, inside the project, of the files that the tool is about to write. If the
- * client's path leads through links to another path, both paths are listed. */
+/* Lists the files that the tool is about to write, by their paths relative to the project. If
+ * the client's path leads through links to another path, both paths are listed. */
 static json_t *about_to_write(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
@@ -923,8 +925,8 @@ int hook_main(struct cli *cli, int argc, char **argv)
 }
 
 /*
- * `cadre prime` prints a short text for a model. The text has the name, the tasks and the
- * waiting mail of the model's agent, and useful commands.
+ * `cadre prime` prints a short text for a model. The text has the name and the tasks of the
+ * model's agent, the number of unread messages, and useful commands.
  */
 
 int prime_main(struct cli *cli, int argc, char **argv)

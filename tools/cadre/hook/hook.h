@@ -2,9 +2,8 @@
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
  * Read hook_event.c first, which reads the input from a client and has the form of the output
- * for each client. Then read hook.c, which has the code for the folder in which a client's
- * session began, for the texts for a model, for git's own hook, and for the verbs. Read
- * plugin.c last.
+ * for each client. Then read hook.c. Its parts are the folder in which a client's session
+ * began, the texts for a model, git's own hook, and the verbs. Read plugin.c last.
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
@@ -48,7 +47,8 @@ struct hook_client {
 	const char *name, *also;
 	const struct hook_rule *rules;
 	const char *const *writers; /* tools that write the named files; NULL-terminated */
-	int64_t tokens; /* most tokens that the client passes on; 0: not known */
+	int64_t tokens; /* maximum number of tokens that the client passes on; 0: not
+			   known */
 };
 
 extern const struct hook_client hook_clients[]; /* a NULL name ends the table */

@@ -2,8 +2,8 @@
  * hook_event - reads the event that a client gives to its hook, in constant memory.
  *
  * An event may hold the whole answer of a tool. The hook reads only the texts at the top level
- * of the event, the first folder of a list, and the names of files in a tool's arguments. A
- * file's name is itself an argument, or is part of a heading in a patch.
+ * of the event, the first folder in the list `workspace_roots`, and the names of files in a
+ * tool's arguments. A file's name is itself an argument, or is part of a heading in a patch.
  */
 #include <errno.h>
 #include <poll.h>
@@ -55,8 +55,8 @@ static bool is_half(const char *s)
 }
 
 /* The text in `word`, or NULL if `word` holds no text. With `mends`, U+FFFD replaces each
- * sequence that is no character. Clients also write U+FFFD into the name of a file that has
- * such a sequence. */
+ * sequence that is no character. If the name of a file has such a sequence, clients also write
+ * U+FFFD in place of the sequence. */
 static json_t *word_text(struct scan *s, bool mends)
 {
 	struct text mended = { 0 };
@@ -340,9 +340,10 @@ static const char *const gemini_writes[] = { "replace", "write_file", NULL };
 static const char *const cursor_writes[] = { "Delete", "Edit", "Write", NULL };
 static const char *const opencode_writes[] = { "apply_patch", "edit", "write", NULL };
 
-/* The most tokens that a client gets. Claude Code passes on a text of up to 10,000 characters,
- * and only the first 2,000 characters of a longer text. Codex passes on 2,500 tokens.
- * CLAUDE_TOKENS and CODEX_TOKENS are lower, to leave room for the additions of text_add_said(). */
+/* The maximum number of tokens that a client gets. Claude Code passes on a text of up to 10,000
+ * characters, and only the first 2,000 characters of a longer text. Codex passes on 2,500
+ * tokens. CLAUDE_TOKENS and CODEX_TOKENS are lower, to leave room for the additions of
+ * text_add_said(). */
 enum { CLAUDE_TOKENS = 2100, CODEX_TOKENS = 2100 };
 
 const struct hook_client hook_clients[] = {

@@ -1,6 +1,6 @@
 /*
- * plugin - the plugin of OpenCode, whose hooks are functions. The plugin calls `cadre hook
- * opencode`.
+ * plugin - the plugin for OpenCode, because hooks of OpenCode are functions. The plugin calls
+ * `cadre hook opencode`.
  */
 
 /* clang-format off */

@@ -149,7 +149,7 @@ static void pad(struct archive *ar)
 }
 
 /* Writes the head of an entry. The head has a magic, thirteen numbers of eight hexadecimal
- * digits, and the entry's name. The entry is then filled up to a multiple of four bytes. */
+ * digits, and the entry's name. Then the archive is padded to a multiple of four bytes. */
 static void head(struct archive *ar, const char *name, unsigned mode, size_t size,
 		 unsigned major, unsigned minor)
 {
@@ -272,8 +272,8 @@ static int find_version(struct image_build *b, const char *root, struct fault *f
 			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
 }
 
-/* Finds the guest's program beside this program, or in the folder into which `make install`
- * copies it. */
+/* Finds the guest's program. The program is beside this program, in the folder above, or in
+ * ../lib/cadre, into which `make install` copies the guest's program. */
 static int image_guest(struct image_build *b, struct fault *f)
 {
 	static const char *const places[] = { "cadre-guest", "../lib/cadre/cadre-guest",
@@ -545,8 +545,8 @@ static int convert(struct image_build *b, const char *from, struct fault *f)
 	return child_run(words, NULL, f);
 }
 
-/* The path of mkfs.ext4 in Debian. The path is fixed, because the program is not in every
- * user's PATH. */
+/* Returns Debian's path of mkfs.ext4, because the program is not in every user's PATH. If there
+ * is no program at this path, returns a name that is looked up in PATH. */
 static const char *mkfs_program(void)
 {
 	return access("/usr/sbin/mkfs.ext4", X_OK) ? "mkfs.ext4" : "/usr/sbin/mkfs.ext4";

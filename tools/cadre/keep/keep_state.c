@@ -31,8 +31,8 @@
 #include "tools/cadre/screen/progress.h"
 
 /*
- * Removes temporary files of killed processes, and explains faults of copies that failed
- * because the disk had no room.
+ * Removes temporary files of killed processes. If a copy fails because the disk is full, adds a
+ * hint to the fault.
  */
 
 /* Whether `name` is the temporary file of a copy whose process has ended. The name of such a
@@ -203,7 +203,7 @@ static int keep_restore_check_file(struct restore *r, struct fault *f)
 
 /* Refuses the secret of another state, because such a secret would make all tokens void. A new
  * secret of a state fits only the tokens of agents that were registered after the secret was
- * made. A secret that fits the token of any agent is accepted. */
+ * made. A secret is accepted if the secret fits the token of at least one agent. */
 static int keep_restore_check_secret(struct restore *r, struct store *store,
 				     struct fault *f)
 {
@@ -604,8 +604,9 @@ static int is_backup(const struct dirent *e)
 	return end && !e->d_name[end];
 }
 
-/* Removes all but the newest `most` backups from HOME/backups. The backup `path` was just
- * verified, and stays even if a wrong clock has given this backup an old name. */
+/* Keeps the newest backups in HOME/backups, `most` in number, and removes all older backups.
+ * The backup `path` was just verified, and stays even if a wrong clock has given this backup an
+ * old name. */
 static int remove_older(const char *path, int64_t most, struct fault *f)
 {
 	char folder[4400], one[4900];

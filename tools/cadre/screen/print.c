@@ -257,7 +257,7 @@ static bool speaks_for_itself(const struct record *r, const char *const *columns
 	return true;
 }
 
-/* Prints an answer that has several lists as an overview. The first list shows the things that
+/* Prints an overview of an answer that has several lists. The first list shows the things that
  * need the person's attention. */
 static void screen_overview(const struct cli *cli, const struct op *op,
 			    const json_t *answer)
@@ -295,9 +295,9 @@ static void screen_overview(const struct cli *cli, const struct op *op,
  *
  * The answer came back as JSON. In the table of operations, the row of `claim` says how to show
  * the answer. The row names the list that becomes a table, the columns of this table, and the
- * fields that are times or states. Like the doors of the earlier stations, this file has no
- * code about tasks. An agent may have written the texts of an answer, so characters that would
- * control the terminal are shown as question marks.
+ * fields that are times or states. Like the doors of the earlier stations, this file has almost
+ * no code about tasks. An agent may have written the texts of an answer, so characters that
+ * would control the terminal are shown as question marks.
  *
  * When the last byte is written, and only then, the client tells the host that the claim has
  * arrived. Had the shell been killed a moment earlier, the task would be pending again now, and

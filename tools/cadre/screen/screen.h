@@ -17,7 +17,8 @@ bool screen_is_empty(const json_t *value);
 bool screen_is_list(const struct field *field); /* whether the field is a list of
 						   records */
 bool screen_is_nested(const struct field *field);
-/* Whether a field is the number that people read in place of the id in the field before it. */
+/* Whether a field is a number for people. People read this number in place of the id in the
+ * field before. */
 bool screen_is_number(const struct field *field);
 /* Whether a field is a secret. No screen shows a secret, because other people, recorders, and
  * models that read pipes could see the secret. */
@@ -31,9 +32,9 @@ bool screen_is_shown(const struct field *field, const json_t *record);
 const char *screen_label(struct arena *a, const struct field *field);
 
 /* The text of a value, or of a record's field, on one line. A record inside a record is shown
- * by the inner record's first field. screen_field() shows an id that has a number as this
- * number, such as #102. The text is in the memory of the answer or of the arena, and may
- * contain control characters. */
+ * by the inner record's first field, and in some cases also by its state. If an id has a
+ * number, screen_field() shows the number, such as #102, in place of the id. The text is in the
+ * memory of the answer or of the arena, and may contain control characters. */
 const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value);
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,

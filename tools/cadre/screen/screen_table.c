@@ -137,7 +137,7 @@ static void screen_table_fit(const struct cli *cli, const struct table *t,
 }
 
 /* The colour of a state that matters to people. Faults are red, work is yellow, and success is
- * green. */
+ * green. The text of a cancelled, expired or destroyed thing is dim. */
 static const char *color_of(const char *word)
 {
 	static const char *const colors[][2] = {
@@ -278,8 +278,9 @@ static bool is_flag_letter(unsigned code)
 	return code >= 0x1f1e6 && code <= 0x1f1ff;
 }
 
-/* The number of terminal columns of a character. Marks, joiners, selectors and tones of skin
- * take no column, because a terminal combines such a character with the character before. */
+/* The number of terminal columns of a character. Combining marks, joiners, variation selectors
+ * and skin tones take no column, because a terminal combines such a character with the
+ * character before. */
 static size_t screen_table_columns_of(unsigned code)
 {
 	int n;

@@ -136,8 +136,8 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 }
 
 /* Writes a record on one line. The line has the value of the first field, which names the
- * record. If the second field is a state, and not the first state of its type, the line also
- * has this state. */
+ * record. If the second field holds a state other than the first state of its type, the line
+ * also has this state. */
 static const char *record_value(const struct cli *cli, struct arena *a,
 				const struct record *r, const json_t *value)
 {
@@ -205,7 +205,7 @@ value_number_of(const struct record *r, const struct field *field, const json_t 
 		       : NULL;
 }
 
-/* Finds the template for the detail of an event of the kind `kind`. If the kind has no
+/* Finds the template for the detail of an event. `kind` is the event's kind. If the kind has no
  * template, returns "{}", which stands for the whole detail. */
 static const char *value_words_of(const char *kind)
 {
@@ -215,8 +215,8 @@ static const char *value_words_of(const char *kind)
 	return "{}";
 }
 
-/* Returns the part of a detail with the name `key`. If `key` is "", returns the whole detail.
- * NULL: the detail has no such part. */
+/* Returns the part that has the name `key` in a detail. If `key` is "", returns the whole
+ * detail. NULL: the detail has no such part. */
 static const char *value_part_of(struct arena *a, const char *detail, const char *key)
 {
 	json_t *parts = *key ? json_loads(detail, 0, NULL) : NULL;

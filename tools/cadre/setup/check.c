@@ -1,5 +1,5 @@
 /*
- * check - finds parts of a client that deviate from the set-up state.
+ * check - finds parts of a client that are not as `cadre setup` makes these parts.
  *
  * An entry or hook may be missing, may name another program or a missing program, or may act as
  * the operator. A file may be broken, or a setting may switch a part off. Instructions may be
@@ -13,8 +13,8 @@
 
 /* --- settings that switch a part off -------------------------------------------------------- */
 
-/* A person may use settings to keep a client from using the server or the hooks that setup has
- * put. Setup names these settings, but never changes them. */
+/* A person's settings may stop a client from using the MCP server or the hooks that setup has
+ * written. Setup names these settings, but never changes them. */
 
 /* The offset of the value that switches the part off; SIZE_MAX: the setting does not switch the
  * part off. */
@@ -163,9 +163,9 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 	}
 }
 
-/* Whether instructions are left although no client that is set up reads them. Only one client
- * reports leftover instructions: a client that reads the instructions, or a client whose files
- * are broken. */
+/* Whether instructions are left although no client that is set up reads them. Of the clients
+ * that read leftover instructions, the first client reports them. Each later client reports
+ * them only if the later client's files are broken. */
 static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 			 const struct seen *all, struct seen *s)
 {

@@ -32,8 +32,8 @@ void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *dat
  *
  * The span is the text that is taken away, and its line end may differ from the file's line
  * end. In "a\n\nbegin\r\nx\r\nend\nb" the span "begin\r\nx\r\nend" has the line end \r\n, so
- * that "a\n\nb" is left. A span of one line contains no line end, and was put with the file's
- * line end. */
+ * that "a\n\nb" is left. A span of one line contains no line end. When setup put this line,
+ * setup used the file's line end. */
 static const char *draft_eol(const struct setup_draft *d, size_t from, size_t to)
 {
 	const char *s = d->text.data,
@@ -443,8 +443,8 @@ static void add_break(struct text *out, const struct look *look, int depth)
 		text_add(out, look->unit.data, look->unit.len);
 }
 
-/* Adds JSON text that has no blanks, in the layout `look`. Arrays of objects are split into
- * lines, but arrays of words are not split. */
+/* Adds `json`, which is JSON without blanks, and gives the added text the layout `look`. Arrays
+ * of objects are split into lines, but arrays of words are not split. */
 static void jsonc_add_value(struct text *out, const struct look *look, const char *json)
 {
 	bool words = false; /* inside an array of words */
@@ -534,8 +534,9 @@ static void jsonc_put_member(struct setup_draft *d, const struct jsonc *c,
 	text_release(&out);
 }
 
-/* Adds the text of `value`, wrapped in one object for each of the place's keys, beginning with
- * the key number `from`. With `push`, `value` is the item of an array in the innermost object. */
+/* Wraps the text of `value` in objects, and adds the result. The place's keys from number
+ * `from` on give one object each. With `push`, `value` is the item of an array in the innermost
+ * object. */
 static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
 		       const char *value)
 {
@@ -550,8 +551,9 @@ static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
 		text_add(out, "}", 1);
 }
 
-/* The innermost object or array of the place that exists; `*depth` is the number of keys that
- * lead to the object or array. NULL with a fault: a value on the way has the wrong kind. */
+/* Follows the place's keys as far as the objects and arrays exist. Returns the last of these
+ * objects and arrays. `*depth` is the number of keys that lead to the returned value. NULL with
+ * a fault: a value on the way has the wrong kind. */
 static struct jsonc *find_innermost(const struct setup_draft *d,
 				    const struct jsonc_place *p, struct jsonc *root,
 				    int *depth, struct fault *f)
@@ -640,7 +642,7 @@ static size_t jsonc_cut_member(struct setup_draft *d, const struct jsonc *v)
 	return before - d->text.len;
 }
 
-/* Removes the member that setup put together with `v`, if this member is the last member and
+/* Removes the member that setup has added beside `v`, if this member is the last member and
  * directly behind `v`. */
 static void cut_beside(struct setup_draft *d, struct jsonc *v,
 		       const struct jsonc_beside *beside)

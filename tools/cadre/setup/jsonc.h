@@ -85,14 +85,14 @@ struct jsonc_place {
 	bool push;
 };
 
-/* A member of the root that a client needs beside the first key of a place. */
+/* A member that a client needs in the root, beside the first key of a place. */
 struct jsonc_beside {
 	const char *key, *value; /* the value is JSON without blanks */
 	bool anew; /* put the member only into a blank text */
 };
 
-/* Puts a value, with the missing objects around the value, at a place that has no value. If the
- * first of these objects is missing, `beside` (may be NULL) is put too. The value is JSON
+/* Puts a value at a place that has no value. Also puts the missing objects around the value. If
+ * the first of these objects is missing, `beside` (may be NULL) is put too. The value is JSON
  * without blanks, escapes and empty objects; "@" stands for `word`. */
 int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *value,
 	      const char *word, const struct jsonc_beside *beside, struct fault *f);

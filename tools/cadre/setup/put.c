@@ -45,8 +45,8 @@ static struct jsonc *put_read(struct put *p)
  *	            entry stays, and setup and --remove report the entry.
  */
 
-/* Whether a program's path or name ends with `cadre`, or is the path of this program. The file
- * of this program may have another name. */
+/* Whether a program's name, or the last part of its path, is `cadre`, or `word` is the path of
+ * this program. The file of this program may have another name. */
 static bool put_is_cadre(const struct put *p, const char *word)
 {
 	const char *name = strrchr(word, '/');
@@ -168,7 +168,8 @@ static const char *put_name_of(const struct put *p, const struct setup_value *v)
 									       : NULL;
 }
 
-/* Whether an entry has the word --operator, so that its agents act as the operator. */
+/* Whether an entry has the word --operator. The MCP server of such an entry acts as the
+ * operator. */
 static bool put_is_operators(const struct entry *e)
 {
 	static const char *const keys[] = { "command", "args" };
@@ -317,8 +318,8 @@ static bool put_cut_entry(struct put *p)
 
 /* --- hooks: commands of events, as items of arrays in JSON --------------------------------- */
 
-/* The program of a line that runs the client's hook of cadre and does nothing else. NULL: the
- * line does something else. */
+/* If a line runs the client's hook of cadre and does nothing else, returns the line's program.
+ * NULL: the line does something else. */
 static const char *put_program_of(struct put *p, const char *line)
 {
 	const char *end = arena_printf(&p->a, " hook %s", p->c->name), *word;
@@ -354,8 +355,8 @@ static bool put_calls_hook(struct put *p, const char *line)
 }
 
 /* The string with the command of a handler. With `ours`, setup must have written the handler.
- * Without `ours`, the handler must only run cadre's hook. NULL: the handler does not fulfil
- * this condition. */
+ * Without `ours`, any handler that runs cadre's hook is accepted. NULL: the handler does not
+ * fulfil this condition. */
 static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, bool ours)
 {
 	struct jsonc *line = jsonc_member(p->d, handler, "command");
@@ -413,8 +414,8 @@ static void put_event(struct put *p, const char *name)
  * each handler. */
 enum { HANDLERS = 32 };
 
-/* Removes the last handler of setup in the text; `n` counts the calls. False: there is no such
- * handler. */
+/* Removes the last handler in the text that belongs to setup. `n` counts the calls. False:
+ * there is no such handler. */
 static bool put_cut_last(struct put *p, int n)
 {
 	const struct jsonc *hooks = jsonc_member(p->d, put_read(p), "hooks");

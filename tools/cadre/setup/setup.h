@@ -4,7 +4,7 @@
  * Read the files in this order: clients.c (the table of clients, with the files and parts of
  * each client), setup.c (the verb), setup_plan.c (the files that a run of setup changes). put.c
  * puts one part of a client into one file; jsonc.h edits a text; setup_target.c reads and
- * writes a file. check.c finds deviations from the set-up state.
+ * writes a file. check.c finds parts of clients that are not as setup makes these parts.
  */
 #ifndef TOOLS_CADRE_SETUP_SETUP_H
 #define TOOLS_CADRE_SETUP_SETUP_H
@@ -56,11 +56,12 @@ struct setup_client {
 	bool toml; /* the servers are in a TOML file */
 	const char *servers; /* the key of the MCP servers */
 	const char *entry; /* a server's entry as JSON: @ stands for the command */
-	/* The JSON of an item for each event of `cadre hook`, in which @ stands for the command
-	 * line. NULL: the client has no hooks, or its hooks are a file of code that `cadre
-	 * hook` prints. */
+	/* The JSON of one item, in which @ stands for the command line. Setup puts such an item
+	 * for each event of `cadre hook`. NULL: the client has no hooks, or its hooks are a
+	 * file of code that `cadre hook` prints. */
 	const char *hook;
-	struct jsonc_beside beside[PART_COUNT]; /* second members; a NULL key: no member */
+	struct jsonc_beside beside[PART_COUNT]; /* members that are put beside a part's
+						   first key; a NULL key: no member */
 	/* A file of instructions that the client's own file in a project may import; or NULL. */
 	const char *import;
 	const struct setup_off *off; /* settings that switch parts off, or NULL */
@@ -89,11 +90,12 @@ bool setup_client_path(const struct setup_client *c, enum setup_part part,
 /* Counts of the entries of a part. */
 struct setup_tally {
 	int found, missing; /* numbers of entries */
-	int changed; /* found entries that have another command or text */
+	int changed; /* found entries with a command or text that setup would not write
+			now */
 	int yours; /* found entries that a person wrote, which stay */
 	char gone[200]; /* an entry's command that runs no program; or "" */
 	char other[200]; /* an entry's command that runs another program; or "" */
-	bool as_operator; /* the entry makes its agents act as the operator */
+	bool as_operator; /* the MCP server of the entry acts as the operator */
 };
 
 /* Puts a part into a draft. The draft's other text stays. `command` is the command that runs
@@ -132,7 +134,7 @@ struct setup_target {
 	struct setup_draft draft; /* text to be written */
 	struct text before; /* text that was read */
 	bool was; /* the file existed when it was read */
-	struct stat st; /* status when it was read */
+	struct stat st; /* the file's status when the file was read */
 	bool told; /* the file has leftover instructions, and this was reported */
 };
 
@@ -160,9 +162,10 @@ void setup_target_remove_folders(const char *path);
  * the names of the files, and says that the change is not shown. */
 void setup_diff(const struct setup_target *t, struct text *out);
 
-/* Waits until no other setup of the user changes files. Other setups wait until the returned
- * descriptor is closed. Returns -1 if there is a fault, or if there is no folder for setup's
- * notes. With `make`, makes this folder if the folder is missing. */
+/* Waits until no other setup of the user changes files, but gives up with a fault after
+ * PATIENCE_MS. Other setups wait until the returned descriptor is closed. Returns -1 if there
+ * is a fault, or if there is no folder for setup's notes. With `make`, makes this folder if the
+ * folder is missing. */
 int setup_lock(bool make, struct fault *f);
 
 /* --- setup_plan.c ------------------------------------------------------------------------------------ */
@@ -227,7 +230,8 @@ typedef void setup_say(void *arg, bool ok, const struct setup_client *c,
 		       const char *found, const char *todo);
 
 /* Reports the condition of each client of the plan. A client without any part of setup is
- * reported only if `asked`. Returns the number of clients that deviate from the set-up state. */
+ * reported only if `asked`. Returns the number of clients that were reported as not completely
+ * set up. */
 int setup_check(struct setup_plan *p, bool asked, setup_say *say, void *arg);
 
 #endif

@@ -149,7 +149,7 @@ int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 	return f->code;
 }
 
-/* Whether a client has anything that setup put into its files. */
+/* Whether a client's files have an entry of the MCP server or a hook that setup put there. */
 static bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
 {
 	for (enum setup_part part = PART_MCP; part <= PART_HOOKS; part++) {

@@ -2,9 +2,9 @@
  * setup_target - a file that setup reads, and then writes in one step or not at all.
  *
  * The bytes of a file tell whether setup made it, but a folder has no bytes. So setup notes the
- * paths of its folders. The notes are a file of the user's state, with one path per line. A
- * path is noted before its folder is made, because a setup may be killed at any moment. If a
- * folder's path cannot be noted, the folder is never removed.
+ * paths of its folders. The notes are a file in the user's XDG state folder, with one path per
+ * line. A path is noted before its folder is made, because a setup may be killed at any moment.
+ * If a folder's path cannot be noted, the folder is never removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static int setup_target_fail(const char *what, const char *path, struct fault *f
 
 /* --- the path ---------------------------------------------------------------------------- */
 
-/* Finds the path without links of a file, which need not exist. False: there is an error, and
+/* Finds a file's path without links. The file need not exist. False: there is an error, and
  * errno is set. */
 static bool setup_target_resolve(const char *path, char out[4096])
 {
@@ -428,8 +428,8 @@ static int setup_target_rename(const struct setup_target *t, const char *from,
 }
 
 /* Puts the new text in place, or takes the file away. The old bytes are then in `beside`. If a
- * client has written the file since setup read it, the client's bytes get the file's name back.
- * Returns 0, or -1 with errno set. */
+ * client has written the file since setup read the file, the client's bytes are put back in
+ * place. Returns 0, or -1 with errno set. */
 static int setup_target_move(const struct setup_target *t, const char *beside)
 {
 	const bool there = t->draft.there;

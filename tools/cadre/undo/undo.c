@@ -54,8 +54,8 @@ static bool undo_is_wanted(const struct undo_wanted *w, const char *name)
 	return !strncmp(name, w->begun, n) && (!w->agent || undo_is_digits(name + n));
 }
 
-/* The length of the owner's part of an entry's name. This part ends before the digits of the
- * workspace, which the end of a snapshot's name may follow. */
+/* An entry's name begins with the owner's part, and the digits of the workspace follow. A
+ * snapshot's name has a further end behind the digits. Returns the length of the owner's part. */
 static size_t undo_owner_len(const char *name)
 {
 	size_t n = strlen(name), end = strlen(TRASH_SNAPSHOT) + TRASH_ID_SHOWN;
