@@ -105,8 +105,9 @@ SELECT 1 AS so FROM replay
 WHERE key = :key AND op = :op AND made = :made AND at > :since LIMIT 1;
 
 -- name: replay_add
--- late If a row already has the key, that row is older than a day. Otherwise replay_find would
--- have found a younger row.
+-- late
+-- If a row already has the key, that row is older than a day. Otherwise replay_find would have
+-- found a younger row.
 INSERT INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now)
 ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
