@@ -172,7 +172,7 @@ build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call generate,build/opgen -h $(filter %.op,$^),build/fixture.gen.h); \
 	$(call generate,build/opgen $(filter %.op,$^),build/fixture.gen.c); touch $@
 $(patsubst %,$(O)/obj/tests/unit/test_%.o,op op_doors face): build/fixture.stamp
-# A test gives the doors a noun (boat) that no door knows by name.
+# The program tests/boats has one more noun, boat. The code of no door mentions this noun.
 build/boats.stamp: build/opgen $(OPS) tests/boats/boat.op
 	$(call SAY,GEN,build/boats.gen.[ch]) \
 	$(call generate,build/opgen -h $(filter %.op,$^),build/boats.gen.h); \
@@ -298,8 +298,8 @@ soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
 	@CADRE=$(CURDIR)/$(O)/cadre $(O)/tests/soak $$(($(or $(MINUTES),20) * 60))
-# WAIT=1 also runs a call that waits longer than the client waits for an answer. The call takes
-# a minute for each client.
+# With WAIT=1, each client also makes a call that lasts longer than the client's time limit for
+# an answer. The call takes a minute for each client.
 clients: export CLIENTS_CACHE ?= $(or $(HOME),$(CURDIR)/build)/.cache/cadre-clients
 clients: all
 	@tests/clients/install "$$CLIENTS_CACHE"
@@ -360,7 +360,7 @@ install: all
 	install -Dm644 -t $(DOC)/prometheus dist/prometheus/*.yml
 	install -Dm644 -t $(DOC)/grafana dist/grafana/*.json
 
-# Removes the files of `make install`; folders that other programs may use stay.
+# Removes the files of `make install`. Keeps the folders that other programs may use.
 uninstall:
 	rm -f $(D)/bin/cadre $(D)/lib/cadre/cadre-guest $(D)/share/man/man1/cadre.1 \
 		$(D)/share/bash-completion/completions/cadre \

@@ -38,8 +38,8 @@ enum answer_end {
 /* Tells the host whether the answer to the request `number` arrived. */
 void ask_settle(struct guest *g, int64_t number, enum answer_end end);
 
-/* Takes a message of the host if the message answers a request of this guest. Returns false if
- * the message answers no request of this guest. */
+/* Takes a message whose `id` is an id of this guest's requests. An answer to a dropped request
+ * is ignored. Returns false for any other message. */
 bool ask_hear(struct guest_request *heard);
 
 /* Ends all requests, because the host's control connection is closed. Calls the `done` of each

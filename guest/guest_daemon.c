@@ -20,7 +20,8 @@
 enum {
 	RETRY_MS = 1000, /* pause after a failed write of the spool */
 	RESULTS_MOST = 1000, /* results in one answer */
-	UNREAD_MOST = 1000, /* most unread plain messages */
+	UNREAD_MOST = 1000, /* maximum number of unread messages that are not
+			       assignments */
 };
 
 /* --- an assignment's end -------------------------------------------------------- */
@@ -192,8 +193,7 @@ static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int 
 /* Begins the command of an assignment, or stores the reason why the command cannot begin. Sets
  * *told if a heartbeat has told the hosts that this command begins. The heartbeat comes before
  * the command runs, because the command may at once report that its task has ended. At that
- * report, a host calls off the commands of the task that, as far as the host knows, have not
- * begun. */
+ * report, a host calls off the task's commands that have not begun as far as the host knows. */
 static int guest_daemon_begin(struct guest *g, struct guest_assignment *d,
 			      const struct spool_assignment_row *as, struct arena *a,
 			      bool *told)

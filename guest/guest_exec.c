@@ -50,8 +50,8 @@ struct background_job {
 	struct proc *run; /* run->owner is the job */
 	int64_t turn; /* the turn that the job runs; 0: no turn */
 	bool seen; /* a caller polled the job after its end */
-	int ended; /* for an ended job that was followed: its number in the order of these
-		      ends, from 1 on; else 0 */
+	int ended; /* number of an ended job that was followed, counted from 1 in the
+		      order of the ends; 0: any other job */
 	struct background_job *next; /* an older job */
 };
 
@@ -77,7 +77,7 @@ struct follower {
 	uv_timer_t timer;
 	bool gathering;
 	follow_tell *tell;
-	struct follower *next, **place; /* in run->followers */
+	struct follower *next, **place; /* links in the list run->followers */
 };
 
 static void guest_follow_timer_closed(uv_handle_t *handle)
@@ -195,7 +195,8 @@ static void follow_over(struct proc *run)
 }
 
 enum {
-	FOLLOWED_KEPT = 64, /* most ended followed jobs that the guest keeps */
+	FOLLOWED_KEPT = 64, /* maximum number of jobs that were followed, have ended, and
+			       are kept by the guest */
 	WAIT_MOST = 300, /* longest wait of a poll, in seconds */
 };
 
@@ -525,8 +526,8 @@ static int tell_result(struct guest_request *q, struct proc *run,
 	struct output_parts p = { 0 };
 	size_t room = command_room(in->has_room, in->room);
 	bool old = !q->peer->hello;
-	struct fault full = { 0 }; /* not reported: if no place is free, the rest of the
-				      output is lost */
+	struct fault full = { 0 }; /* this fault is not reported: without a free place,
+				      the rest of the output is lost */
 
 	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
 			       &q->arena))
@@ -667,8 +668,8 @@ int answer_exec(struct guest_request *q, struct fault *f)
 		.timeout_secs = timeout_of(in),
 	};
 	struct proc *run;
-	struct fault full = { 0 }; /* not reported: if no place is free, the command is
-				      not followed */
+	struct fault full = { 0 }; /* this fault is not reported: without a free place,
+				      the command is not followed */
 	int rc = check_timeout(in->timeout_secs, f);
 
 	if (!rc)

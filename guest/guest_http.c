@@ -265,9 +265,9 @@ static void post_file(struct http_visit *v)
  */
 
 enum {
-	BODY_MOST = 2 << 20, /* bytes of a JSON body, enough for 256 KiB of escaped
-				text */
-	COLLECTING_MOST = 16, /* most JSON bodies in memory at one time */
+	BODY_MOST = 2 << 20, /* maximum number of bytes of a JSON body, enough for 256 KiB
+				of escaped text */
+	COLLECTING_MOST = 16, /* maximum number of JSON bodies in memory at one time */
 	LIMIT_MOST = 1000,
 };
 
@@ -315,8 +315,8 @@ static void on_policy(void *arg, json_t *answer, const struct fault *why)
 		visit_fail(v, 0, &f);
 }
 
-/* Answers whether the door is open. While no host is connected, the guest repeats the host's
- * last answer. */
+/* Answers whether the door is open. If no host is connected, or the host's last answer is
+ * recent, the guest repeats this answer. Otherwise the guest asks the host. */
 static void guest_http_get_health(struct http_visit *v)
 {
 	struct guest_http *front = v->front;

@@ -115,7 +115,7 @@ struct pair;
 int guest_env_check(const char *name, const char *where, struct fault *f);
 
 /* Makes the environment of a command from the guest's own variables, the variables of SetEnv,
- * and `more`. Later variables replace earlier variables. */
+ * and `more`. A later variable replaces an earlier variable of the same name. */
 int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *a,
 	      char ***out, struct fault *f);
 

@@ -7,7 +7,7 @@
 #include "guest/guest_door.h"
 
 enum {
-	STRANGER_MOST = 4096, /* most bytes of a stranger's Hello */
+	STRANGER_MOST = 4096, /* maximum number of bytes of a stranger's Hello */
 	WAITING_MOST = 16, /* the guest reads no more from a peer with this many waiting
 			      requests */
 	UNREAD_MOST = 8 << 20, /* the guest reads no more from a peer with this many

@@ -273,8 +273,8 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 	if (strcmp(hello->role, "host") != 0)
 		return 0;
 	if (g->spool_settled && peer->port != WIRE_CONTROL)
-		return 0; /* after the start, only the control socket may renew the
-			     spool */
+		return 0; /* after the first check, only a Hello on the control socket may
+			     renew the spool */
 	if (is_other_spool(g, hello)) {
 		if (spool_renew(g->spool, f))
 			return f->code;

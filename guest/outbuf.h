@@ -63,9 +63,9 @@ void output_parts_take(struct output_parts *p, const char *out, size_t out_size,
 int output_parts_bad_offset(const struct output_parts *p);
 
 /* Cuts the texts of both streams, so that they use at most *room bytes of JSON. Subtracts the
- * used bytes from *room. Each stream gets half of the room, and the room that the other stream
- * does not use. If `marked` is true, a cut text ends with a marker, for a peer that cannot ask
- * for the rest of the text. */
+ * used bytes from *room. Each stream gets half of the room. What one stream does not use of its
+ * half, the other stream may use. If `marked` is true, a cut text ends with a marker, for a
+ * peer that cannot ask for the rest of the text. */
 void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct arena *a);
 
 #endif

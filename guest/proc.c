@@ -80,8 +80,8 @@ static void outbuf_keep(struct outbuf *o, const char *data, size_t len)
 		move_to_file(o);
 	if (o->fd) {
 		if (fd_write_all(o->fd, data, len)) {
-			/* A part of `data` may be in the file. The next write replaces these
-			 * bytes, which `len` does not count. */
+			/* The failed write may have put a part of `data` into the file. `len`
+			 * does not count these bytes, and the next write replaces them. */
 			lseek(o->fd, (off_t)o->len, SEEK_SET);
 			o->cut = true;
 			return;
@@ -340,9 +340,9 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Closes all descriptors of the guest in a child that waits at its gate. Without this call, the
- * child would keep the guest's listening sockets open after the guest's death. The child would
- * also keep the guest's ends of the gates open. */
+/* In a child that waits at its gate, closes all descriptors except 0 to 2, the gate and the
+ * working directory. Without this call, the child would keep the guest's listening sockets open
+ * after the guest's death. The child would also keep the guest's ends of the gates open. */
 static void keep_only(int *gate, int *dir)
 {
 	int high[2] = { fcntl(*gate, F_DUPFD, 10), fcntl(*dir, F_DUPFD, 10) };

@@ -28,8 +28,8 @@ struct extras {
 extern const struct extras extras;
 
 const struct extra *extra_find(const struct extra *table, const char *name);
-/* Returns the resource with the URI `uri`. If there is none, returns the template with whose
- * `name` the URI `uri` begins, or NULL. */
+/* Returns the resource with the URI `uri`. If there is none, returns the template whose `name`
+ * is the beginning of `uri`. Returns NULL if there is no such template. */
 const struct extra *extra_resource(const char *uri);
 /* Appends the entries of a table to a JSON list that is being written. */
 void extra_list(const struct extra *table, struct text *out);

@@ -175,8 +175,8 @@ static void modern_listen(struct request *r, json_t *params)
 			     "notifications is missing or malformed");
 		return;
 	}
-	/* Tools and prompts never change, so a request to watch them is ignored. A URI of no
-	 * existing resource is ignored, too. */
+	/* Tools and prompts never change, so a request to watch them is ignored. A URI that
+	 * names no existing resource is ignored, too. */
 	r->listening = true;
 	if (json_is_true(json_object_get(filter, "resourcesListChanged")))
 		subscription_add_list(r);
@@ -344,7 +344,8 @@ bool mcp_begins(const json_t *message)
 
 enum {
 	FULL_AT = 64, /* number of running calls at which the transport stops reading */
-	REQUESTS_MAX = 1000, /* most requests, counting waits and subscriptions */
+	REQUESTS_MAX = 1000, /* maximum number of requests, waits and subscriptions
+				included */
 	GRACE_MS = 1000, /* time for calls that write, after the end of the input */
 };
 

@@ -134,7 +134,7 @@ void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent);
 /* Whether there are written answers that the client has perhaps not read yet. */
 bool mcp_has_unread(const struct mcp *m);
 /* Reports that the client has read all written messages. `sent` is the number of bytes that the
- * client had sent by that time. When the client sends further bytes, the client already has the
+ * client had sent by that time. Bytes that the client sends later prove that the client has the
  * answers. */
 void mcp_was_read(struct mcp *m, uint64_t sent);
 

@@ -105,7 +105,7 @@ static bool names_task(json_t *one, json_t *other)
 
 /* A client that names a task has read the answer with this task's claim. So if a call names a
  * task, forgets this answer, and the claim is not given back later. If the claim or the call
- * names no team, both teams count as equal. */
+ * names no team, only the tasks are compared. */
 static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
 {
 	json_t *task = argument(op, args, "task"), *team = argument(op, args, "team");

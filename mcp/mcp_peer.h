@@ -96,7 +96,7 @@ struct request {
 	json_t *lost; /* arguments of the call that takes the answer back */
 
 	/* These members belong to the method that runs. */
-	const struct noun *noun; /* completion: lists the names of this noun */
+	const struct noun *noun; /* for a completion: the noun whose names are listed */
 	char *word, *scope;
 	json_t *joins; /* arguments of a call by which the session may join a team */
 	bool opening; /* some watches are not open yet */
@@ -108,7 +108,8 @@ struct mcp {
 	struct mcp_options options;
 	struct identity identity;
 	char session[32];
-	struct identity nobody; /* caller of a call to become another agent */
+	struct identity nobody; /* the caller, without an identity, of a call by which the
+				   session becomes another agent */
 	bool lapsed; /* the state refused the identity kept for this directory */
 	struct here_call joining; /* the running call to become an agent, if any */
 	struct client *client; /* NULL until a request needs the state */
@@ -120,7 +121,8 @@ struct mcp {
 	struct request *requests;
 	size_t n_requests;
 	size_t n_running; /* number of requests whose calls run and do not wait */
-	struct arrival *arrivals; /* answers that may not have arrived, newest first */
+	struct arrival *arrivals; /* answers that have perhaps not arrived yet, newest
+				     first */
 	uint64_t at; /* bytes that the client sent before this message */
 	const struct mcp_headers *headers; /* headers of the present message, or NULL */
 	bool holds; /* legacy: notifications wait until a stream is open */

@@ -74,11 +74,11 @@ static bool calls_as_nobody(const struct request *r)
 	return r->as || r->mcp->identity.nobody;
 }
 
-/* Sets the key of a call by which a session becomes an agent. The key of a call to join
- * outlives the process. If the process is killed before it stores the identity for its
- * directory, the next session in this directory gets the agent by the same call. A session that
- * runs at the same time does not get the agent. A key that the client chose is dropped, because
- * somebody else could know the key. */
+/* Sets the key of a call by which a session becomes an agent. The key of a call to join is
+ * stored, so that a later process can use the same key. If the process is killed before it
+ * stores the identity for its directory, the next session in this directory gets the agent by
+ * the same call. A session that runs at the same time does not get the agent. A key that the
+ * client chose is dropped, because somebody else could know the key. */
 static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args)
 {
 	struct mcp *m = r->mcp;

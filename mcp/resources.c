@@ -85,7 +85,7 @@ static void write_resource(enum uri_kind kind, const char *team, const char *res
 }
 
 /* Writes the resources of a team that a caller is likely to read: the team, the team's board,
- * and the caller's inbox in this team. */
+ * and the caller's inbox if the caller has one in this team. */
 static void write_team(const struct mcp *m, const char *team, struct text *out)
 {
 	const struct identity *who = &m->identity;
@@ -167,8 +167,8 @@ void resources_list(struct request *r, json_t *params)
 			return;
 		}
 	}
-	/* The answer of state.status lists the teams, and names the last event that this list
-	 * includes. */
+	/* The answer of state.status lists the teams, and gives the number of the last event
+	 * before this list was made. */
 	request_call(r, op_state_status, json_object(), list_end);
 }
 

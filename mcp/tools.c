@@ -245,8 +245,8 @@ static const char *bare_name(const char *name)
 	return name;
 }
 
-/* Answers with an error, because no tool has the name `name`. The error names the tool that the
- * client may mean. */
+/* Answers with an error, because no tool has the name `name`. If an offered tool has a similar
+ * name, the error names this tool. */
 static void no_tool(struct request *r, const char *name)
 {
 	size_t best = NEAR_MOST + 1;
@@ -433,9 +433,9 @@ static bool was_said(const json_t *of_name, const json_t *property)
 	return false;
 }
 
-/* Removes an argument's description from a tool if an earlier tool describes the argument in
- * the same words. A model reads the whole list of tools, so one description is enough. `said`
- * maps the name of an argument to the earlier descriptions. */
+/* Removes an argument's description and default from a tool if an earlier tool has the same
+ * argument with the same schema. A model reads the whole list of tools, so one description is
+ * enough. `said` maps the name of an argument to the earlier descriptions. */
 static void leave_out_said(json_t *said, json_t *tool)
 {
 	json_t *props =

@@ -13,13 +13,15 @@ UPDATE agent_inbox SET assignments = assignments + :n WHERE agent = :agent;
 UPDATE agent SET moved_at = :now WHERE id = :agent;
 
 -- name: daemon_freed
--- A stuck daemon that ends a command is no longer stuck, so its agent is working again.
+-- When a command of a stuck daemon has ended, the daemon is no longer stuck, and its agent gets
+-- the status `working` again.
 UPDATE agent SET status = {agent_status.working} WHERE id = :agent AND status = {agent_status.stuck};
 
 -- name: daemons_stuck
 -- scan ok: agents with open assignments, few
--- A daemon is stuck when a command runs 30 s past the command's timeout.  A daemon is also
--- stuck when waiting commands have not moved for 30 s although fewer than 4 commands run.
+-- A daemon is stuck when a command runs 30 s past the command's timeout. A daemon is also stuck
+-- when it has made no progress for 30 s, fewer than 4 commands run, and a delivered command has
+-- waited for 30 s.
 SELECT a.id, a.team, a.name, t.inbox_capacity,
 	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state IN {assignment_state.open}
 		AND x.state = {assignment_state.running} AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
@@ -39,8 +41,8 @@ WHERE i.assignments > 0 AND a.gone = 0 AND t.stopped_at IS NULL AND a.status NOT
 -- name: assignment_gap
 -- scan ok: open assignments, along their index
 -- In a gap, a time without a host, no guest can report the end of a command. Therefore the
--- start of each running command is moved later by the length of the gap. The commands of a
--- stopped team are not moved here, but when the team is thawed.
+-- start of each running command is moved later by the length of the gap. For the commands of a
+-- stopped team, the thaw moves the start (thaw_assignments).
 UPDATE assignment SET started_at = started_at + :gap_ms
 WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000
 	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = assignment.team AND t.stopped_at IS NOT NULL);

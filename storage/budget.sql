@@ -102,7 +102,7 @@ UPDATE budget SET since = :now
 WHERE team = :team AND kind = {budget_kind.seconds} AND most > 0 AND since IS NULL;
 
 -- name: budget_return
--- Adds the used amounts of a team that ends to the budgets of the team above. Time is not
+-- When a team ends, adds the team's used amounts to the budgets of the team above. Time is not
 -- added, since the same time has passed in the team above. The rest of the ended team's limit
 -- becomes free in the team above, because the limit is no longer reserved.
 UPDATE budget SET used = used + (SELECT c.used FROM budget c
@@ -111,9 +111,9 @@ WHERE team = (SELECT parent FROM team WHERE id = :team) AND kind <> {budget_kind
 
 -- name: budget_turned
 -- int: reserved level
--- The budgets of a team whose level differs from `told`, the level that was last reported to
--- the team. At level 1, a fifth or less of the unreserved part of the limit is left. At level
--- 2, nothing is left.
+-- A team's budgets for which the present level differs from `told`. `told` is the level that
+-- was last reported to the team. At level 1, a fifth or less of the unreserved part of the
+-- limit is left. At level 2, nothing is left.
 SELECT y.kind, y.most, y.used, y.reserved, y.told, y.level
 FROM (SELECT x.kind, x.most, x.used, x.reserved, x.told,
 		CASE WHEN x.most = 0 THEN 0 WHEN x.most <= x.used + x.reserved THEN 2

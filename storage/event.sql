@@ -33,8 +33,8 @@ SELECT title, result FROM task WHERE id = :id;
 
 -- name: events_newest
 -- text: by
--- Finds the newest :limit events with numbers from :since to :upto. Returns the number before
--- the first of the found events, and how many events were found. The filters are those of
+-- Finds the newest :limit events with numbers from :since to :upto. Returns the number of the
+-- first found event minus 1, and the count of the found events. The filters are those of
 -- events_after.
 -- scan ok: backwards to the `limit`-th event; the caller limits how far
 SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (

@@ -168,10 +168,10 @@ static void see_page1(struct seen *seen, const struct header *file,
 	seen->page1 = true;
 }
 
-/* Whether the frames of the WAL belong to another file. A WAL with no page 1 and no committed
- * frame belongs to no other file. If `sound` is true, frames are read only up to the first
- * wrong checksum. A power failure or an undone transaction has left the frames after a wrong
- * checksum, and SQLite ignores them. */
+/* Whether the frames of the WAL belong to another file. If the WAL has neither a page 1 nor a
+ * committed frame, returns false. If the WAL has committed frames but no page 1, returns true.
+ * If `sound` is true, frames are read only up to the first wrong checksum. A power failure or
+ * an undone transaction has left the frames after a wrong checksum, and SQLite ignores them. */
 static bool is_of_other(const struct generation *g, const struct header *file, bool sound)
 {
 	const size_t page = number_at(g->header + WAL_PAGE_SIZE);

@@ -9,11 +9,12 @@ ORDER BY seq LIMIT :limit;
 -- name: host_due
 -- always
 -- scan ok: open assignments; hosts, few
--- `due`: whether the time of any row has run out. `live`: whether any row has a time that can
--- run out. `alive_at`: the last time at which a host ran; a gap begins there. `comes_at`: the
--- next time at which a delayed message is due, or a budget of time must be reported. 0: no such
--- time is known. A budget is reported when four fifths of its unreserved part are used, and
--- again when the whole unreserved part is used, as in budget_turned.
+-- `due`: whether any time has run out, or, once in 10 s, whether a command waits for its
+-- daemon. `live`: whether any task, reservation or open delivery has an end time. `alive_at`:
+-- the last time at which a host ran; a gap begins there. `comes_at`: the next time at which a
+-- delayed message is due, or a budget of time must be reported. 0: no such time is known. A
+-- budget is reported when four fifths of its unreserved part are used, and again when the whole
+-- unreserved part is used, as in budget_turned.
 -- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 	(SELECT coalesce(min(e.at), 0) FROM (

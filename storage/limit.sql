@@ -51,16 +51,17 @@ VALUES (:sender, :recipient, :due_at, :now, :level);
 
 -- name: pair_forget
 -- late
--- A message no longer limits its pair if the message was due before the last minute. A message
--- with a sending time in the future also does not limit its pair, since such a time means that
--- the clock was put back.
+-- A message no longer limits its pair if the message was due more than a minute ago. A
+-- message with a sending time in the future also does not limit its pair, since such a time
+-- means that the clock was put back.
 DELETE FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient AND (due_at < :before OR asked_at > :now);
 
 -- name: pair_used
 -- text: to_name
 -- int: sent
--- The recipients of an agent's messages that are still delayed or were due in the last minute.
+-- For each recipient, counts how many of an agent's messages are still delayed or were due in
+-- the last minute.
 -- scan ok: a few rows for each pair
 SELECT p.recipient,
 	CASE WHEN r.team = s.team THEN r.name

@@ -19,7 +19,7 @@ SELECT coalesce(max(id), 0) AS id FROM message;
 SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: message_head
--- The columns of a message that a reply to the message, or a receipt for the message, needs.
+-- The columns of a message that are needed for a reply to the message, or for its receipt.
 SELECT id, team, sender, at, thread, type, abroad, redacted_at FROM message WHERE id = :id;
 
 -- name: message_came
@@ -229,8 +229,8 @@ ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 -- name: delivery_requeue
 -- When a lease has ended, the message waits again, and expires at its old time. While the
 -- message waits again, `request` is the negated number of the request that handed the message
--- out last. An acknowledgement of the last hand-out counts until the message is handed out
--- again.
+-- out last. Until the message is handed out again, delivery_take, delivery_shown and
+-- inbox_ack_session can still acknowledge the last hand-out.
 UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
 	seen = 0
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};
@@ -309,9 +309,9 @@ ORDER BY lane, message LIMIT :limit;
 -- text: sender_name
 -- Messages that a session holds, while no answer with these messages is known to have arrived.
 -- A session keeps a message until the message's lease ends, even if several answers with the
--- message were lost. Messages that were handed out fewer than :most times are listed in order.
--- With :often, only messages that were handed out at least :most times are listed, messages
--- with the fewest hand-outs first.
+-- message were lost. Without :often, only messages that were handed out fewer than :most times
+-- are listed, in order. With :often, only messages that were handed out at least :most times
+-- are listed, messages with the fewest hand-outs first.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -531,7 +531,8 @@ RETURNING message;
 
 -- name: delivery_told
 -- Counts the messages with a number below :before that were sent to the guest and still wait.
--- The host sends messages in the order of their numbers, so the count reads no queued message.
+-- The host sends messages in the order of their numbers. So no message below :before is still
+-- queued, and the count need not skip queued rows.
 SELECT count(*) AS n FROM delivery d
 WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.normal})
 	AND d.state IN {delivery_state.open} AND d.state = {delivery_state.notified}

@@ -173,8 +173,8 @@ static int migrate_refuse_stranger(struct store *s, struct fault *f)
 	return fault_hint(f, "set CADRE_HOME to another folder");
 }
 
-/* Switches the file to WAL mode. PRAGMA journal_mode does not fail but returns the mode in
- * force, so the returned mode is checked. */
+/* Switches the file to WAL mode. The function does not check the mode that PRAGMA journal_mode
+ * returns. */
 static int use_wal(struct store *s, struct fault *f)
 {
 	if (s->flags & STORE_MEMORY)

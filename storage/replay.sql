@@ -47,8 +47,9 @@ ORDER BY t.number LIMIT :limit OFFSET :skip;
 -- int: first next earliest
 -- `first`: the first message whose sending is in the log. `next`: the first message that was
 -- sent after `until`. Messages are numbered in the order in which they were sent. A `first` or
--- `next` of 0 means that the log has no such message. `earliest`: the earliest time of an event
--- from `until` on, because the clock may have been put back after `until`.
+-- `next` of 0 means that the log has no such message. `earliest`: the earliest time of all
+-- events from `until` on. This time may be before the time of `until`, since the clock may have
+-- been put back.
 -- scan ok: from the log's start, and from `until`, to the first event of a sending
 SELECT coalesce((SELECT f.subject FROM event f WHERE f.kind = {event.message_sent} ORDER BY f.seq LIMIT 1), 0) AS first,
 	coalesce((SELECT n.subject FROM event n WHERE n.kind = {event.message_sent} AND n.seq > :until ORDER BY n.seq LIMIT 1), 0) AS next,

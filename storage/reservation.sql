@@ -62,7 +62,7 @@ WHERE agent = :agent AND generation = :generation AND lease_until > :now
 	AND lease_until - :now < lease_ms / 2;
 
 -- name: reservation_over
--- Reservations that have ended but still have a row.
+-- Reservations whose lease has run out, but whose row still exists.
 SELECT id, team, agent, paths FROM reservation
 WHERE lease_until <= :now ORDER BY lease_until, id LIMIT :limit;
 

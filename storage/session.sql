@@ -8,13 +8,13 @@ ON CONFLICT DO NOTHING;
 
 -- name: session_drop_old
 -- scan ok: along the index, newest first, at most :most sessions
--- Deletes sessions that nobody has used since :before. Also deletes the sessions that were used
--- least recently, if there are more than :most sessions.
+-- Deletes sessions that nobody has used since :before. Also deletes all sessions except the
+-- :most + 1 sessions that were used most recently.
 DELETE FROM session WHERE used_at < :before OR used_at < (SELECT used_at FROM session
 	ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 
 -- name: session_drop_more
--- If a token has more than :most sessions, deletes the sessions that were used least recently.
+-- Deletes all sessions of a token except the :most + 1 sessions that were used most recently.
 DELETE FROM session WHERE proof = :proof AND used_at < (SELECT used_at FROM session
 	WHERE proof = :proof ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 

@@ -335,8 +335,8 @@ static int ready(struct store *s, enum sql id, const void *in)
 	assert(!p->busy);
 	if (!statement_table[id].readonly) {
 		assert(s->writing);
-		/* After a failure that rolled the transaction back, the statement would run and
-		 * be committed alone. */
+		/* If a failure has rolled the transaction back, the statement would run outside
+		 * a transaction, and its change would be committed alone. */
 		if (!store_intact(s))
 			return SQLITE_ABORT;
 		kept_invalidate(&s->kept, statement_table[id].invalidates);

@@ -414,8 +414,8 @@ int store_look(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* Checks everything that another connection may have changed since the last commit of this
- * connection. The function is called inside a transaction that writes. */
+/* If another connection has committed since this connection's last commit, checks the tables
+ * again and forgets the kept rows. The function is called inside a transaction that writes. */
 static int notice_others(struct store *s, struct fault *f)
 {
 	uint32_t version = file_version(s);

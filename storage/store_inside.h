@@ -33,7 +33,7 @@
  * oldest row.
  */
 
-/* KEPT_PLACES places are enough for some hundred agents at work. */
+/* KEPT_PLACES places are enough for several hundred agents that work at the same time. */
 enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
 
 struct kept {

@@ -106,8 +106,8 @@ int64_t restore_counts(const char *dir)
 
 /* --- staging -------------------------------------------------------------------------- */
 
-/* Removes a folder without subfolders.  Errors are ignored, since the next attempt to make the
- * folder reports them. */
+/* Removes a folder and the files in it. The folder must have no subfolders. Errors are ignored,
+ * since the next attempt to make the folder reports them. */
 static void store_restore_remove_folder(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -331,8 +331,8 @@ static int finish_alone(int dir, struct fault *f)
 
 	if (new < 0)
 		return store_restore_failed(f, "open restore.ready");
-	/* If neither file is in restore.ready/, an earlier run has moved all files, and only
-	 * the folder must be removed. */
+	/* If restore.ready/ contains neither `secret` nor state.db, an earlier run has moved
+	 * both files, and only the folder must be removed. */
 	if (store_restore_is_there(new, "secret") ||
 	    store_restore_is_there(new, "state.db"))
 		aside = open_aside(dir, new, f);
@@ -384,7 +384,7 @@ static int is_former(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* Removes all former states but the newest few. The names of former states are times, so
+/* Removes all former states except the newest KEPT. The names of former states are times, so
  * alphasort() sorts by time. The state `own` is never removed, even if its time is old because
  * the clock was set. */
 static void prune(int dir, const char *own)

@@ -1,8 +1,8 @@
 /*
  * store_restore - replaces a state by a backup, either completely or not at all.
  *
- * The new state is prepared in HOME/restore.tmp/, which no process opens as a state. The new
- * state becomes valid when this folder is renamed to restore.ready. After the rename, this
+ * The new state is prepared in HOME/restore.tmp/, which no other process opens as a state. The
+ * new state becomes valid when this folder is renamed to restore.ready. After the rename, this
  * process moves the former files to HOME/replaced/NAME/ and the new files into HOME. If this
  * process crashes, the next process that opens the state moves the files. Each step can be
  * repeated, since restore.ready/ contains only files that were not moved yet. The state folder
@@ -43,7 +43,8 @@ void restore_unstage(const char *dir);
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,
 		   struct fault *f);
 
-/* A function that says whether the folder `dir` has lost its state.db. `left` may be NULL. */
+/* Returns whether the folder `dir` has lost its state.db. Writes the names of the remaining
+ * files to `left`, which may be NULL. */
 typedef bool restore_is_lost(const char *dir, char *left, size_t room);
 
 /* Prepares the folder `dir`, which has lost its state.db, for a new state. Moves the log and

@@ -347,9 +347,9 @@ WHERE id = :id AND state = {task_state.pending};
 UPDATE task SET updated_at = :now WHERE id = :id;
 
 -- name: task_set_text
--- :seen is the time at which the caller saw the task. If :seen is not 0, the task is updated
--- only if nobody has changed the task after :seen. No process can change the task between the
--- check and the update.
+-- :seen is the task's `updated_at` as the caller read it. If :seen is not 0, the task is
+-- updated only if `updated_at` is still :seen. No process can change the task between the check
+-- and the update.
 UPDATE task SET title = coalesce(:title, title),
 	description = coalesce(:description, description),
 	priority = CASE WHEN :priority > 0 THEN :priority ELSE priority END,
@@ -414,10 +414,10 @@ WHERE k.state = {task_state.pending} ORDER BY k.number LIMIT :limit;
 -- name: task_hindrance
 -- scan ok: the rows of the recursion
 -- text: why
--- Finds the task because of which :task cannot be completed. If :task itself failed or was
--- cancelled, the statement finds :task. Otherwise the statement finds the failed or cancelled
--- task with the lowest number for which :task waits. `why` is the reason why the found task
--- failed or was cancelled.
+-- Finds the failed or cancelled task that prevents the completion of :task. If :task itself
+-- failed or was cancelled, the statement finds :task. Otherwise the statement finds the failed
+-- or cancelled task with the lowest number for which :task waits. `why` is the reason why the
+-- found task failed or was cancelled.
 WITH RECURSIVE before(id) AS (
 	SELECT k.id FROM task k WHERE k.id = :task
 		AND (k.stuck = 1 OR k.state IN {task_state.failed cancelled})

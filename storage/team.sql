@@ -404,7 +404,8 @@ FROM (SELECT t.next_task - 1 - b.claimed - b.in_progress - b.blocked - b.complet
 INSERT INTO board (team) VALUES (:team);
 
 -- name: board_change
--- Changes the counts of a team's tasks. Runs at each change of a task.
+-- Changes the counts of a team's tasks. Runs when the state of a task changes, or when a task
+-- begins or stops waiting for other tasks.
 UPDATE board SET waiting = waiting + :waiting, claimed = claimed + :claimed,
 	in_progress = in_progress + :in_progress, blocked = blocked + :blocked,
 	completed = completed + :completed, failed = failed + :failed,
@@ -441,7 +442,8 @@ WHERE team = :team;
 SELECT next_task - 1 AS n FROM team WHERE id = :team;
 
 -- name: team_counts
--- Counts of a team, and the workspaces that are reserved for the teams below.
+-- The numbers of a team's members, open assignments and workspaces, and the number of
+-- workspaces that are reserved for the teams below.
 SELECT members, assignments, vms AS used, reserved FROM board WHERE team = :team;
 
 -- name: vms_all

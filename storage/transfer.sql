@@ -48,8 +48,8 @@ WHERE id > :from AND state IN {turn_state.open};
 -- name: transfer_gap
 -- scan ok: teams, few
 -- int: number
--- A team with a gap in the numbers of its tasks, and the first number above the count of the
--- team's tasks.
+-- A team with a gap in its task numbers, and the team's lowest task number that is greater than
+-- the number of its tasks.
 SELECT t.id, (SELECT min(k.number) FROM task k
 	WHERE k.team = t.id AND k.number >= t.next_task) AS number
 FROM team t WHERE t.id > :from
@@ -169,7 +169,7 @@ WHERE id > :from AND gone = 0 AND kind = {agent_kind.member} AND token IS NULL;
 
 -- name: transfer_at_work
 -- scan ok: open assignments, along their index
--- Agents that had commands when the export was made.
+-- Agents that had open assignments when the export was made.
 SELECT agent FROM assignment WHERE agent > :from AND state IN {assignment_state.open}
 GROUP BY agent ORDER BY agent;
 

@@ -62,9 +62,9 @@ UPDATE runner SET hour_at = :now WHERE hour_turns > 0 AND hour_at > :now;
 -- name: turn_queue
 -- scan ok: runners, few
 -- Queues a turn for each agent that has mail and no open turn. The agent's runner must not have
--- failed for good, and the agent's team must live. Mail at the end of its chain
--- (core/turn/chain.h) starts no turn. If an agent's turns of the hour are used up, only a
--- person's words start another turn.
+-- failed for good, and must not wait for a retry. The agent's team must live. Mail at the end
+-- of its chain (core/turn/chain.h) starts no turn. If an agent's turns of the hour are used up,
+-- only a person's words start another turn.
 INSERT INTO turn (id, team, agent, generation, host, command, state, request, queued_at)
 SELECT (SELECT coalesce(max(id), 0) FROM turn) + row_number() OVER (ORDER BY r.agent),
 	a.team, a.id, a.generation, w.host, r.command, {turn_state.queued}, 0, :now

@@ -12,7 +12,7 @@
 enum {
 	WAL_HEADER = 32,
 	FRAME_HEADER = 24,
-	ROOM = 128 << 10, /* the most bytes that a file gathers */
+	ROOM = 128 << 10, /* maximum number of bytes that are gathered for one file */
 };
 
 struct gatherer {

@@ -200,8 +200,8 @@ void writer_queue_give(struct writer_queue *t)
 
 void writer_queue_ring(struct writer_queue *t)
 {
-	/* The bell is always the same byte, so the file never grows. If the write fails, a
-	 * follower of events is at most 250 ms late, and misses no event. */
+	/* Each call writes the same byte to the same place, so the file never grows. If the
+	 * write fails, a follower of events is at most 250 ms late, and misses no event. */
 	if (t->bell >= 0 && pwrite(t->bell, "\n", 1, 0) < 0)
 		return;
 }

@@ -77,8 +77,8 @@ static void end_pending(struct scene *s)
 		json_decref(answer);
 }
 
-/* Makes the host send a request without a caller. Runs STEPS steps of the loop, so that the
- * guest can answer the request. */
+/* Makes the host send a request for which no caller waits. Runs STEPS steps of the loop, so
+ * that the guest can answer the request. */
 static void provoke(struct scene *s, const char *type)
 {
 	struct hosted_guest *t = s->rig.guest;

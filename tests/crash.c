@@ -3,12 +3,13 @@
  *
  *	crash [N [SEED]] [--direct-only] [--keep]
  *
- * Of eight clients, half call through the host and half without the host. The clients send and
- * receive messages, claim and finish tasks, and assign commands. The clients also make teams,
- * spend the teams' budgets and end the teams. The test kills the host, guests and clients with
- * SIGKILL, N times in all. The test also stops the whole team and thaws the team. Each client
- * keeps a journal of the answers that arrived. At the end no acknowledged call may be missing,
- * and no call may have been done twice.
+ * Of eight clients, four call through the host and four call without the host. With
+ * --direct-only there is no host. The clients send and receive messages, claim and finish
+ * tasks, and assign commands. The clients also make teams, spend the teams' budgets and end the
+ * teams. The test kills the host, guests and clients with SIGKILL, N times in all. The test
+ * also stops the whole team and thaws the team. Each client keeps a journal of the answers that
+ * arrived. At the end no acknowledged call may be missing, and no call may have been done
+ * twice.
  */
 #include <errno.h>
 #include <signal.h>

@@ -42,8 +42,8 @@ struct guard {
 	long epoch[IDS];
 };
 
-/* A round of calls of one operation, with their arguments, and the part of each answer that is
- * kept. */
+/* A round of calls of one operation. ask() makes the arguments of a call. `given` names the
+ * member of each answer that the guard keeps. */
 struct round {
 	const char *name, *op;
 	int calls;

@@ -243,7 +243,8 @@ static void test_nothing_waits_for_an_exec(void **state)
 	a = ask(control, "{\"type\":\"Ping\",\"id\":\"two\"}");
 	assert_string_equal(text_at(a, "id"), "two");
 	json_decref(a);
-	a = hear(other, 30000); /* the Ping overtakes the commands */
+	a = hear(other, 30000); /* the answer to the Ping overtakes the answers to the
+				   commands */
 	assert_int_equal(int_at(a, "id"), 2);
 	json_decref(a);
 	a = hear(other, 30000); /* answers without ids keep the order of the requests */

@@ -347,7 +347,7 @@ static int open_unix(void **state)
 	return scene_open(state, s);
 }
 
-/* Returns a port that was free, together with the next higher port, at the time of the call. */
+/* Returns a port. At the time of the call this port and the next higher port were free. */
 static int free_port(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };

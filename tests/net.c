@@ -1,7 +1,8 @@
 /*
  * net - tests with real packets. The packets show which machines and VMs can reach each other.
  *
- * The machine and each VM are network namespaces. tests/net/lab.h lists all namespaces.
+ * Network namespaces take the place of the machine and of each VM. tests/net/lab.h lists all
+ * namespaces.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,10 +6,10 @@
  * The clients of tests/crash work on a state in a file system on a loop device. Another process
  * forks, restores and snapshots workspaces. At random times the power of the device fails, N
  * times in all. The file systems whose mkfs is installed (e2fsprogs, xfsprogs, btrfs-progs) are
- * tested one after the other. After each failure, every workspace and snapshot that is `ready`
- * in its row must be whole. At the end no acknowledged call may be missing, and no call may
- * have been done twice. Exits with 77 if the program does not run as root, or if there are no
- * loop devices.
+ * tested one after the other. After each failure, every workspace and snapshot whose row says
+ * `ready` must be whole. At the end no acknowledged call may be missing, and no call may have
+ * been done twice. Exits with 77 if the program does not run as root, or if there are no loop
+ * devices.
  */
 #include <signal.h>
 #include <stdio.h>

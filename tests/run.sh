@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh - runs every test, and prints a line for each. The last line is `N passed, N failed`.
-#
+# run.sh - runs the tests, and prints a line for each test. The last line is `N passed, N
+# failed`.
 #	tests/run.sh                  runs a check, which has every kind of test.
 #	tests/run.sh --long           runs every test at full size.
 #	tests/run.sh --coverage       runs the tests of coverage with programs that count executed lines.

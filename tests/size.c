@@ -1,5 +1,5 @@
 /*
- * size - a state with more data than an answer can hold, which is read through every door.
+ * size - reads, through every door, a state with more data than an answer can hold.
  *
  * No answer may be too large to be sent. All stored data must be readable, by pages and ranges.
  * A call that fails must have changed nothing.

@@ -9,10 +9,10 @@
  * takes two minutes, or a quarter of the run if this is shorter. The last part takes the same
  * time, and its call times are compared with the call times of the first part. Other programs
  * may load the machine. Therefore the test also measures the floor, which is the time of fixed
- * work without cadre (see floor.h). Each ratio of call times is divided by the floor's ratio.
- * If the floor itself drifts, the run is noisy and exits with 77. The run fails if a ratio, the
- * host's memory or the length of a WAL exceeds its bound. With `counts` no call time is judged,
- * so a busy machine cannot make the run fail.
+ * work without cadre (see floor.h). Each ratio of call times (last part to first part) is
+ * divided by the same ratio of the floor. If the floor itself drifts, the run is noisy and
+ * exits with 77. The run fails if a ratio, the host's memory or the length of a WAL exceeds its
+ * bound. With `counts` no call time is judged, so a busy machine cannot make the run fail.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -287,8 +287,8 @@ static int verdict(bool bad, const char *format, ...)
 struct growth {
 	/* The host's memory in KiB after the first part and at the end of the run. If the
 	 * caches got full, memory[0] is the mean of the MEAN_MS after full_at, and memory[1]
-	 * the mean of the last MEAN_MS. Means are used because a single look may count memory
-	 * for an answer of some MB. */
+	 * the mean of the last MEAN_MS. Means are used because a single measurement may include
+	 * the memory for an answer of some MB. */
 	double memory[2];
 	long n_looks[2];
 	int64_t full_at; /* time when the caches got full, or 0 */

@@ -160,7 +160,8 @@ static const struct ask {
 
 enum { ASKS = sizeof(asks) / sizeof(*asks) };
 
-/* Why calls with `args` in their arguments may cost more in the large state. */
+/* The reasons (`why`) why some calls may cost more in the large state. A reason holds for calls
+ * of `op` whose arguments contain the text `args`. */
 static const struct reason {
 	const char *op, *args, *why;
 } reasons[] = {

@@ -96,7 +96,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Makes a call that must wait, as the agent ann. The answer to a later call on the same
+/* As the agent ann, makes a call that must wait. The answer to a later call on the same
  * connection shows that the host has run the waiting call once. */
 static void wait_for(struct scene *s, const char *op, json_t *args)
 {

@@ -4,7 +4,7 @@
  * A token for a door is NAME.HEX. NAME is the caller's name. HEX is derived from the state's
  * secret and from the rows and generations of the caller and of the door's member. Only a
  * process that can read the state's secret can derive HEX. No row and no file stores the token.
- * A teammate who was shown the token can pose as the caller only at the teammate's own door.
+ * A teammate at whose door the token was shown can pose as the caller only at this door.
  */
 #ifndef CORE_ACCESS_ACCESS_DOOR_H
 #define CORE_ACCESS_ACCESS_DOOR_H

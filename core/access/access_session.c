@@ -1,5 +1,5 @@
 /*
- * access_session - MCP sessions over HTTP, stored as rows so that the next host finds the
+ * access_session - MCP sessions over HTTP, stored as rows so that a restarted host finds the
  * sessions.
  */
 #include "core/call/call.h"

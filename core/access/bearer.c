@@ -372,7 +372,8 @@ static int code_add(struct call *call, const char *name, int64_t kind, int64_t s
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether a code that was made earlier is still good for a caller who repeats the call. */
+/* Whether a code that an earlier call made is still valid, so that a repeat of the call can
+ * give the code again. */
 static bool code_is_good(const struct call *call, const struct bearer_row *k)
 {
 	return k->once && !k->revoked_at && k->expires_at > call->now;

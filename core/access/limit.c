@@ -247,9 +247,9 @@ static int64_t each(const struct rate_size *size)
 	return MINUTE_US / size->per_minute;
 }
 
-/* Microseconds until a bucket is full: at most the time that fills an empty bucket. After a
- * change of the limits, or after the clock was put back, the time from `now` to `full_at` may
- * be longer. */
+/* Microseconds until a bucket is full: at most the time in which an empty bucket becomes full.
+ * After a change of the limits, or after the clock was put back, the time from `now` to
+ * `full_at` may be longer. */
 static int64_t lack_of(const struct rate_size *size, int64_t now, int64_t full_at)
 {
 	int64_t whole = size->burst * each(size), lack = full_at - now;

@@ -9,7 +9,8 @@ enum {
 			   the next wait longer */
 	LATE_MS = 1000, /* a message within this time after the end of a wait makes the
 			   next wait longer */
-	QUIET_MS = 30000, /* a pair that was quiet for so long begins without a wait */
+	QUIET_MS = 30000, /* after this time without a message, a pair begins again
+			     without a wait */
 	A_MINUTE = 10, /* maximum number of a pair's messages in a minute */
 };
 
@@ -24,7 +25,7 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* The time at which the next message of a pair may be sent. `p` is the pair's last message.
- * `*level` gets the next message's level: how often the pair's wait was doubled. */
+ * `*level` gets the next message's level: how many times the pair's wait was doubled. */
 static int64_t pair_next_of(const struct pair_last_row *p, int64_t now, int64_t *level)
 {
 	int64_t free = p->due_at + pair_wait_of(p->level);
@@ -54,7 +55,7 @@ static int pair_refuse(struct call *call, const struct agent_row *to, int64_t wa
 }
 
 /* Finds the time `*due` at which a new message of the pair may be delivered, and the message's
- * `*level` (how often the pair's wait was doubled). */
+ * `*level` (how many times the pair's wait was doubled). */
 static int pair_find_next(struct call *call, int64_t sender, int64_t recipient,
 			  int64_t *due, int64_t *level)
 {

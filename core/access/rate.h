@@ -34,9 +34,9 @@ int64_t rate_left(const struct rate_size *size, int64_t now, int64_t full_at);
 
 /* The buckets that a host keeps in memory. Any thread may call the functions of this struct. */
 struct rate_keeper {
-	/* On entry, full_at is the time in the bucket's row. Sets full_at to the host's time if
-	 * the host's time is later. A later time in the host means that the row is not written
-	 * yet. */
+	/* On entry, full_at is the time in the bucket's row. Sets full_at to the time in the
+	 * host's memory if that time is later. That time is later while the host has not yet
+	 * written the row. */
 	void (*look)(struct rate_keeper *k, struct rate_bucket *b);
 	/* Does the same as look(), then calls rate_take() on the bucket. full_at gets the
 	 * bucket's new time. */

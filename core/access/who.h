@@ -53,8 +53,8 @@ int who_means(struct call *call, const char *team);
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
-/* Whether the caller is a session without an identity. A session without an identity may only
- * read, or join a team. */
+/* Whether the caller is a session without an identity. A session without an identity may read
+ * and may join a team, and may do nothing else. */
 bool who_is_nobody(const struct call *call);
 
 /* Whether the caller is the operator, who may act in all teams. */

@@ -372,8 +372,8 @@ static int agent_join(struct call *call, const struct agent_register_in *in,
 	return resumes(call, in, &a) ? 0 : agent_taken(call, &a);
 }
 
-/* Lets a caller without an identity repeat a call. The caller does not get the token of a
- * generation that another caller began. */
+/* Lets a caller without an identity repeat its registration while the agent is in its first
+ * generation. So the caller does not get the token of a generation that another caller began. */
 static int agent_check_first(struct call *call, const struct agent_row *a)
 {
 	struct agent_first_generation_row r;
@@ -441,8 +441,8 @@ static bool agent_has(const char *text, const char *part)
 	return text && strcasestr(text, part);
 }
 
-/* Whether a member has a text in the member's name, role, description or skills. Returns 1 for
- * yes, 0 for no, or a negative fault code. */
+/* Whether a member's name, role, description or skills contain a text. Returns 1 for yes, 0 for
+ * no, or a negative fault code. */
 static int matches(struct call *call, const char *name, const char *text)
 {
 	struct agent_skills_row s;

@@ -60,8 +60,8 @@ struct endpoints card_endpoints(const char *http, int64_t cid, const char *addre
  * its row says `ready` or `idle`. */
 enum agent_status agent_status_now(int64_t status, bool holds);
 
-/* Stores the status of an agent. If the status is new, an event is written in the agent's team;
- * see runner_rest(). Returns 0 or negative. */
+/* Stores the status of an agent. runner_rest() may change the status first. If the stored
+ * status changes, an event is written in the agent's team. Returns 0 or negative. */
 int agent_say_status(struct call *call, const struct agent_row *a, int64_t status);
 
 /* Whether a name is reserved, so that no agent or team may have it. */

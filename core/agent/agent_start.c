@@ -11,14 +11,14 @@
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
-/* The answer has a fixed limit of size: 1,000 bytes, including the notice about messages that
- * wait for the caller. */
+/* The answer has at most 1,000 bytes, including the notice about messages that wait for the
+ * caller. */
 enum {
 	ANSWER_MOST = 940, /* bytes of the answer, without the text that the doors add */
 	HELD_SHOWN = 5,
 	TEAMMATES_SHOWN = 8,
-	TEXT_SHOWN = 80, /* bytes of one title; more than two titles share the bytes of
-			    two */
+	TEXT_SHOWN = 80, /* bytes of one title; three or more titles together have as many
+			    bytes as two titles */
 	ROLE_SHOWN = 40,
 };
 
@@ -86,7 +86,7 @@ static int tell_board(struct call *call, struct agent_start_out *out)
 	return rc;
 }
 
-/* The answer's size in bytes, in the form that a model gets. */
+/* The number of bytes of the answer as a model gets it. */
 static size_t agent_start_bytes_of(const struct call *call,
 				   const struct agent_start_out *out)
 {

@@ -232,7 +232,8 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 	return fault_hint(&call->fault, "Send a new assignment to run it again.");
 }
 
-/* Frees the task that failed with the command, so that the new command can claim the task. */
+/* Makes the task of the failed command ready again, so that the repeated command can claim the
+ * task. */
 static int assignment_put_back(struct call *call, const struct assignment_row *x)
 {
 	int rc;
@@ -589,8 +590,9 @@ struct piece {
 	int64_t next; /* offset of the first byte after the piece */
 };
 
-/* BESIDE is the number of bytes that are read in addition to a range. The start of the range
- * may move behind a character that is cut, and the last character must be whole. */
+/* BESIDE is the number of bytes that are read in addition to a range. If the range begins
+ * inside a character, the piece begins behind this character. The last character of the piece
+ * is whole. */
 enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
 
 static struct piece piece_of(struct call *call, const char *s,

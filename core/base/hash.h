@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HASH_EMPTY UINT64_C(14695981039346656037) /* the hash of no bytes */
+#define HASH_EMPTY UINT64_C(14695981039346656037) /* the hash of an empty text */
 #define HASH_PRIME UINT64_C(1099511628211)
 
 /* Continues a hash. `h` is the hash of the earlier bytes. Returns the hash of the earlier bytes

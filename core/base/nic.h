@@ -1,10 +1,10 @@
 /*
  * nic - a VM's place in the network: address, tap and gateway.
  *
- * Each state has a network of its own, a range of IPv4 addresses. The first address is the
- * gateway, which is this machine; a VM has the address of its slot (from 2). There is no DHCP.
- * All names and addresses follow from the state, the slot and the workspace's id. So a
- * restarted host computes the same names and addresses.
+ * Each state has a network of its own, a range of IPv4 addresses. The range's network address
+ * plus 1 is the gateway, which is this machine. The network address plus a VM's slot (2 or
+ * more) is the VM's address. There is no DHCP. All names and addresses follow from the state,
+ * the slot and the workspace's id. So a restarted host computes the same names and addresses.
  */
 #ifndef CORE_BASE_NIC_H
 #define CORE_BASE_NIC_H
@@ -16,7 +16,7 @@
 enum { NIC_NAME = 16 /* bytes of an interface's name, with its NUL */ };
 
 struct nic_range {
-	uint32_t base; /* first address, in host order */
+	uint32_t base; /* the range's network address, in host order */
 	int prefix;
 };
 

@@ -280,8 +280,9 @@ static const char *named_team(const struct call *call)
 	return NULL;
 }
 
-/* If a member holds the lead's place of the named team, or of the team above, makes the member
- * the lead for this call. Then the member may call the operations that only a lead may call. */
+/* If a member holds the lead's place of the named team, or of the team above the named team,
+ * makes the member the lead for this call. Then the member may call the operations that only a
+ * lead may call. */
 static int take_lead(struct call *call)
 {
 	const char *team;
@@ -496,8 +497,8 @@ static int begin_lax(struct call *call)
 	return rc;
 }
 
-/* Whether the call's transaction writes the caller's bucket. Without a host, every call that
- * limits bind writes its caller's bucket in the call's transaction, even if the call only
+/* Whether the call's transaction writes the caller's bucket. Without a host, each call that is
+ * subject to limits writes its caller's bucket in the call's transaction, even if the call only
  * reads. */
 static bool spends(const struct call *call)
 {

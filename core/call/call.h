@@ -34,7 +34,7 @@ struct identity {
 	bool inside; /* the call came from a workspace, which cannot choose a state */
 	bool looks; /* the token `bearer` may only read, and may read all teams */
 	bool nobody; /* a session of a local user without an identity: the session may
-			read and join a team */
+			read, and may join a team */
 	bool kept; /* cadre keeps this identity for a directory, a workspace or a session.
 		      The agent may have another name now, and another agent may have the
 		      old name */
@@ -70,11 +70,11 @@ struct settings {
 	const char *home; /* absolute path of the state's folder */
 	const struct notes *notes; /* files of the vault; NULL: no vault */
 	const struct team_folders *folders; /* NULL: folders are not made or moved */
-	/* Checks a person's folder before workspaces are made as copies of the folder. A fault
-	 * of the folder is at `where`. NULL: folders are not checked. */
+	/* Checks a person's folder before workspaces are made as copies of the folder. If the
+	 * folder is not suitable, the fault is at `where`. NULL: folders are not checked. */
 	int (*check_golden)(const char *path, const char *where, struct fault *f);
-	/* Checks that a folder exists before an agent is sent to the folder. A fault of the
-	 * folder is at `where`. NULL: folders are not checked. */
+	/* Checks that a folder exists before an agent is sent to the folder. If the folder does
+	 * not exist, the fault is at `where`. NULL: folders are not checked. */
 	int (*check_folder)(const char *path, const char *where, struct fault *f);
 	/* Looks for a host of the state folder `home`. Returns the host's process id, or 0 if
 	 * no host runs. Sets `deaf` if the host's socket is gone. NULL: this process looks for
@@ -136,15 +136,15 @@ struct rate_call {
 /* The client's token that the caller showed. */
 struct call_bearer {
 	int64_t row; /* 0: no token */
-	int64_t used_at, until; /* when the token's use was last stored; when the token
-				   ends, or 0: never */
+	int64_t used_at, until; /* time at which the token's use was last stored; time at
+				   which the token ends (0: never) */
 };
 
 /* Messages that an answer mentions. */
 struct call_mail {
 	int64_t waiting,
-		urgent; /* messages that wait for the caller, if the answer gives the
-			   number; how many of these messages are urgent */
+		urgent; /* number of messages that wait for the caller, if the answer
+			   gives this number; number of urgent messages among them */
 	int short_ids; /* ids shortened so far; see core/message/message_name.c */
 };
 

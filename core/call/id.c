@@ -147,7 +147,7 @@ static void id_short_look(struct call *call, struct query *q, const struct id_am
 			  .own = a->own);
 }
 
-/* The number of first characters that suffice to tell the matches' ids apart. */
+/* How many characters at the beginning of the matches' ids are needed to tell the ids apart. */
 static int tell_apart(const struct match *m, int n)
 {
 	int most = 0;

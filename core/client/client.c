@@ -188,7 +188,7 @@ static void make_way(struct client *c)
 }
 
 /* Stores the time at which the next lease ends or the next message expires. Without a host, no
- * process writes into the state that a lease or message has ended. So the waiting process reads
+ * process records the end of a lease or a message in the state. So the waiting process reads
  * the state again at the stored time. */
 static void note_lapse(struct client *c, const struct call *call)
 {
@@ -557,7 +557,7 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 }
 
 /* Whether a call runs in this process. A read may run in this process even if a host is
- * running, unless the read reports about the host. */
+ * running, unless the read reports about the host or is subject to limits. */
 static bool is_local(const struct client *c, const struct op *op)
 {
 	return c->o.direct || (client_reads_itself(c, op) &&
@@ -605,8 +605,8 @@ void client_answer(struct client *c, int64_t number, const char *result,
  *
  * A host is the process that `cadre up` starts. Only guests and VMs need a host. If a host
  * listens, socket_start() sends the call to the host's socket. Otherwise direct_start() opens
- * the file in this process and runs the very same code. Both ways give the same guarantees,
- * because the guards of the state are the file and its locks, not a process that may be killed.
+ * the file in this process and runs the very same code. Both ways give the same guarantees: the
+ * file and its locks protect the state, even if a process is killed.
  *
  * Look at client_add_key(). Every write gets an idempotency key, a new UUID that is stored
  * together with the result of the call. If the host dies while the client waits, nobody can

@@ -6,8 +6,8 @@
  * and tries the socket. If the connection breaks or is silent for 10 s, the client repeats the
  * call once without the host, under the same key. Most reads need no host: a client with
  * `local_reads` runs reads on a read connection of its own. Exceptions are reads about the host
- * and reads that limits bind. Several calls may be under way at the same time. A call that
- * waits without a host watches the bell. If the state is moved or replaced while a client
+ * and reads that are subject to limits. Several calls may be under way at the same time. A call
+ * that waits without a host watches the bell. If the state is moved or replaced while a client
  * without a host uses the state, one call fails. The call after the failed call opens the state
  * that is in the folder at that time. If another process waits to migrate the state, the client
  * closes the state's file, and waiting calls begin anew after the migration. A client runs on
@@ -92,7 +92,8 @@ void client_cancel(struct client *c, int64_t number);
 void client_answer(struct client *c, int64_t number, const char *result,
 		   const struct fault *f, const struct given *given);
 
-/* The number of the call that ends. Only a client_done callback may use this function. */
+/* The number of the call whose end is being reported. Only a client_done callback may use this
+ * function. */
 int64_t client_telling(const struct client *c);
 /* Reports that the answer of a call arrived at its reader, or that the answer was lost. An
  * owner may also report answers that gave no messages and no claim. */

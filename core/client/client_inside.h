@@ -23,7 +23,8 @@ struct ticket {
 	struct form form;
 	client_done *done;
 	void *arg;
-	int64_t wait_ms; /* ms that the call may wait, without the time of its work */
+	int64_t wait_ms; /* ms that the call may wait; the time of the call's own work is
+			    not included */
 	int64_t until; /* clock_steady_ms() at which the call times out */
 	struct client_conn *link; /* carries the call; NULL: no socket is used */
 	struct call *call; /* the call parked in this process; NULL: not run directly */
@@ -54,9 +55,9 @@ struct client {
 	struct store *store, *reader;
 	int bell; /* inotify descriptor, or -1 */
 	int64_t version,
-		looked_at; /* data version of the state; when the version was read, 0: no
-			      call waits */
-	int64_t lapse_at; /* clock_wall_ms() when a lease or message ends next; 0:
+		looked_at; /* data version of the state; time at which the version was
+			      read, or 0 if no call waits */
+	int64_t lapse_at; /* clock_wall_ms() at which the next lease or message ends; 0:
 			     unknown */
 	int64_t apart; /* wall clock minus steady clock, at their last comparison */
 	int64_t rest_at; /* clock_steady_ms() at which the files are closed; 0: never */

@@ -33,8 +33,8 @@ const char *config_whence(struct config_set *s, const struct field *key)
 }
 
 /* Makes a directory's path absolute. A path that begins with ~/ is relative to the user's
- * folder. Any other path in a file is relative to the file's folder. Any other path elsewhere
- * is relative to the folder in which the command runs. */
+ * folder. Any other path in a file is relative to the file's folder. Any other path in a
+ * variable or a flag is relative to the folder in which the command runs. */
 static json_t *place_dir(struct config_set *s, const struct field *key,
 			 enum config_source source, json_t *value)
 {

@@ -53,8 +53,8 @@ static void link_entry(const struct toml_table *t, struct toml_entry *e)
 	*bucket = e;
 }
 
-/* Adds an index to a table that has too many keys for a quick search from first to last. Few
- * tables need an index. */
+/* Adds an index to a table that has too many keys for a linear search. Few tables need an
+ * index. */
 static void toml_table_grow(struct arena *a, struct toml_table *t)
 {
 	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;

@@ -71,7 +71,7 @@ struct toml_entry {
 	struct toml_entry *chain; /* next entry in the same bucket */
 };
 
-/* How a table was made. The way of making decides which keys may still be added to the table. */
+/* How a table was made. This decides which keys may still be added to the table. */
 enum toml_made {
 	TOML_MADE_ABOVE, /* made by the header of a table below this table */
 	TOML_MADE_HEADER,

@@ -9,7 +9,7 @@
 
 /* A call searches at most LOOK_MOST event numbers. If this limit shortens the search, the
  * answer gives an event number. The next call goes on from this number. In a search for the
- * newest events, it is the event number at which the search began. */
+ * newest events, this number is the one at which the search began. */
 enum { LOOK_MOST = 100000, NOBODY = -2 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -37,8 +37,8 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 		if (!out->low)
 			out->low = event_table[i].number;
 		out->high = event_table[i].number;
-		/* Kinds of other nouns may have numbers between the numbers of two kinds of a
-		 * noun. */
+		/* The kinds of one noun need not have consecutive numbers. Kinds of other nouns
+		 * may lie between them. */
 		assert(out->high - out->low < 63);
 		out->kinds |= (int64_t)1 << (out->high - out->low);
 	}

@@ -160,8 +160,7 @@ static bool git_reader_entry(struct git_reader *x)
 }
 
 /* Begins to read the open file `fd`. Returns false if `fd` is negative. Checks that the file
- * begins like an index. `hash` is the number of bytes in an object's name, which the caller
- * assumes. */
+ * begins like an index. The caller assumes that an object's name has `hash` bytes. */
 static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 {
 	struct stat st;
@@ -256,7 +255,7 @@ static int git_index_compare(const struct git_reader *x, const char *folder)
 /* --- a split index ----------------------------------------------------------------- */
 
 /* Reads one run of a compressed bitmap of git (EWAH), which has words of 64 bits. The first
- * word of a run holds two counts: the number of words that are all 0 or all 1, and the number
+ * word of a run holds two counts: the number of words whose bits are all equal, and the number
  * of uncompressed words that follow. */
 static bool take_run(struct git_reader *x, struct bits *bits, size_t *at, int64_t *left)
 {

@@ -81,8 +81,8 @@ static void here_hash(const char *text, char out[HERE_NAME])
 
 /* --- the folder -------------------------------------------------------------------- */
 
-/* Fills the fault that the file `name` in the folder `here` cannot be trusted. If the name is
- * "", the fault says that the folder itself cannot be trusted. */
+/* Fills a fault which says that the file `name` in the folder `here` cannot be trusted. If the
+ * name is "", the fault says that the folder itself cannot be trusted. */
 static int here_refuse(const char *state, const char *name, const char *why,
 		       struct fault *f)
 {
@@ -456,8 +456,9 @@ static bool here_is_gone(int dir, const char *name, time_t written)
 	return false;
 }
 
-/* Whether a file can be removed. The file's session has ended, or the file's directory has been
- * missing for GONE_SECONDS, or a temporary file or a call's file is older than LEFT_SECONDS. */
+/* Whether a file can be removed. There are three such files: a file whose session has ended, a
+ * file whose directory has been missing for GONE_SECONDS, and a temporary file or a call's file
+ * that is older than LEFT_SECONDS. */
 static bool here_is_left(int dir, const char *name)
 {
 	struct here k;

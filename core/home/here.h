@@ -78,7 +78,7 @@ void here_settle(const char *state, struct here_call *c);
 /* The sessions of clients in a place. The MCP server, the hooks and the shells that a client
  * starts find the session by the client's process. */
 struct here_sessions {
-	pid_t own; /* process that the name of this session's file holds; 0: no file */
+	pid_t own; /* process number in the name of this session's file; 0: no file */
 	struct here who; /* the agent of this session, if `own` is not 0 */
 	bool differs; /* `who` is not the agent of the place */
 	pid_t other; /* process of another session with the same agent, or 0 */

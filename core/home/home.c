@@ -100,9 +100,9 @@ static bool ignore_keep(int dir)
 
 /* --- the folder -------------------------------------------------------------------- */
 
-/* Ways in which a state folder was chosen. The caller named the folder, or a search found the
- * folder upward. Otherwise the search found nothing: then the state is in the user's own
- * folder, or `init` makes a new state folder, in a project or at a named path. */
+/* Ways in which a state folder was chosen, in the order of the enum. The caller named the
+ * folder, a search upward found it, or it is the user's own folder. Or `init` makes the folder,
+ * in a project or at a named path. */
 enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED };
 
 /* Git must not commit the state, so the state's .gitignore makes git ignore the whole folder. */
@@ -364,9 +364,9 @@ static int load_identity(struct home *h, struct fault *f)
 		.token = values[2],
 		.kept = inside,
 		.session = values[3],
-		/* Each workspace belongs to an agent. Each workspace belongs to an agent. If
-		 * CADRE_SOCKET is set but CADRE_AGENT is not, the client has passed on only
-		 * some variables. The caller is then nobody, not the operator. */
+		/* Each workspace belongs to an agent. If CADRE_SOCKET is set but CADRE_AGENT is
+		 * not, the client has passed on only some variables. The process then acts as a
+		 * caller without an identity, not as the operator. */
 		.nobody = inside && !values[1],
 	};
 	h->who = values[1] ? HOME_BY_VARIABLE : HOME_BY_DEFAULT;

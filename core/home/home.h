@@ -2,11 +2,11 @@
  * home - the folder of a state, and the identity of this process.
  *
  * The state folder is $CADRE_HOME, else `.cadre/` of the project, else the user's state folder.
- * The project's `.cadre/` is searched upward and through git's common directory, so that all
- * worktrees share one state. A project's `.cadre/` counts only if this user has made this
- * folder in the project, or trusts the folder (core/home/home_trust.h). Inside a workspace
- * there is no search upward. The member `dir` is empty inside a workspace, and $CADRE_SOCKET is
- * the only door, unless $CADRE_HOME is set too.
+ * The search for the project's `.cadre/` goes upward from the working directory and through
+ * git's common directory, so that all worktrees share one state. A project's `.cadre/` counts
+ * only if this user has made this folder in the project, or trusts the folder
+ * (core/home/home_trust.h). Inside a workspace there is no search upward. The member `dir` is
+ * empty inside a workspace, and $CADRE_SOCKET is the only door, unless $CADRE_HOME is set too.
  *
  * The sockets are in $XDG_RUNTIME_DIR/cadre/{id}/, else in a folder of this user (mode 0700)
  * below the temporary folder. The {id} is made from the state folder's device and inode. A host
@@ -23,7 +23,8 @@
 
 /* The source of this process's identity. */
 enum home_who {
-	HOME_BY_DEFAULT, /* no identity: the operator, or nobody at a door for agents */
+	HOME_BY_DEFAULT, /* no identity: the process acts as the operator or, at a door
+			    for agents, as a caller without an identity */
 	HOME_BY_VARIABLE, /* CADRE_AGENT */
 	HOME_BY_OPTION, /* an operator gave the option --as or --operator */
 	HOME_BY_PLACE, /* the identity that is kept for this directory */
@@ -123,10 +124,10 @@ void home_leave_run(const struct home *h);
  * function when the last guest has ended. Keeps the folder if a host has started meanwhile. */
 void home_clear_run(struct home *h);
 
-/* Removes socket folders of other states that are in the same parent folder as this state's
- * socket folder. A folder is removed if no process listens at a socket in the folder, and
- * nothing was made in the folder for an hour. A host or guest that was killed and never
- * restarted leaves a socket folder. */
+/* Removes unused socket folders of other states from the parent folder of this state's socket
+ * folder. A folder is removed if no process listens at a socket in the folder, and nothing was
+ * made in the folder for an hour. A host or guest that was killed and never restarted leaves a
+ * socket folder. */
 void home_sweep_runs(const struct home *h);
 
 /* If the socket folder of the last holder of the lock still exists, uses the holder's folder

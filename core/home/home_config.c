@@ -27,7 +27,7 @@ static int home_config_refuse(const char *path, const char *what, struct fault *
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* A file of another user, say /tmp/cadre.toml, must not configure this process. */
+/* A file of another user, such as /tmp/cadre.toml, must not configure this process. */
 static bool is_trusted(const struct stat *st)
 {
 	return st->st_uid == geteuid() || st->st_uid == 0;
@@ -95,8 +95,8 @@ static int take_users(struct config_set *s, struct fault *f)
 						: 0;
 }
 
-/* Reads the file of the state's project that is nearest to `cwd`. Skips files of other
- * projects. */
+/* Reads the nearest cadre.toml in or above `cwd` that belongs to the state's project. Skips
+ * files of other projects. */
 static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 {
 	char dir[4096], path[4096];

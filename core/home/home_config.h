@@ -3,8 +3,9 @@
  *
  * Files are read first, in this order: the user's file, the state folder's file, and the
  * project's file. The user's file is $XDG_CONFIG_HOME/cadre/cadre.toml, else
- * ~/.config/cadre/cadre.toml. The project's file is the nearest file from the working directory
- * upward in the state's project. For each key the last file with that key wins.
+ * ~/.config/cadre/cadre.toml. The project's file is the nearest cadre.toml in or above the
+ * working directory that belongs to the state's project. For each key the last file with that
+ * key wins.
  *
  * A project's file may have come with a clone. So a project's file may set only keys that
  * concern the caller, and must not be a link. The file of another project is ignored. A file

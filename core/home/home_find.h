@@ -108,7 +108,7 @@ bool home_is_lost(const char *dir, char *left, size_t room);
  * of all agents, so no secret is made unless the user asks. */
 bool home_lost_secret(const char *dir);
 
-/* Fills the fault that a state was lost. The fault's hint says what the user can do. */
+/* Fills a fault which says that a state was lost. The fault's hint says what the user can do. */
 int home_refuse_lost(const char *dir, struct fault *f);
 
 /* Makes the empty state.db of a new state, unless there is a state.db. Returns 0 or a fault. */

@@ -37,7 +37,8 @@ static int make_private(const char *path, struct fault *f)
 		return fault_set(f, FAULT_DENIED, "", "%.150s is not ours", path);
 	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
-	/* The folder may be old. A new time of change keeps a sweep from removing the folder. */
+	/* The folder may be old. With a new modification time, home_sweep_runs() does not
+	 * remove the folder. */
 	utimensat(AT_FDCWD, path, NULL, 0);
 	return 0;
 }

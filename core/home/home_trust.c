@@ -508,8 +508,9 @@ static bool is_gone(const struct known *k, const char *day)
 	return strcmp(k->day, day) < 0 && lstat(k->path, &st) && errno == ENOENT;
 }
 
-/* Copies the lines to `out` and returns how many were copied. Leaves out lines with the path or
- * the folder of `left`, and lines noted before `day` whose folders are missing. */
+/* Copies the lines to `out` and returns how many were copied. Leaves out lines with the same
+ * path or the same inode as `left`. Also leaves out lines that were noted before `day` and
+ * whose folders are missing. */
 static int keep_others(struct text *out, const char *s, const struct known *left,
 		       const char *day)
 {
@@ -662,8 +663,8 @@ static int note_locked(int dir, const char *path, enum known_how how, struct fau
 	return f->code;
 }
 
-/* Adds a note that git tracks the state. The lock keeps other processes from adding meanwhile a
- * note that the state is trusted. */
+/* Adds a note that git tracks the state. While this process holds the lock, no other process
+ * can note that the state is trusted. */
 static int taint_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -699,9 +700,10 @@ enum known_how trust_look(int dir, const char *path)
 	return here.how;
 }
 
-/* Adds a note, and keeps the notes that another process has made meanwhile. Keeps the folder's
- * id, since other users and environments may have noted this id. Replaces an id that came with
- * the folder, since the sender of the folder could send another state with the same id. */
+/* Adds a note, and keeps the notes that another process has made meanwhile. Keeps an id that is
+ * noted already or that was made for this folder, since other users and environments may have
+ * noted this id. Otherwise makes a new id, since the sender of the folder could send another
+ * state with the old id. */
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;

@@ -29,8 +29,8 @@
  *
  * The last word of a line is the sum of the state's `cadre.toml`. For a trusted state the sum
  * also covers the files that git tracked in the state (core/home/git_index.h). Files that git
- * adds later may come from other people. Git may also write files that no index lists into the
- * state.
+ * adds later may come from other people. Git may also write files into the state without
+ * listing them in an index.
  *
  * The drawing shows how a state becomes known. The words in CAPITALS are results of
  * trust_judge():

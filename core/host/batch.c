@@ -180,7 +180,7 @@ static int keep_rates(struct batch *b, size_t *n, struct fault *f)
 	return 0;
 }
 
-/* Stores the rate buckets that calls have used, if it is time to store buckets, and commits. */
+/* If it is time to store rate buckets, stores the buckets that calls have used. Then commits. */
 static int batch_commit(struct batch *b, struct fault *f)
 {
 	size_t n;

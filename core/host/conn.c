@@ -461,9 +461,9 @@ static void read_on(struct conn *c)
 
 /* --- answers ------------------------------------------------------------------ */
 
-/* Runs the held reads whose earlier writes are done, while at most UNREAD_SOFT bytes of answers
- * are unread. After a large answer, the next answer may be large too, so the client's reads
- * then run one after another. */
+/* Runs held reads while at most UNREAD_SOFT bytes of answers are unread. A read runs only after
+ * the client's earlier writes are done. After a large answer, the next answer may be large too,
+ * so the client's reads then run one after another. */
 static void release_held(struct conn *c)
 {
 	struct unread_all *all = &c->host->clients->unread;
@@ -560,8 +560,8 @@ void conn_answer(struct job *job)
 		c->unread.small = !large;
 	handout_answered(c, job, told);
 	job_free(job);
-	/* A large answer is sent and counted at once. Otherwise many unsent large answers in
-	 * one iteration of the loop would take too much memory. */
+	/* A large answer is sent and counted immediately. Otherwise many unsent large answers
+	 * in one iteration of the loop would take too much memory. */
 	if (large)
 		conn_send_out(c);
 	conn_mark_dirty(c);

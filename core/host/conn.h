@@ -59,17 +59,18 @@ enum {
 	UNREAD_ALL = 256 << 20,
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
-	/* The number of large reads that run at a time for all clients. A read is large if the
-	 * client's last large answer or answer of a read had at least UNREAD_LARGE bytes, or if
-	 * the client has had no such answer yet. Each read holds its rows until the answer is
-	 * written. */
+	/* The number of large reads that run at a time for all clients. A read counts as large
+	 * until a read of the client has had an answer below UNREAD_LARGE bytes. After any
+	 * larger answer, the client's reads count as large again. Each read holds its rows
+	 * until the answer is written. */
 	UNREAD_LARGE_READS = 4,
 };
 
 /* The unread answers of one client. */
 struct unread {
 	size_t memory; /* bytes of the client's buffers; part of unread_all.memory */
-	int seconds; /* seconds above UNREAD_SOFT without a break, while the host ran */
+	int seconds; /* number of ticks in a row at which the unread bytes were above
+			UNREAD_SOFT; one tick a second */
 	bool small; /* the last read's answer was small, and so were all later answers of
 		       writes; false before the first read */
 };
@@ -178,8 +179,8 @@ struct conn *conn_single(struct host *host, void (*told)(struct conn *c, struct 
 void conn_call(struct conn *c, struct job *job);
 
 /* Ends the call with this id, since nobody waits for its answer any more. If the call has been
- * answered, takes back the answer, since the answer was lost. `gone` means that the caller left
- * without a cancel, and perhaps has seen the answer. */
+ * answered, the answer counts as lost, and its messages and claims are taken back. `gone` means
+ * that the caller left without a cancel, and may have seen the answer. */
 void conn_cancel(struct conn *c, const char *id, bool gone);
 
 /* Sends the answers of `dirty` connections. Called before each poll. */

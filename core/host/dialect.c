@@ -563,7 +563,7 @@ static enum heard hear_message(struct conn *c, struct job *job, struct fault *f)
 }
 
 /* A client without a request_id cannot ask for lost messages again, so the messages for this
- * client are acknowledged at once. */
+ * client are acknowledged immediately. */
 static enum heard hear_receive(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;
@@ -692,8 +692,8 @@ static void answer_receive(struct conn *c, struct job *job, struct fault *f)
 	wire_write(&c->flow.out, "TeamMessages", &m, job->id, f);
 }
 
-/* If another agent has claimed the task, says so in the message TaskClaimed and not in a fault,
- * as the older host did. */
+/* If another agent has claimed the task, answers with the message TaskClaimed instead of a
+ * fault. The older host did the same. */
 static void answer_claim(struct conn *c, struct job *job, struct fault *f)
 {
 	const struct task_claim_out *out = job->call.out;

@@ -22,9 +22,9 @@ static void undo(struct host *host, const struct given *given, bool sent)
 			 .epoch = given->epoch, .sent = sent);
 }
 
-/* Called when an answer has arrived. If the answer's messages were given for good (`for_good`),
- * acknowledges these messages now, even while the host stops. If the answer has no such
- * messages, does nothing. */
+/* Called when an answer has arrived. If `for_good` is set, the answer's messages count as
+ * acknowledged as soon as the answer has arrived. Acknowledges these messages now, even while
+ * the host stops. If the answer has no such messages, does nothing. */
 static void take_for_good(struct host *host, const struct given *given)
 {
 	if (given->for_good)

@@ -4,8 +4,9 @@
  * If an answer did not reach its caller, the claim or the messages of the answer are taken
  * back. A caller with the flag `confirms` sends Arrived or Cancel after the answer. If the
  * caller leaves without sending Arrived or Cancel, the operation answer.undo takes the answer
- * back. An answer that could not be sent is also taken back by answer.undo. If one connection
- * has more than a thousand unconfirmed answers, the oldest of these answers is taken back too.
+ * back. An answer that could not be sent is also taken back by answer.undo, unless the caller
+ * can repeat the call and get the same answer. If one connection has more than a thousand
+ * unconfirmed answers, the oldest of these answers is taken back too.
  */
 #ifndef CORE_HOST_HANDOUT_H
 #define CORE_HOST_HANDOUT_H

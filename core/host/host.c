@@ -257,7 +257,7 @@ static void close_loop(struct host *host)
 
 /* --- start --------------------------------------------------------------------------- */
 
-/* Opens the handles of the loop itself and of the signals. */
+/* Opens the loop, its own handles, and the handles for signals. */
 static void open_loop(struct host *host)
 {
 	uv_loop_init(&host->loop);

@@ -13,7 +13,8 @@ struct page {
 
 /* --- on a reader --------------------------------------------------------------- */
 
-/* Reads a page of events. The call of the job serves only the SQL macros; no operation is run. */
+/* Reads a page of events. The job has a call only because the SQL macros need a call. No
+ * operation is run. */
 static void follow_read_page(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;

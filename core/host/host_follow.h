@@ -25,7 +25,8 @@ struct follow {
 	uv_fs_event_t bell;
 	uv_timer_t net, later; /* `net` fires four times a second, `later` at a pause's
 				  end */
-	uint64_t rests_until; /* loop time when a pause ends; no pause if FOLLOWS_NOW */
+	uint64_t rests_until; /* loop time when a pause ends; there is no pause while a
+				 room needs events at once */
 	int64_t position; /* number of the last event that was read */
 	int64_t since; /* no event after this number was skipped */
 	int64_t recent[RECENT_KEYS];

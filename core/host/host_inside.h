@@ -82,8 +82,8 @@ struct host_room {
 	/* Called after all events of a page have been passed to event(). `missed`: some events
 	 * were skipped. */
 	void (*caught_up)(struct host *host, bool missed);
-	void (*close)(struct host *host); /* called when the host begins to stop; some
-					     calls still run */
+	void (*close)(struct host *host); /* called when the host begins to stop; calls
+					     may still run */
 	bool (*is_busy)(const struct host *host); /* true: the host may not end yet */
 	void (*end)(struct host *host); /* called when all calls have ended, or when the
 					   host has waited long enough for them */
@@ -140,14 +140,15 @@ struct calls {
 	size_t n_reads;
 };
 
-/* Allocate the zeroed structs of all rooms, and free the structs. */
+/* host_make_rooms() allocates the zeroed structs of all rooms whose `size` is not 0.
+ * host_free_rooms() frees these structs. */
 void host_make_rooms(struct host *host);
 void host_free_rooms(struct host *host);
 
 /* Call the hooks `event` and `caught_up` of each room. */
 void host_event(struct host *host, const struct host_event_row *e);
 void host_caught_up(struct host *host, bool missed);
-/* The most urgent follows() of all rooms. */
+/* The most urgent answer that the hook `follows` of any room gives. */
 enum follows host_follows(const struct host *host);
 /* Calls the hook `tick` of each room, once a second. */
 void host_tick(struct host *host);
@@ -176,7 +177,7 @@ void host_ask_op(struct host *host, const struct op *op, void (*done)(struct job
  * itself. */
 void host_prepare(struct host *host, struct job *job);
 
-/* Gives a prepared job to a thread, even while the reaper holds the writes of callers. */
+/* Gives a prepared job to a thread, even while the reaper makes the writes of callers wait. */
 void host_ahead(struct host *host, struct job *job);
 
 /* A random seed for one call. */

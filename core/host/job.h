@@ -48,7 +48,8 @@ struct job {
 	/* Members of a connection's job: see conn.c. */
 	struct conn *conn;
 	struct job *sibling, **sibling_at; /* links of the list conn->jobs */
-	uint64_t after; /* for a read: number of the connection's earlier writes */
+	uint64_t after; /* for a read: how many writes the connection has sent before this
+			   read */
 	bool counted; /* the call's first run has ended */
 	bool large; /* for a read: the job is counted in unread_all.large_reads */
 

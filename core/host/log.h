@@ -37,7 +37,8 @@ int64_t log_lines(const struct log *l, enum log_level level);
 /* A `key=value` field of a log line. */
 struct log_field {
 	const char *key; /* NULL: the end of the fields */
-	const char *text; /* NULL with `is_text`: the field is left out */
+	const char *text; /* if `is_text` is set and `text` is NULL, the field is left
+			     out */
 	int64_t number;
 	bool is_text;
 };

@@ -7,8 +7,9 @@
  * reported twice only if the host ended while the command for this event ran. Without
  * HOME/notify.cursor the thread begins after the newest event. One command runs at a time.
  * Events that are logged while a command runs are reported after the command has ended. If more
- * than SINGLY events wait, one command reports all of them. No other thread waits for a
- * command. Failures of commands are logged, at most one line a minute.
+ * than SINGLY of the events that are read at a time have to be reported, one command reports
+ * all of them. No other thread waits for a command. Failures of commands are logged, at most
+ * one line a minute.
  *
  * The command's text is taken only from the configuration. The command reads the event's data
  * from its environment and its standard input.
@@ -141,7 +142,7 @@ static int notifier_run_start(pid_t *pid, const struct home *home, struct arena 
 
 /* Waits until the command ends, until the command's time ends, or until the host ends. Then
  * kills the whole process group. The number of the group stays valid until waitpid() has
- * returned. Returns the command's status, or -1 if the command had not ended. */
+ * returned. Returns the command's status, or -1 if the command still ran and was killed. */
 static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 {
 	int fd = pidfd_open(pid, 0), status = 0;
@@ -204,7 +205,8 @@ enum {
 	NET_MS = 5000, /* longest sleep, in case a bell was missed */
 	RETRY_MS = 2000, /* pause after a failure */
 	PAGE = 1000, /* maximum number of events that are read at a time */
-	SINGLY = 4, /* if more events wait, one command reports all of them */
+	SINGLY = 4, /* if more than this number of events wait, one command reports all of
+		       them */
 	TEXT_BYTES = 200,
 	EVENTS_MOST = 1000, /* greater than the code of each kind of event */
 };

@@ -1,10 +1,10 @@
 /*
  * rates - the buckets of calls that a host keeps in memory: see core/access/rate.h.
  *
- * Most calls write no row, because they only read, or because they fail. So calls are counted
- * in memory. The buckets are written to rows within RATE_KEEP_MS, by a transaction with other
- * writes or by a transaction without fsync. If every commit wrote a bucket's row, each commit
- * would add one page more to the WAL. Any thread may use the functions of this file.
+ * Most calls only read or fail, so they write no row. So calls are counted in memory. The
+ * buckets are written to rows within RATE_KEEP_MS, by a transaction with other writes or by a
+ * transaction without fsync. If every commit wrote a bucket's row, each commit would add one
+ * page more to the WAL. Any thread may use the functions of this file.
  */
 #ifndef CORE_HOST_RATES_H
 #define CORE_HOST_RATES_H

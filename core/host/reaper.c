@@ -148,8 +148,8 @@ static void plan_look(struct host *host, const struct host_due_row *due, int64_t
 			       LOOK_MS);
 }
 
-/* Writes the effects that a look has found. If the look failed, the writes that the host holds
- * run without these effects. */
+/* Writes the effects that a look has found. If the look failed, the callers' writes that have
+ * waited for the look run without these effects. */
 static void on_looked(struct job *job)
 {
 	struct host *host = job->owner;

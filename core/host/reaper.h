@@ -9,7 +9,7 @@
  *
  * In a gap nobody can call the host, because the host is down or stands still, or because the
  * machine sleeps. After a gap, the ends of leases are moved by the length of the gap. Until the
- * leases are moved, the host holds the writes of callers. If the clock is set forward or back,
+ * leases are moved, the writes of callers have to wait. If the clock is set forward or back,
  * leases are moved by the same amount, since a lease counts elapsed time. Other times, such as
  * the expiry of messages, delays, retries and budgets of time, are never moved. So they come
  * earlier or later if the clock is set. A leap of the clock is a change of the difference

@@ -138,8 +138,8 @@ static void write_edit(struct host *host, struct mirror_edit *edit)
 		.team = edit->team,
 		.agent = edit->agent,
 		.proven = true,
-		.as = true, /* without limits, since only the operator can write these
-			       files */
+		.as = true, /* the limits for agents do not apply, since only the operator
+			       can write these files */
 	};
 	in->path = edit->path;
 	/* If the edited file could not be read, the content is "". An empty text is not a valid

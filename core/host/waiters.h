@@ -27,10 +27,12 @@ struct waiters {
 bool waiters_park(struct host *host, struct job *job);
 /* Removes a parked job. The caller of this function then owns the job. */
 void waiters_drop(struct host *host, struct job *job);
-/* Runs each call again that waits for `key` and last ran before the event `seq`. */
+/* Finds the calls that wait for `key` and last ran before the event `seq`, and runs these calls
+ * again. */
 void waiters_wake(struct host *host, enum wake wake, int64_t key, int64_t seq);
-/* Runs each call again that waits for any inbox of `team` and last ran before the event `seq`.
- * `team` 0: runs each waiting call again that last ran before the event `seq`. */
+/* Finds the calls that wait for any inbox of `team` and last ran before the event `seq`, and
+ * runs these calls again. `team` 0: does the same with all waiting calls that last ran before
+ * the event `seq`. */
 void waiters_sweep(struct host *host, int64_t team, int64_t seq);
 
 #endif

@@ -7,9 +7,10 @@
  * a connection needs memory only for a head, one piece of a body, and one piece of an answer. A
  * request that is not HTTP, arrives too slowly, or is too large is answered with a 4xx status,
  * and the connection is closed. The service is not called for such a bad request, unless the
- * service already has the request's head. When the maximum of connections is reached, the
- * server closes the oldest connection that waits for a head or only lingers. When the memory
- * for bodies is full, the body that has been arriving for the longest time is refused.
+ * service already has the request's head. When the maximum number of connections is reached,
+ * the server closes the oldest connection that waits for a head, or that has already got its
+ * last answer. When the memory for bodies is full, the body that has been arriving for the
+ * longest time is refused.
  *
  * A service gets a request in begin(), as soon as the head has been read. The service answers
  * the request once, in begin() or later, by http_answer(), http_fault(), http_stream() or
@@ -62,7 +63,8 @@ struct http {
 	void *owner;
 	void (*gone)(struct http *x);
 	void (*drained)(
-		struct http *x); /* called when http_flow() wrote all bytes; or NULL */
+		struct http *x); /* called when all bytes of http_send() are written to
+				    the socket; or NULL */
 	void *mark; /* set by the service; kept until the answer is written */
 	bool unhurried; /* no time limit for the service's answer */
 	bool watched; /* set by http_watch() */
@@ -130,7 +132,7 @@ void http_read(struct http *x, http_piece *piece, http_whole *end);
  * status 413. */
 void http_collect(struct http *x, size_t most, http_whole *end);
 /* Frees a body that was read. A body that is not freed counts against the server's limit for
- * bodies until the answer. */
+ * bodies until the exchange ends. */
 void http_drop_body(struct http *x);
 
 /* A body that another thread uses. The body counts against the server's limit for bodies until

@@ -44,9 +44,9 @@ static void http_conn_step(struct http_conn *c, enum http_state to)
 
 /* --- the end ---------------------------------------------------------------------- */
 
-/* Drops one of the server's handles; the server is freed with its last handle. If many
- * connections were open and most of them are closed now, the free memory is returned to the
- * system. */
+/* Counts one closed handle of the server. The server is freed when its last handle is closed.
+ * If many connections were open and most of them are closed now, the free memory is returned to
+ * the system. */
 static void http_server_unref(struct http_server *s)
 {
 	if (--s->handles == 0) {
@@ -201,7 +201,7 @@ static void keep_rest(struct http_conn *c)
 	c->in = c->rest = kept;
 }
 
-/* Adds bytes to the kept bytes of a connection, which are not parsed yet. */
+/* Appends bytes to the bytes that the connection keeps until they can be parsed. */
 static void keep_more(struct http_conn *c, const char *data, size_t n)
 {
 	char *kept = xmalloc(c->left + n);
@@ -330,8 +330,8 @@ int http_count(const struct http *x, http_like *like)
 
 /* --- new connections ----------------------------------------------------------------- */
 
-/* If the maximum of connections is reached, closes the oldest connection that waits for a head
- * or only lingers. If there is no such connection, closes no connection. */
+/* If the maximum number of connections is reached, closes the oldest connection in the state
+ * CONN_HEAD or CONN_LINGERING. If there is no such connection, closes no connection. */
 static void http_conn_make_room(struct http_server *s)
 {
 	struct http_conn *oldest = NULL;

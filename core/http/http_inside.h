@@ -72,7 +72,7 @@ struct http_conn {
 	bool whole; /* the request has been read to its end */
 	bool line_ended; /* the last byte of the head ended a line */
 	bool last; /* the connection ends after this answer */
-	bool streams; /* the service keeps the exchange until the answer is out */
+	bool streams; /* the service keeps the exchange until the answer is written */
 	bool flows; /* the service ends the answer by http_end() */
 	bool ended; /* the service has ended the answer */
 	bool writing; /* a write to the socket is under way */

@@ -111,11 +111,12 @@ struct backend {
 	void (*last_words)(const struct workspace_spec *spec, char out[200]);
 	/* Called repeatedly while a VM runs, to limit the length of the VM's log. */
 	void (*tend)(const struct workspace_spec *spec);
-	/* Removes files that ended workspaces have left; `gone` holds their ids. */
+	/* Removes files that ended workspaces have left. `gone` holds the ids of these
+	 * workspaces. */
 	void (*sweep)(const char *home, const char *const *gone, size_t n);
 };
 
-/* Workspaces that are directories, with a guest as a process of this machine. */
+/* Workspaces that are directories. The guest is a process of this machine. */
 extern const struct backend backend_process;
 /* Workspaces that are existing folders of a person. The guest is a process of this machine, and
  * the folder is never removed. */
@@ -123,8 +124,8 @@ extern const struct backend backend_folder;
 /* Workspaces that are microVMs of QEMU. */
 extern const struct backend backend_qemu;
 
-/* Removes the folder of a workspace if it is below the host's folder. Also removes the folder
- * of the workspace's sockets. */
+/* Removes the folder of a workspace and the folder of the workspace's sockets. Fails if the
+ * workspace's folder is not below `workspaces/` in the state folder. */
 int process_remove_folders(const struct workspace_spec *spec, struct fault *f);
 
 /* Workspaces whose guests already run elsewhere. The host connects to such a guest, but neither

@@ -25,8 +25,9 @@ struct child_end {
 /* Runs a program and waits for its end. Returns 0 for any exit status. The fault is FAULT_IO if
  * the program cannot be run. If the program runs longer than `ms` milliseconds, the function
  * ends the program and fails with FAULT_TIMEOUT. If `ms` is 0, there is no time limit. The
- * program is ended by SIGTERM, or ten seconds later by SIGKILL; children of the program may
- * still run. The program and its children keep the descriptor `held` open, unless `held` is -1. */
+ * function ends the program by SIGTERM. If the program still runs ten seconds later, the
+ * function sends SIGKILL. Children of the program may still run. The program and its children
+ * keep the descriptor `held` open, unless `held` is -1. */
 int child_hear(const char *const *words, const char *dir, int64_t ms, int held,
 	       struct arena *a, struct child_end *end, struct fault *f);
 
@@ -43,8 +44,8 @@ int child_read(const char *const *words, const char *dir, struct arena *a, char 
 
 /* Starts a program and does not wait for its end. A name without `/` is searched in PATH. The
  * actions `files` set up the program's descriptors, and are then freed. The program starts with
- * no signal blocked or ignored. If the program `outlives` this process, the program gets its
- * own session. Returns 0 or an errno. */
+ * no signal blocked or ignored. If `outlives` is set, the program gets its own session, so that
+ * it can outlive this process. Returns 0 or an errno. */
 int child_spawn(pid_t *pid, const char *program, const char *const *words,
 		char *const *env, posix_spawn_file_actions_t *files, bool outlives);
 

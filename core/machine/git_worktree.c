@@ -153,8 +153,8 @@ static int drop_mark(const struct making *m, struct fault *f)
 /* --- the worktree ------------------------------------------------------------------ */
 
 /* Whether git has made the whole worktree, although the earlier call was interrupted. If the
- * worktree differs from its branch, fills a fault. Either a power failure has lost files, or
- * somebody works in the worktree. */
+ * worktree differs from its branch, fills a fault. Such a difference means that a power failure
+ * has lost files, or that somebody works in the worktree. */
 static bool git_worktree_is_made(struct making *m, struct fault *f)
 {
 	const char *const words[] = {

@@ -249,8 +249,8 @@ static bool machine_copy_is_same(int fd, const struct stat *want)
 }
 
 /* Sets the mode and times of a copied directory. The mode and times are set last, since new
- * entries change the times. The owner gets the right to write in the topmost directory, and in
- * all directories of a copy of a person's folder. */
+ * entries change the times. The owner gets all rights in the topmost directory. In a copy of a
+ * person's folder, the owner gets all rights in every directory. */
 static int finish_dir(const struct copying *c)
 {
 	const struct stat *st = &c->level->in;

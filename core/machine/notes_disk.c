@@ -215,7 +215,8 @@ struct tour {
 
 static int tour_folder(struct tour *t, int fd, size_t len);
 
-/* Opens a folder. Fails if this process may not list the entries, or may not reach the entries. */
+/* Opens a folder. Fails if this process has no right to list the folder's entries or to open
+ * them. */
 static int open_entries(int dir, const char *name)
 {
 	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY), error;

@@ -16,8 +16,8 @@
 
 enum { WAIT_MS = 10000 }; /* a suspended holder must not block a thread for ever */
 
-/* The byte of a path, as an even file offset. A writer that waits for this byte locks the byte
- * after it. */
+/* The byte of a path, as an even file offset. While a caller waits for this byte, the caller
+ * locks the next byte. */
 uint64_t notes_lock_byte(const char *path)
 {
 	return hash_text(path) >> 2 & ~UINT64_C(1);
@@ -58,7 +58,7 @@ static int notes_lock_take_bytes(int fd, const struct want *wants, int n, int64_
 	return 0;
 }
 
-/* Adds the bytes `a` and `b` to the bytes to lock, the lower byte first; 0 means no byte. All
+/* Adds the bytes `a` and `b` to the list `wants`, the lower byte first; 0 means no byte. All
  * callers lock folders before notes, and the lower byte of two folders or two notes first. So
  * two callers never wait for each other. */
 static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short type)

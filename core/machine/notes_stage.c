@@ -112,8 +112,9 @@ static void close_ends(struct ends *e)
 			close(all[i]);
 }
 
-/* Opens the vault's root and the folders of a move, and returns 1. Returns 0 if the move was
- * already made, even if one of the move's folders was removed later. Returns -1 with errno. */
+/* Opens the vault's root and the folders of a move, and returns 1. Returns 0 if a folder is
+ * missing because the move was already made and the folder was removed later. Returns -1 with
+ * errno. */
 static int open_ends(const struct notes_disk *d, const struct note_move *m,
 		     struct ends *e)
 {

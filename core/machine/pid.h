@@ -1,7 +1,7 @@
 /*
  * pid - guests and other processes that may outlive their host.
  *
- * A pid alone does not identify a process, since the system uses pids again. A process is
+ * A pid alone does not identify a process, since the system reuses pids. A process is
  * identified by its pid, its start time and the machine's boot id. A signal is sent through a
  * descriptor of the process, so only the process that was checked can get the signal.
  */

@@ -32,8 +32,8 @@ static int64_t stamp_read(const char *name)
 		       : -1;
 }
 
-/* The end of the name of a VM's entry. A workspace's own name never ends with `.vm`, since the
- * last four characters of a workspace's name are hexadecimal digits. */
+/* The name of a VM's entry ends with VM_END. A workspace's own name never ends with `.vm`,
+ * since the last four characters of a workspace's name are hexadecimal digits. */
 #define VM_END ".vm"
 enum { VM_END_LEN = sizeof(VM_END) - 1 };
 

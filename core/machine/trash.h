@@ -20,8 +20,8 @@
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
-/* The middle of the name of a snapshot's entry. The workspace's name is before TRASH_SNAPSHOT,
- * and the end of the snapshot's id is after TRASH_SNAPSHOT. */
+/* Part of the name of each snapshot's entry. The workspace's name is before TRASH_SNAPSHOT, and
+ * the end of the snapshot's id is after TRASH_SNAPSHOT. */
 #define TRASH_SNAPSHOT "-snapshot-"
 enum { TRASH_ID_SHOWN = 8 };
 

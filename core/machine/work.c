@@ -104,8 +104,8 @@ static void work_walk_folder(struct walk *w, int dir, int depth)
 	closedir(list);
 }
 
-/* Returns the time at which the folder was complete, which is the later of `since` and the
- * write time of the file `stamp`. */
+/* Returns the later of `since` and the write time of the file `stamp`. Returns `since` if
+ * `stamp` is NULL, or INT64_MAX if the file is missing. */
 static int64_t whole_at(const char *stamp, int64_t since)
 {
 	struct stat st;

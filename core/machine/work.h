@@ -13,9 +13,9 @@
  *
  * - a file was written after `since` (ms since 1970; 0: every file counts), or
  * - anything was changed or removed after the folder was complete. The folder was complete at
- *   `since`, or when the file `stamp` (or NULL) was written, whichever is later. If the file
- *   `stamp` is missing, the time at which the folder was complete is unknown. In this case only
- *   files that were written after `since` count.
+ *   `since`, or at the write time of the file `stamp` if this time is later. `stamp` may be
+ *   NULL. If the file `stamp` is missing, the time at which the folder was complete is unknown.
+ *   In this case only files that were written after `since` count.
  *
  * If `each` is not NULL, the function calls `each` for the entries that count as work and are
  * no folders. In this mode the function visits at most a million entries. `each` gets the path

@@ -112,7 +112,8 @@ struct reader {
 	int depth; /* number of open nodes */
 	int n; /* number of nodes read so far */
 	json_t *root; /* the whole document, owned by the reader */
-	struct note_keys *keys; /* NULL: the caller needs no lines of keys */
+	struct note_keys *keys; /* NULL: the caller does not need the keys' line
+				   numbers */
 	struct arena *arena;
 	struct fault *fault;
 	bool flow; /* the root is `{...}`, whose keys do not have lines of their own */

@@ -193,7 +193,7 @@ struct handing {
 	int64_t lease_until; /* end of the lease; 0: the messages are acknowledged at
 				once */
 	int64_t session, request;
-	bool takes; /* the messages are acknowledged once the answer has arrived */
+	bool takes; /* the messages are acknowledged when the answer has arrived */
 	struct envelope *out;
 	size_t n;
 	size_t n_again; /* messages in `out` that were in an earlier answer that did not
@@ -260,7 +260,7 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	return true;
 }
 
-/* Adds the messages that a repeated request still holds to the answer. */
+/* Adds to the answer the messages that a repeated request still holds. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -281,8 +281,8 @@ static int held_by_request(struct handing *h)
 /* Adds unseen messages: this session holds them from an earlier answer that did not arrive.
  * inbox_hand_out() first calls this function without `often`, to add the unseen messages with
  * few attempts. After that, inbox_hand_out() adds new messages, and calls this function with
- * `often`, to add the unseen messages with many attempts. So a client that never confirms an
- * arrival still gets every message at some time.
+ * `often`, to add the unseen messages with many attempts. So even a client that never confirms
+ * an arrival gets every message sooner or later.
  *
  * A receive that has waited adds no unseen messages, since the receive added all unseen
  * messages before its wait. Messages that became unseen during the wait may be on their way to
@@ -434,8 +434,8 @@ static int64_t usual_lease(const struct call *call)
 }
 
 /* Sets the end of the lease, and the names of the session and the request that hold the
- * messages. A caller may ask to acknowledge messages at once. If the door of such a caller will
- * report whether the answer arrived, the messages are first held for the usual time. While a
+ * messages. A caller may want its messages to be acknowledged at once. If the caller's door
+ * will report whether the answer arrived, the messages first get the usual lease. While a
  * request holds messages, no other receive gets the messages, not even a receive of the same
  * session. */
 static void set_terms(struct handing *h, const struct message_receive_in *in)

@@ -44,7 +44,7 @@ struct showing {
 	int64_t chain; /* the highest chain number of the messages (core/turn/chain.h) */
 };
 
-/* Bytes that are shown with each message, besides its content, sender, type and thread. */
+/* Bytes reserved for each message in addition to its content, sender, type and thread. */
 enum { HEAD_SHOWN = 320 };
 
 /* Hands out the messages that wait for `agent` and fit into `s->bytes`. A repeated request gets

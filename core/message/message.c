@@ -254,8 +254,8 @@ static int tell_abroad(struct call *call, int64_t message, const struct draft *d
 			.actor = d->sender, .subject = message, .target = to);
 }
 
-/* Gives a copy to every member of the team. If the message is also for all teams below the
- * team, every member of these teams gets a copy, too. */
+/* Gives a copy to every member of the team except the agent `except`. If the message is also
+ * for all teams below the team, the members of these teams get copies, too. */
 static int deliver_all(struct call *call, int64_t message, struct draft *d,
 		       const struct recipients *r, int64_t except)
 {

@@ -67,8 +67,8 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 int message_delayed_come(struct call *call, int64_t agent, int64_t most);
 /* Turns all delayed messages to the agent `agent`, and to all agents of the team `team`, into
  * queued deliveries. An `agent` or `team` of 0 names nobody. After this step, all messages to
- * these agents are deliveries, which the caller can end alike. The caller updates the counters
- * and writes the events of these deliveries. */
+ * these agents are deliveries, and the caller can end all of them in the same way. The caller
+ * updates the counters and writes the events of these deliveries. */
 int message_delayed_give_up(struct call *call, int64_t agent, int64_t team);
 
 /* Finds the message of the call's team that `text` names: by `#102` or `102`, by its id or by
@@ -107,7 +107,7 @@ int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t 
  * their ends. Returns the number of deliveries that changed. */
 int inbox_settle(struct call *call, int64_t agent);
 
-/* Puts the messages that an agent holds back into the agent's inbox, because the agent's
+/* Puts all messages that an agent holds into the agent's inbox again, because the agent's
  * generation has ended. */
 int inbox_unlease(struct call *call, int64_t agent);
 

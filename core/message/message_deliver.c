@@ -180,9 +180,9 @@ static bool pair_applies(const struct call *call, const struct draft *d,
 }
 
 /* Whether the copies for a whole team have to be delivered one by one. The copies are delivered
- * one by one if the pace of pairs of agents applies to some copies, or if some copies start no
- * turn. Returns 1 if the copies are delivered one by one, 0 if one statement delivers them, or
- * a negative fault. */
+ * one by one if the draft has `skips`, if the pace of pairs of agents applies to some copies,
+ * or if some copies start no turn. Returns 1 if the copies are delivered one by one, 0 if one
+ * statement delivers them, or a negative fault. */
 static int goes_singly(struct call *call, const struct draft *d, int64_t except)
 {
 	bool ends = chain_of(call, d) >= chain_most(call);

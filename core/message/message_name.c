@@ -13,8 +13,8 @@
 /* SHORT_IDS is the maximum number of shortened ids in a call. SHORTEST is the minimum length of
  * a shortened id. LOOKED_AT is the maximum number of messages that are compared with a
  * shortened id. The limits are needed because each shortened id needs a separate search. A
- * message's id needs more characters than the id of a team or workspace (ID_SHORTEST), because
- * there are many messages. A short text of digits is a message's number. */
+ * shortened id of a message must be longer than a shortened id of a team or workspace
+ * (ID_SHORTEST), because there are many messages. A short text of digits is a message's number. */
 enum { SHORT_IDS = 20, SHORTEST = 8, LOOKED_AT = 1000 };
 
 /* Reads the number of a message, such as `#102` or `102`. Returns the number, or 0 if the text

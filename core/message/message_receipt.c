@@ -8,7 +8,7 @@
 #include "core/message/message.h"
 #include "core/call/space.h"
 
-enum { BEGINNING = 400 }; /* the number of bytes that a list shows of a message */
+enum { BEGINNING = 400 }; /* maximum number of bytes of a message that a list shows */
 
 /* Adds to `d` the public ids of the messages that the inbox of `agent` dropped. */
 static int tell_drops(struct call *call, const struct drops *drops, int64_t agent,

@@ -2,7 +2,7 @@
  * message_seen - records which answers arrived, and takes back the messages and claims of
  * answers that did not arrive.
  *
- * A door (a host, or a process that opened the file itself) knows from call.given which
+ * A door (of a host, or of a process that opened the state itself) knows from call.given which
  * messages and which claim an answer contained. Messages and results are taken back only if
  * they still belong to the answer's request. A claim is taken back only if it still has the
  * answer's epoch.

@@ -566,7 +566,8 @@ enum {
 	SETTLE_MS = 10000,
 	STEP_MS = 50,
 	LOOK_MS = 5, /* time between two checks of another process's work */
-	HEAD = 1024, /* length of the beginning of TEAM.md, which contains the team's row */
+	HEAD = 1024, /* number of bytes that are read from TEAM.md to find the team's
+			row */
 };
 
 /* --- the team of a folder ---------------------------------------------------------- */
@@ -619,8 +620,8 @@ static int mirror_own_is_done(const struct wish *w, struct fault *f)
 	return is_followed(w->home, w->store, f);
 }
 
-/* Ends a step of this process. Writes the team's page anew if a person removed or edited the
- * page. */
+/* Finishes the mirror's work in this process, including the summaries. Writes the team's page
+ * anew if a person removed or edited the page. */
 static int own_finish(const struct wish *w, struct mirror *m)
 {
 	int rc = w->team ? show_team(&m->show, w->team) : 0;

@@ -28,8 +28,8 @@ void mirror_close(struct mirror *m); /* `m` may be NULL */
 void mirror_keep(struct mirror *m, const char *folder);
 
 /* Mirrors for about budget_ms. `store` should be a read connection, and must have no open
- * transaction. Sets *more if further work can be done at once. Returns 0 or a negative fault
- * code. After a failure the saved cursor is unchanged, and the next step tries again. */
+ * transaction. Sets *more if work is left that can be done at once. Returns 0 or a negative
+ * fault code. After a failure the saved cursor is unchanged, and the next step tries again. */
 int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *more,
 		struct fault *f);
 
@@ -39,14 +39,15 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
  * before the next event, or before the descriptor of mirror_watch() is readable. */
 int64_t mirror_due(const struct mirror *m);
 
-/* From now on, each step of a host's mirror also checks some files. Every file is checked once.
- * After a removal, the files of the team that lost the file are checked again. Files that are
- * missing or out of date are written. A file that a person edited stays until its row changes.
- * Returns a descriptor that is readable when a step should be taken, or -1. The descriptor
- * belongs to the mirror. */
+/* From now on, each step of a host's mirror also checks some files. Every file is checked once,
+ * or every 10 minutes if some folders cannot be watched. After a removal, the files of the team
+ * that lost the file are checked again. Files that are missing or out of date are written. A
+ * file that a person edited stays until its row changes. Returns a descriptor that is readable
+ * when a step should be taken, or -1. The descriptor belongs to the mirror. */
 int mirror_watch(struct mirror *m);
 
-/* A text that somebody other than the mirror saved as the file of an agent's card. */
+/* A text that was saved as the file of an agent's card. Texts of the mirror itself are marked
+ * as `own`. */
 struct mirror_edit {
 	struct mirror_edit *next; /* the next edit in the holder's list */
 	char path[160]; /* "teams/TEAM/cards/AGENT.json" */

@@ -418,8 +418,8 @@ static int mirror_edit_find_agent(struct mirror *m, const struct mirror_edit *e,
 	return rc;
 }
 
-/* Renames a card that somebody wrote for an agent that does not exist. An agent that later gets
- * the name needs the place for its card. */
+/* Renames a card that somebody wrote for an agent that does not exist. If an agent later gets
+ * this name, the mirror needs the file's path for the agent's card. */
 static int put_aside(struct mirror *m, const struct mirror_edit *e)
 {
 	int64_t agent;
@@ -433,7 +433,7 @@ static int put_aside(struct mirror *m, const struct mirror_edit *e)
 }
 
 /* Removes the card of an agent that does not exist, if the mirror wrote the card. An empty file
- * with the card's name belongs to a person, and stays. */
+ * with the card's name stays, since a person may have made the file. */
 static int drop_own(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;

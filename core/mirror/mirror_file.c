@@ -295,8 +295,8 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
 
 static int purge_at(int dir, const char *name);
 
-/* Leaves hidden files in place. Hidden files are no notes, so nobody was asked about the hidden
- * files, and the trash does not list the hidden files. */
+/* Leaves hidden files in place. Hidden files are no notes, so nobody has agreed to their
+ * removal, and the trash does not list the hidden files. */
 static int purge_each(void *with, const char *name)
 {
 	return *name == '.' ? 0 : purge_at(*(const int *)with, name);

@@ -25,11 +25,11 @@
 /*
  * Detects that somebody removed files that the mirror has placed, or saved the file of a card.
  *
- * inotify watches the vault's root and each folder that the mirror opens, so no work is done
- * while nobody changes a file. inotify also reports the exchanges of files that the mirror
- * makes, and the renames that editors make to save a file. A removal counts only if the name
- * could be a file of the mirror, and if no file of this name exists when the event is handled.
- * A saved card counts only if the mirror did not write the text.
+ * inotify watches the vault's root and each folder that the mirror opens, so there is no work
+ * until somebody changes a file. inotify also reports the mirror's own file exchanges, and the
+ * renames by which editors save a file. A removal counts only if the name could be a file of
+ * the mirror, and if no file of this name exists when the event is handled. A saved card counts
+ * only if the mirror did not write the text.
  */
 
 enum { LOSSES_PATH = 160, LOSSES_TEAM = 65 };
@@ -183,8 +183,8 @@ bool files_is_folder(struct files *fs, const char *path);
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f);
 
 /* Gives the owner, and nobody else, access to a folder and all its contents. Without this
- * access, some contents might not be found before the folder is removed. Returns 0 or a
- * negative fault code. */
+ * access, a search for a person's files before the folder's removal might miss some files.
+ * Returns 0 or a negative fault code. */
 int files_open_up(struct files *fs, const char *folder, struct fault *f);
 
 /* Removes a folder and its contents. Hidden files stay, and each folder that holds a hidden

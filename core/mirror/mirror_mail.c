@@ -19,7 +19,7 @@ enum {
 typedef struct mirror_mail_next_row head_row; /* number, team and time of a message */
 
 /*
- * The pages that show a team's messages of a day. One page is in mail->body.
+ * The pages that show one team's messages of one day. One page is in mail->body.
  */
 struct mail_sheet {
 	struct mirror_mail *mail;
@@ -67,8 +67,8 @@ static int mail_first_from(struct call *call, int64_t at, int64_t *id)
 	return 0;
 }
 
-/* Limits the range of messages to the day of `sh`. Raises sh->last to the last message before
- * the day, and lowers *upto to the last message that may belong to the day. */
+/* Limits the range of messages to the day of `sh`. If sh->last is 0, sets sh->last to a message
+ * that is surely before the day. Lowers *upto to the last message that may belong to the day. */
 static int mail_find_ends(struct mail_sheet *sh, int64_t *upto)
 {
 	const int64_t from = sh->day * DAY_MS, end = from + DAY_MS + SLACK_MS;
@@ -173,7 +173,8 @@ static int mail_read_page(struct mail_sheet *sh, int number)
 	if ((rc = mail_is_strange(sh)) == 0)
 		return 1;
 	sh->last = 0;
-	if (rc > 0 && !sh->mail->check) /* the lost messages are only in this page */
+	if (rc > 0 && !sh->mail->check) /* only this page shows the messages that the
+					   state has lost */
 		rc = files_set_aside(&s->files, sh->folder, sh->file, &s->call.fault);
 	return rc < 0 ? rc : 0;
 }

@@ -44,8 +44,8 @@ int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *mess
  * code. If pages are left, the call must be repeated after files_commit(). */
 int mail_show(struct mirror_mail *m, struct mirror_show *s, bool ended);
 
-/* Even if the log is off, removes the texts of the messages in m->redacted from the files of
- * the messages' days, and places the changed files. The messages stay in m->redacted as long as
+/* Removes the texts of the messages in m->redacted from the files of these messages' days, even
+ * if the log is off. Places the changed files. The messages stay in m->redacted as long as
  * another process still writes a replaced file. Returns 0 or a negative fault code. */
 int mail_redact(struct mirror_mail *m, struct mirror_show *s);
 

@@ -90,8 +90,8 @@ void render_card(const struct agent_view *v, struct page *p);
 void render_team(const struct team_view *v, struct page *p);
 void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
 
-/* render_mail() appends a message in the form of the log. render_mail_text() appends only the
- * message's text. */
+/* render_mail() appends a message as the log of messages shows it. render_mail_text() appends
+ * only the message's text. */
 void render_mail(const struct mirror_mail_row *row, struct text *out);
 void render_mail_text(const char *content, struct text *out);
 

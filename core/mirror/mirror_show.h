@@ -1,8 +1,9 @@
 /*
  * mirror_show - writes each row to its file.
  *
- * Every function reads in a separate transaction, and stages files. files_commit() puts the
- * staged files in place and makes them durable. Failures are stored in show->call.fault.
+ * Each function that shows rows reads them in a separate transaction, and stages files.
+ * files_commit() puts the staged files in place and makes them durable. Failures are stored in
+ * show->call.fault.
  */
 #ifndef CORE_MIRROR_MIRROR_SHOW_H
 #define CORE_MIRROR_MIRROR_SHOW_H
@@ -23,9 +24,9 @@ struct mirror_show {
 };
 
 /* Begins a read transaction, and finds the newest event that the transaction sees. If `ahead`
- * is set, first moves the folders of all teams that were renamed since `moved`, with the
- * folders' staged files. Without the move, the first file for a team's new name would make a
- * second folder. Returns 0 or a negative fault code. */
+ * is set, first moves the folders of all teams that were renamed since `moved`. Files that are
+ * staged for these folders move too. Without the move, the first file for a team's new name
+ * would make a second folder. Returns 0 or a negative fault code. */
 int show_begin(struct mirror_show *s, struct mirror_head_row *head);
 void show_end(struct mirror_show *s);
 

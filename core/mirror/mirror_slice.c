@@ -5,7 +5,7 @@
 
 enum { SLICE_EVENTS = 20000 }; /* the maximum number of events in a slice */
 
-/* The rows that a slice of the log changed. */
+/* The rows that the events of a slice changed. */
 struct touched {
 	struct ids tasks, agents, teams, changed, renamed, boards, mail, redacted;
 	struct former { /* a former name of a team */

@@ -135,8 +135,8 @@ static int check_teams(struct check *c, const struct ids *ids)
 	return rc;
 }
 
-/* Checks all rows of one kind, page by page. Each page has a separate read transaction, since a
- * long transaction would prevent checkpoints of the log. */
+/* Checks all rows of one kind in groups of PAGE_ROWS. Each group has a separate read
+ * transaction, since a long transaction would prevent checkpoints of the write-ahead log. */
 static int mirror_verify_check_all(struct check *c, enum sql id,
 				   int (*check)(struct check *c, const struct ids *ids))
 {

@@ -324,8 +324,8 @@ static int take_bare(struct words *w, const char *word)
 		return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'",
 				 word);
 	fd = field_find(w->op->in, names[w->bare]);
-	/* In `done "all is well"`, the word cannot be the task, so the word is the text that
-	 * follows the task. */
+	/* In `done "all is well"`, the word does not fit the argument `task`, so the word is
+	 * the value of the next argument. */
 	if (fd->flags & FIELD_OPTIONAL && names[w->bare + 1] &&
 	    fd->type->kind == KIND_TEXT && !type_matches(fd->type, word))
 		fd = field_find(w->op->in, names[++w->bare]);

@@ -58,8 +58,8 @@ static bool is_listed(const struct field *fd)
 	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
 }
 
-/* Describes a record among a tool's arguments by the names of the record's fields. If the
- * record's only required field is a text, a text may stand for the record. */
+/* Describes a record in a tool's arguments by the names of the record's fields. A record of one
+ * or two fields whose only required field is a text is described as a text. */
 static json_t *record_words(const struct record *r)
 {
 	struct text words = { 0 };

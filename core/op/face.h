@@ -59,10 +59,10 @@ extern const size_t face_count;
 const struct face *face_tool(const char *tool, const char *action);
 
 /* Makes the operation's arguments from the arguments of a face. Returns NULL and sets a fault
- * at the face's argument if an argument is unknown or missing, or has the wrong form for its
- * type. The operation checks everything else. If a face renames arguments, an unknown choice
- * becomes the first choice, a fraction is rounded up, and a number is lowered to the maximum of
- * its type. */
+ * at the face's argument if an argument is unknown or missing. If the face renames arguments, a
+ * text in the wrong form for its type is refused, too. An unknown choice then becomes the first
+ * choice, a fraction is rounded up, and a number is lowered to the maximum of its type. The
+ * operation checks everything else. */
 json_t *face_args(const struct face *face, const json_t *args, struct fault *f);
 
 /* Adds the default arguments for calls by the operator to the operation's arguments. */
@@ -76,8 +76,8 @@ void face_move(const struct face *face, struct fault *f);
  * JSON text that the caller frees. `args` are the arguments of the face. */
 char *face_answer(const struct face *face, const json_t *args, const char *result);
 
-/* Makes the face's answer to a fault, after face_move(). The hint is written in the words of a
- * door. Returns JSON text that the caller frees, or NULL if the face has no template for the
+/* Makes the face's answer to a fault, after face_move(). The hint is written in the style
+ * `style`. Returns JSON text that the caller frees, or NULL if the face has no template for the
  * fault. The text always has the member `code`. */
 char *face_refusal(const struct face *face, const json_t *args, const struct fault *f,
 		   enum hint_style style);

@@ -38,8 +38,8 @@ enum {
 	FIELD_DEFAULT = 4,
 	FIELD_PLAIN = 8, /* lists of tools leave out the field's doc, because the field's
 			    name is clear */
-	FIELD_CALLER = 16, /* a project's cadre.toml may set the key
-			      (core/config/config.h) */
+	FIELD_CALLER = 16, /* the field is a configuration key that a project's cadre.toml
+			      may set (core/config/config.h) */
 	FIELD_UNLISTED = 32, /* tools of MCP take the field, but do not list it */
 };
 
@@ -97,8 +97,8 @@ struct choice {
 struct type {
 	const char *name, *doc;
 	enum kind kind;
-	int64_t min, max; /* range of an int, or of the bytes of a text; there is no limit
-			     if both are 0 */
+	int64_t min, max; /* range of an int, or of a text's length in bytes; there is no
+			     limit if both are 0 */
 	const char *pattern; /* POSIX extended regular expression, or NULL */
 	const struct choice *choices; /* only for KIND_ENUM */
 	const struct record *record; /* only for KIND_RECORD */
@@ -120,7 +120,8 @@ struct field {
 				       NULL */
 	const char *names; /* the noun of the things that the argument names, or NULL */
 	const char *
-		by; /* a field such as `role`, or NULL: role:X names all things whose role is X */
+		by; /* a field such as `role`, by which role:X names all things whose role
+		       is X; or NULL */
 };
 
 struct record {
@@ -165,8 +166,8 @@ struct op {
 	/* Flag in the answer of a read that waits, or NULL if the read needs no host. The flag
 	 * says that a host is needed and that no host runs. */
 	const struct field *hostless;
-	const struct op *until; /* the read that waits for the work which this operation
-				   begins, or NULL */
+	const struct op *until; /* the read that waits until the work of this operation is
+				   done, or NULL */
 	const char *const *until_values; /* states for which `until` waits,
 					    NULL-terminated, or NULL for the default of
 					    `until` */
@@ -195,9 +196,10 @@ struct op {
 			  command line */
 	const char *const *also; /* other first words for the command, NULL-terminated, or
 				    NULL */
-	const uint64_t *brief; /* bit sets of the fields in a brief answer, or NULL for
-				  all fields: first the fields of the answer, then the
-				  fields of the record in each field */
+	const uint64_t *brief; /* bit sets of the fields that a brief answer keeps, or
+				  NULL for all: one set for the answer's fields, then for
+				  each of these fields one set for the record in the
+				  field */
 	const char *const *columns; /* fields to print as columns, NULL-terminated, or
 				       NULL */
 	const char *const *page; /* fields of the answer's record that a page shows: the
@@ -390,9 +392,10 @@ size_t text_control_len(const char *s, bool lines);
 size_t text_blank_len(const char *s);
 /* Returns the first byte after the blanks at `s`. */
 const char *text_past_blanks(const char *s);
-/* Appends another author's text to a hook, a brief or a prompt, which a model reads. The model
- * cannot take the appended text for words of cadre or of the model's client. A blank is written
- * before a heading `[From …`, and a parenthesis replaces the `<` of a client's tag. */
+/* Appends another author's text to a text that a model reads, such as a prompt or the output of
+ * a hook. The model cannot take the appended text for words of cadre or of the model's client.
+ * A blank is written before a heading `[From …`, and a parenthesis replaces the `<` of a
+ * client's tag. */
 void text_add_said(struct text *t, const char *s);
 /* From the byte `from` on, writes question marks over the bytes that text_control_len() counts.
  * Tabs and ends of lines stay. */
@@ -440,7 +443,7 @@ uint64_t op_hash(const struct record *r, const void *src, const char *except);
 
 /* time_format() writes a time as RFC 3339 in UTC with milliseconds, such as
  * "2026-11-21T08:00:00.000Z". time_parse() also reads a time with an offset, and returns -1 if
- * `s` is not a time. */
+ * `s` is not a time or is a time before 1970. */
 #define TIME_MOST INT64_C(253402300799999) /* the end of the year 9999 */
 void time_format(int64_t ms, char out[25]);
 int64_t time_parse(const char *s);
@@ -468,8 +471,9 @@ json_t *field_schema_naming(const struct field *fd);
 /* Makes the JSON Schema of a value from the value's type alone. The schema of a record allows
  * any object. */
 json_t *type_shape(const struct type *t);
-/* Makes the input schema of a tool or bundle. The schema has the actions that a caller of level
- * `most` may call, and their types. The schema has only the texts that a model needs. */
+/* Makes the input schema of a tool. If the tool has several actions, the schema has only the
+ * actions that a caller of level `most` may call. The schema gives the types of all arguments.
+ * The schema has only the texts that a model needs. */
 json_t *tool_schema(const char *tool, enum who most);
 /* Adds the schemas of an answer's fields to `props`, made from the types of the fields alone.
  * Adds the schemas of the records in the answer to `defs`. */
@@ -493,8 +497,8 @@ json_t *field_word(const struct field *fd, const char *word);
 bool type_splits(const struct type *t);
 /* Whether a text matches the type's pattern. Any text matches a type without a pattern. */
 bool type_matches(const struct type *t, const char *s);
-/* Returns the field of a record's only required text, such as a criterion's text or a role's
- * name. The only required text may stand for the record. Returns NULL if the record must be
+/* Returns the only required field of a record if this field is a text, such as a criterion's
+ * text or a role's name. This text may stand for the record. Returns NULL if the record must be
  * written as JSON. */
 const struct field *record_short(const struct record *r);
 void op_usage(const struct op *op, struct text *out);

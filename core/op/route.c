@@ -32,8 +32,8 @@ static size_t route_unescape(char *s, size_t n)
 	return out;
 }
 
-/* Returns the value of a step in a path. A step that is no text (with %00 or bad UTF-8) becomes
- * null, which op_decode() refuses as missing. */
+/* Returns the value of a step in a path. A step that is too long or no text (with %00 or bad
+ * UTF-8) becomes null, which op_decode() refuses as missing. */
 static json_t *step_value(const struct field *fd, const char *step, size_t n)
 {
 	char word[1024];

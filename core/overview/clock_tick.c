@@ -12,8 +12,8 @@
 #include "core/team/budget.h"
 #include "core/turn/turn.h"
 
-/* The maximum number of rows in a transaction of the tick, so that other writers wait only for
- * milliseconds. */
+/* The maximum number of rows of each kind in a transaction of the tick, so that other writers
+ * wait only for milliseconds. */
 enum { SLICE = 200 };
 
 static int move_by_leap(struct call *call, int64_t ms, int64_t since)

@@ -337,8 +337,8 @@ static int needs_add_budgets(struct gathering *g)
 }
 
 /* Gathers the caller's mail and all things in a team that need somebody's attention. A count
- * leaves out stops, budgets and unread results, which are the first two functions and the last
- * function of `add`. */
+ * leaves out stops, budgets and unread results. Their functions are the first two and the last
+ * one in `add`. */
 static int needs_add_all(struct gathering *g)
 {
 	static int (*const add[])(struct gathering * g) = {
@@ -379,8 +379,9 @@ static int needs_gather(struct call *call, struct needs *needs, int64_t team)
 				 .call = call, .needs = needs, .team = &seat });
 }
 
-/* Gathers the needs of teams as long as the answer has room, of at most 100 teams with mail.
- * Teams with waiting mail are listed before other teams in which something may need attention. */
+/* Gathers the needs of all teams as long as the answer has room. Reads at most TEAMS_MOST teams
+ * with mail. Teams with waiting mail are listed before other teams in which something may need
+ * attention. */
 static int needs_gather_all(struct call *call, struct needs *needs)
 {
 	struct teams_with_mail_row *mail = NULL;
@@ -407,7 +408,8 @@ static int needs_gather_all(struct call *call, struct needs *needs)
 	return rc;
 }
 
-/* Adds the first row if the state refuses writes, because a refusal concerns everybody. */
+/* If the state refuses writes, adds a row that says so before all other rows, because a refusal
+ * concerns everybody. */
 static void needs_add_state(struct call *call, struct needs *needs)
 {
 	struct gathering g = { .call = call, .needs = needs };

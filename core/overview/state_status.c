@@ -136,8 +136,8 @@ static int line_team(struct call *call, int64_t *team)
 	return rc;
 }
 
-/* Fills the answer of state.line for an agent with the agent's name, its task and the number of
- * tasks that the agent could claim. */
+/* For an agent, fills the answer of state.line with the agent's name, its task and the number
+ * of tasks that the agent could claim. */
 static int tell_own(struct call *call, struct state_line_out *out)
 {
 	struct tasks_for_row ready;
@@ -156,7 +156,7 @@ static int tell_own(struct call *call, struct state_line_out *out)
 	return 0;
 }
 
-/* Fills the answer of state.line for an operator with the name of the team, or with the number
+/* For an operator, fills the answer of state.line with the name of the team, or with the number
  * of teams. */
 static int tell_teams(struct call *call, int64_t team, struct state_line_out *out)
 {

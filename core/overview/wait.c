@@ -306,8 +306,9 @@ static int wait_find_team(struct call *call, const char *name, struct team_row *
 	return sql_row(call, team_by_id, t, .id = call->caller.team);
 }
 
-/* Without `until` the call waits until the team is made. If a workspace of the team could not
- * be made, somebody has to make the workspace again or remove the workspace's member. */
+/* Without `until` the call waits until the team is made. The wait ends if a workspace of the
+ * team could not be made, because somebody then has to make the workspace again or remove its
+ * member. */
 int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait_out *out)
 {
 	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |

@@ -2,11 +2,11 @@
  * glob - decides whether two globs can match the same path, without looking into any folder.
  *
  * A glob is read into tokens. A token takes characters, or may be skipped, or both. Two globs
- * meet if a walk can go through both token lists side by side, from the two beginnings to the
- * two ends. Each step of the walk takes a character that both tokens allow, or skips tokens. A
- * place of the walk is a pair of indexes, one for each list, and no step makes an index
- * smaller. So one pass over all pairs of indexes, in order, finds every place that the walk can
- * reach. A path is a glob that has only characters.
+ * can match the same path if a walk can go through both token lists in parallel, from their
+ * beginnings to their ends. Each step of the walk takes a character that both tokens allow, or
+ * skips tokens. A place of the walk is a pair of indexes, one for each list, and no step makes
+ * an index smaller. So one pass over all pairs of indexes, in order, finds every place that the
+ * walk can reach. A path is a glob that has only characters.
  */
 #include "core/reservation/glob.h"
 

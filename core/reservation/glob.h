@@ -31,8 +31,9 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH]);
  * reserved. */
 const char *glob_fault(const char *glob);
 
-/* Returns the stem of a tidy glob, which is the whole names before the first `*` or `?`. Every
- * path that matches the glob begins with the stem. The stem's text is in the arena. */
+/* Returns the stem of a tidy glob. The stem consists of the complete names before the first `*`
+ * or `?`. Every path that matches the glob begins with the stem. The stem's text is in the
+ * arena. */
 const char *glob_stem(struct arena *a, const char *glob);
 
 /* Whether a path can match both globs. Adds the steps of the search to `*steps`. Most searches

@@ -11,7 +11,7 @@
 #include "core/event/event.h"
 #include "ops.gen.h"
 
-/* Ends up to `most` reservations whose leases have run out. `*n` is the number of ended
+/* Ends at most `most` reservations whose leases have run out. `*n` is the number of ended
  * reservations. Returns 0 or negative. */
 int reservation_settle(struct call *call, int64_t most, size_t *n);
 

@@ -74,7 +74,7 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
  * Returns 0 or negative. */
 int task_moved(struct call *call, int64_t team, int64_t from, int64_t to);
 
-/* Ends the claim of the task `id` if the claim's lease has run out. If `id` is 0, ends up to
+/* Ends the claim of the task `id` if the claim's lease has run out. If `id` is 0, ends at most
  * `limit` claims whose leases have run out. */
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
@@ -85,8 +85,8 @@ int task_stuck(struct call *call, const char **says);
  * 003 wait for it`. Returns NULL if no task waits. Also returns NULL after a failure, with a
  * fault set. */
 const char *task_behind(struct call *call, int64_t task);
-/* Tells the lead of a team that a task failed or was cancelled while other tasks wait for this
- * task. Returns 0 or negative. */
+/* Tells the lead of a team and the operator that a task failed or was cancelled while other
+ * tasks wait for this task. Returns 0 or negative. */
 int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t number,
 		    bool failed);
 

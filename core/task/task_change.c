@@ -1,5 +1,5 @@
 /*
- * task_change - makes and changes tasks, for callers other than the owner of a task.
+ * task_change - makes tasks, and makes the changes for which the caller needs no claim.
  */
 #include <ctype.h>
 #include <inttypes.h>

@@ -88,8 +88,8 @@ static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
 					     : call->settings->config.task_lease_seconds);
 }
 
-/* Claims a task for an agent. Returns 1 if this caller has won, 0 if another caller has won, or
- * a negative fault code. */
+/* Claims a task for an agent. Returns 1 if this caller has won the task, 0 if the task cannot
+ * be claimed, or a negative fault code. */
 static int claim_take(struct call *call, int64_t task, const struct agent_row *a,
 		      int64_t lease_ms)
 {

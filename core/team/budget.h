@@ -51,7 +51,7 @@ int budget_change(struct call *call, int64_t team, const struct budget_wish *wis
  * limit. Returns 0 or negative. */
 int budget_limits(struct call *call, int64_t team, int64_t most[BUDGET_KINDS]);
 
-/* Stops the budget of time of a team that ends, and counts the team's spending in the team
+/* Stops the time budget of a team that ends, and counts the ended team's spending in the team
  * above. */
 int budget_close(struct call *call, int64_t team);
 

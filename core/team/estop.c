@@ -13,7 +13,8 @@ int estop_check(struct call *call, const char *where)
 	return fault_hint(&call->fault, "Nothing new begins before {team.thaw}.");
 }
 
-/* Puts the ends of leases out of reach in a team that was stopped at the time `stopped_at`. */
+/* Moves the ends of leases by ESTOP_FAR into the future, in a team that was stopped at the time
+ * `stopped_at`. */
 static int estop_hold_leases(struct call *call, int64_t team, int64_t stopped_at)
 {
 	int64_t passed = call->now - stopped_at;
@@ -65,7 +66,7 @@ static int estop_give_back(struct call *call, int64_t team, int64_t stopped_at)
 struct walk {
 	const char **done, **left; /* names of teams, in the call's arena */
 	size_t n_done, n_left;
-	int64_t running; /* workspaces that no host stops */
+	int64_t running; /* number of workspaces whose guests have not stopped */
 	bool denied; /* the caller may not thaw one of the teams */
 };
 

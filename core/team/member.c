@@ -25,7 +25,8 @@ static struct vm_wishes wishes_of(const struct role *r)
 	return w;
 }
 
-/* Returns the backend of a role. A role that gives resources of a VM but no backend gets a VM. */
+/* Returns the backend of a role. If a role gives resources of a VM but no backend, the backend
+ * is a VM. */
 static enum backend_kind backend_of(const struct role *r)
 {
 	const struct vm_wishes w = wishes_of(r);

@@ -19,8 +19,8 @@
 /* Checks a new or changed team against the limits of the team above. The team above limits who
  * makes the team, how deep the team is, and which workspaces and policy the team has. */
 
-/* Whether the caller may make teams below its own team. The lead, or a member whose role has
- * the flag `nests`, may make teams below. */
+/* Returns 0 if the caller may make teams below its own team, otherwise a fault. The lead, or a
+ * member whose role has the flag `nests`, may make teams below. */
 static int check_maker(struct call *call)
 {
 	struct agent_nests_row r;
@@ -440,7 +440,8 @@ static struct budget vms_of(const struct team_counts_row *n, int64_t limit)
 				.left = limit - n->used - n->reserved };
 }
 
-/* Shows the teams below and their limits to a lead or the operator, as many as fit the answer. */
+/* Shows to a lead or the operator as many of the teams below as fit the answer, with their
+ * limits. */
 static int tell_below(struct call *call, const struct team_row *t,
 		      struct team_status_out *out, struct budget_list *budgets)
 {

@@ -6,7 +6,7 @@
 
 /* --- walking ------------------------------------------------------------------------ */
 
-/* Moves the walk to another team at `level`. If the way already has a team at this level, the
+/* Moves the walk to another team at `level`. If w->way already has a team at this level, the
  * walk goes to the next team of the level, else to the first team of the level. Returns 1 if
  * the walk has moved, 0 if there is no such team, or a negative fault code. */
 static int walk_at(struct call *call, struct team_walk *w, size_t level)

@@ -249,7 +249,7 @@ static bool makes(struct call *call, const struct role *r, const char *name)
 	       strcmp(arena_printf(&call->arena, "%s-%" PRId64, r->name, k), name) == 0;
 }
 
-/* Finds the member of a role that gets the next task. The members are chosen in turn. For each
+/* Chooses the member of a role for the next task. The members are chosen in turn. For each
  * entry of in->roles, `turns` counts the tasks that the entry's members have got. Returns NULL
  * if no member has the role. */
 static const char *team_plan_next_of(struct call *call, const struct team_create_in *in,

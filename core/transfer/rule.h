@@ -25,7 +25,7 @@ int rule_broken(struct store *store, const struct rule *rule, int64_t from, int6
 		struct fault *f);
 
 /* Checks only the rules that find references to missing rows. Returns 0, or a fault that names
- * the first missing row. */
+ * the first row with such a reference. */
 int rule_check_lost(struct store *store, struct fault *f);
 
 #endif

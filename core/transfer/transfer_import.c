@@ -524,7 +524,8 @@ static int give_tokens(struct import *m)
 	struct transfer_members_row *all = NULL;
 	size_t n = 0;
 	int64_t from = transfer_from(m, "agent");
-	/* If this state continues the exported state, the generations keep their numbers. */
+	/* If this state continues the exported state, the imported members keep their
+	 * generations. */
 	int rc = m->report->whole ? 0 : sql_run(call, transfer_generations, .from = from);
 
 	if (rc >= 0)

@@ -65,9 +65,9 @@ int transfer_take(const struct transfer_column *c, const json_t *json, int64_t n
 /* --- transfer_note.c: notes of an import ------------------------------------------------- */
 
 struct transfer_notes {
-	/* Objects whose keys are paths. `asked` has the paths that the file names, and `staged`
-	 * the paths that notes get. The value is true for the path of a note, and false for a
-	 * folder above a note. */
+	/* Objects whose keys are paths. `asked` has the paths that the file names. `staged` has
+	 * the paths for which notes are staged. A key's value is true for the path of a note,
+	 * and false for a folder above a note. */
 	json_t *asked, *staged;
 	struct note_move *moves;
 	size_t n_moves;

@@ -139,7 +139,8 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 	return 0;
 }
 
-/* The rows of an import's moves have no events, so the rows get numbers that no event has. */
+/* An import's moves have no events. So their rows in vault_move get event numbers that no event
+ * has. */
 int transfer_note_decide(struct call *call, const struct transfer_notes *n)
 {
 	struct transfer_moves_row all;

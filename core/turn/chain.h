@@ -4,10 +4,10 @@
  *
  * The words of a person have the number 0. The words of the operator are a person's words. The
  * words of an agent without a runner are a person's words too, because a person works with this
- * agent. There are two exceptions. If mail made the client of an agent without a runner go on,
- * the agent's words have a number higher by one than the mail. If another agent gave a command
- * to an agent without a runner, the words of the agent that got the command have a number
- * higher by one than the command.
+ * agent. There are two exceptions. First, an agent without a runner may go on working because
+ * of mail. Then the agent's words have a number higher by one than the mail. Second, another
+ * agent may give a command to an agent without a runner. Then the words of the agent that got
+ * the command have a number higher by one than the command.
  *
  * The number of a turn is higher by one than the highest number among its messages that may
  * start turns. If one of the turn's messages has a person's words, the turn has the number
@@ -29,7 +29,7 @@ enum { CHAIN_NOTICE = 1 }; /* for cadre's notices, which are no person's words *
  * a notice starts a turn. */
 int64_t chain_most(const struct call *call);
 
-/* The most turns without a person's words that an agent may begin in an hour. */
+/* The maximum number of turns without a person's words that an agent may begin in an hour. */
 int64_t chain_per_hour(const struct call *call);
 
 /* The chain number of a message that the caller sends. */

@@ -199,8 +199,8 @@ static int limit_spread(struct call *call, const struct turn_row *u, int64_t unt
 }
 
 /* Guesses when a limit ends. If the agent already waits for the end of a limit, the guess is
- * the end of this wait. If the agent does not wait yet, the guess is one minute from now. Each
- * further limit doubles this minute, up to LIMIT_DOUBLINGS times. */
+ * the end of this wait. Otherwise the guess is one minute from now for the first limit. Each
+ * later limit in a row doubles this minute, up to LIMIT_DOUBLINGS times. */
 static int64_t limit_guess(const struct call *call, const struct runner_of_row *r)
 {
 	int64_t doubled = r->limited < LIMIT_DOUBLINGS ? r->limited : LIMIT_DOUBLINGS;

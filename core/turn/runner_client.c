@@ -5,13 +5,14 @@
 
 enum {
 	LINE_MOST = 4 << 20, /* the most bytes of a line, as in a frame */
-	ODD_MOST = 64 << 10, /* most bytes of broken JSON that is kept */
+	ODD_MOST = 64 << 10, /* maximum number of bytes of a line of broken JSON that is
+				kept */
 };
 
 struct runner_client {
 	const char *name;
-	/* The two parts of the client's command line: before and behind the words that a runner
-	 * adds to the client's name. */
+	/* The client's command line consists of `before`, the words that a runner adds to the
+	 * client's name, and `after`. */
 	const char *before, *after;
 	void (*read)(const json_t *line, struct runner_told *told);
 };

@@ -18,11 +18,12 @@ static int turn_finish(struct call *call, const struct turn_end_in *in);
 
 enum {
 	/* Room for the messages with which a turn begins, in bytes of JSON. The longest message
-	 * fits this room, and this room fits a frame. */
+	 * fits into this room, and a prompt of this size fits into a frame. */
 	PROMPT_ROOM = 3 << 20,
 	LEASE_MORE_MS = 120000, /* time from the turn's timeout to the end of the
 				   messages' lease */
-	STOPPED_MOST = 3, /* the most turns in a row that agents' urgent mail stops */
+	STOPPED_MOST = 3, /* maximum number of turns in a row that agents' urgent mail
+			     stops */
 	/* After mail has stopped a turn, the next turn begins only after this time. So messages
 	 * that arrive meanwhile are part of the next turn, and do not stop it. */
 	GATHER_MS = 100,
@@ -249,8 +250,8 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 
 	if (rc <= 0)
 		return rc;
-	/* A host that got no answer sends a part again. The part's bytes that are already
-	 * stored are skipped. */
+	/* A host that got no answer sends the same part of the output again. The bytes of this
+	 * part that an earlier call brought are skipped. */
 	again = in->has_start && in->start < u.size ? u.size - in->start : 0;
 	again = again < n ? again : n;
 	text += again;
@@ -646,7 +647,7 @@ int turn_read(struct call *call, const struct turn_read_in *in, struct turn_read
  * full. The answer shows the page's oldest entry first.
  */
 
-enum { TEXT_MOST = 4096 }; /* the most bytes that an entry's text has in JSON */
+enum { TEXT_MOST = 4096 }; /* maximum number of bytes of an entry's text in JSON */
 
 struct page {
 	struct call *call;

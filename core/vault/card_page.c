@@ -23,7 +23,8 @@ void card_page(const struct card *card, struct page *p)
 	op_encode(&record_card, &shown, &compact);
 	json = json_loadb(compact.data, compact.len, 0, NULL);
 	if (!json)
-		out_of_memory(); /* memory ran out, since op_encode() writes valid JSON */
+		out_of_memory(); /* op_encode() writes valid JSON, so only a lack of
+				    memory can cause this */
 	json_dump_callback(json, add_dump, &dump, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	page_add_json(t, &dump);
 	json_decref(json);

@@ -18,9 +18,9 @@
 #define NOTES_TRASH ".trash" /* folder in the root (core/vault/vault_trash.h) */
 
 enum {
-	NOTE_MOST = 10 << 20, /* the most bytes of a note */
-	NOTE_PATH = 1024, /* the most bytes of a path */
-	NOTE_DEPTH = 32, /* the most names in a path */
+	NOTE_MOST = 10 << 20, /* maximum number of bytes in a note */
+	NOTE_PATH = 1024, /* maximum number of bytes in a path */
+	NOTE_DEPTH = 32, /* maximum number of names in a path */
 };
 
 /* The identity and state of a file. Every write to the file changes the stamp. */

@@ -296,8 +296,8 @@ const char *vault_json(struct call *call, json_t *json)
 	return kept;
 }
 
-/* A frontmatter that is not YAML has no JSON form. A note with a broken frontmatter can still
- * be read as text. */
+/* Returns the frontmatter as JSON. Returns NULL if the note has no frontmatter, or if the
+ * frontmatter is not YAML. Such a note can still be read as text. */
 static const char *front_json(struct call *call, const char *data, size_t len)
 {
 	const char *out = NULL;

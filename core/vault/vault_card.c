@@ -143,7 +143,7 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 		return rc;
 	if (rc > 0)
 		return refuse_moved(call, from, "it is the card of an earlier agent");
-	is.has_last_active = false; /* the file does not show this time */
+	is.has_last_active = false; /* the file does not show the time of the last call */
 	as_said = is;
 	move_along(&as_said, said);
 	if (from->sum && was_so(from, &as_said)) {

@@ -72,7 +72,7 @@ int front_read(struct call *call, const char *data, size_t len, json_t **out)
 
 /* --- values as YAML -------------------------------------------------------------- */
 
-/* Whether YAML reads the word as something other than a text if the word has no quotes. */
+/* Whether YAML would read the word without quotes as something other than a text. */
 static bool is_special(const char *s)
 {
 	static const char *const words[] = { "true", "false", "null", "yes", "no",

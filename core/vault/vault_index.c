@@ -164,7 +164,8 @@ int vault_index(struct call *call, struct search *s, enum search_vault which, in
 	if (which == SEARCH_OWN && search_notes_rest(s, x.now))
 		return 0;
 	x.passes = which == SEARCH_OWN && search_shown_rest(s, x.now);
-	/* The loop may end early, because another process indexes the rest of the notes. */
+	/* If another process indexes the vault, the loop looks again until no change is left or
+	 * the time has run out. */
 	do {
 		changes = vault_index_look(&x);
 		if (changes > 0)

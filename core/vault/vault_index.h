@@ -10,9 +10,9 @@
 /* Looks for changed notes and indexes them, in about `ms` milliseconds at most. With
  * SEARCH_OWN, leaves out mirrored notes, and after a slow look does not look again at once. So
  * a search may find a new note only a second after the note was written. In folders where the
- * mirror has thousands of files, this delay may be half a minute. Sets `*whole` if every change
- * of this look is indexed, and every folder that the caller may see can be entered by this
- * process. */
+ * mirror has thousands of files, this delay may be half a minute. Sets `*whole` to true if all
+ * changed notes that this look found are indexed, and this process can enter every folder that
+ * the caller may see. */
 int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
 		bool *whole);
 

@@ -56,8 +56,8 @@ int vault_vacant(struct call *call, const char *to);
 /* Sets the fault `not_found` at /path, and returns the fault's code. */
 int vault_none(struct call *call, const char *path);
 
-/* Checks, in the transaction that decides a write, that the folders still belong to their
- * teams. Returns 0 or a fault. */
+/* Checks, in the transaction that decides a write, that the folders of the write's paths still
+ * belong to the same teams. Returns 0 or a fault. */
 int vault_held(struct call *call, const struct vault_work *w);
 
 /* Reads the rows of decided changes. Some of these changes may have been made already. Must be

@@ -6,7 +6,8 @@
 #include "core/vault/vault.h"
 #include "ops.gen.h"
 
-enum { ENTRIES_MOST = 200000 }; /* the most entries in a folder and its subfolders */
+enum { ENTRIES_MOST = 200000 }; /* maximum number of entries in a folder and its
+				   subfolders */
 
 struct gathered {
 	struct call *call;
@@ -22,7 +23,8 @@ static int vault_list_walk(struct call *call, const char *folder, const char *gi
 	const struct notes *notes = call->settings->notes;
 	int rc = notes->walk(notes->self, folder, NULL, each, with, &call->fault);
 
-	/* If the caller named no folder, the folder may be missing, and the list is empty. */
+	/* If the caller named no folder, the default folder is listed. If this folder is
+	 * missing, the list is empty. */
 	if (rc != 0 || !given)
 		return rc;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no folder %.180s",

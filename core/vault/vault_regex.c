@@ -6,11 +6,12 @@
 #include <string.h>
 
 enum {
-	SIZE_MOST = 150, /* most atoms, after all repetitions are written out */
-	SIZE_EASY = 40, /* the most atoms with which the automaton stays small */
+	SIZE_MOST = 150, /* maximum number of atoms after all repetitions are written
+			    out */
+	SIZE_EASY = 40, /* up to this number of atoms, the automaton stays small */
 	PIECE_LEAST = 256,
 	PIECE_MOST = 2048,
-	DEPTH_MOST = 32, /* most levels of parentheses */
+	DEPTH_MOST = 32, /* maximum number of levels of parentheses */
 };
 
 /* --- the size of an expression ---------------------------------------------------- */
@@ -50,8 +51,9 @@ static size_t set_size(const char *s)
 	return n + (s[n] == ']');
 }
 
-/* Reads {m,n} at `s` and returns its length; `*most` is the larger of m and n. If neither a
- * digit nor a comma follows the brace, returns 1 and sets `*most` to 1. */
+/* Reads a repetition {m,n} at `s` and returns the length of the repetition. Sets `*most` to the
+ * larger of m and n. If neither a digit nor a comma follows the brace, returns 1 and sets
+ * `*most` to 1. */
 static size_t vault_regex_repeat(const char *s, size_t *most)
 {
 	char *end;

@@ -4,7 +4,8 @@
  * The matcher of the C library tries every beginning of a match, and builds an automaton while
  * the matcher reads. With an expression of 150 atoms, a search costs up to 80 KiB and 1 ms for
  * each byte of the text. To limit the cost, larger expressions are refused, and long lines are
- * searched in pieces. The expression is compiled anew after some pieces. Nothing here does I/O.
+ * searched in pieces. The expression is compiled anew after every few pieces, which frees the
+ * automaton. Nothing here does I/O.
  */
 #ifndef CORE_VAULT_VAULT_REGEX_H
 #define CORE_VAULT_VAULT_REGEX_H

@@ -409,8 +409,8 @@ static int vault_run_change(struct call *call, struct vault_work *w)
 	notes->unlock(notes->self, lock);
 	if (rc >= 0 && vault_trash_origin(w->move.to))
 		vault_trash_trim(call);
-	/* After FAULT_UNAVAILABLE or FAULT_INTERNAL, the write may be decided, so the staged
-	 * file stays. */
+	/* After FAULT_UNAVAILABLE or FAULT_INTERNAL, the write has perhaps been decided, so the
+	 * staged file stays. */
 	if (rc != FAULT_UNAVAILABLE && rc != FAULT_INTERNAL) {
 		struct fault kept = call->fault;
 

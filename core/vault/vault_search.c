@@ -120,7 +120,8 @@ static bool vault_search_is_late(const void *with)
 	return notes_of(s->call)->clock_ms() >= s->end_ms;
 }
 
-/* Whether the note has the wanted tag; after a search by the index, the answer is always true. */
+/* Whether the note has the wanted tag. Returns true without a check if no tag is wanted, or if
+ * the index has found the note by its tag. */
 static bool has_tag(struct scan *s)
 {
 	struct arena_mark mark = arena_mark(&s->call->arena);

@@ -11,7 +11,7 @@
 #include "core/call/space.h"
 #include "core/vault/vault_inside.h"
 
-enum { REMOVED_MOST = 200000 }; /* the maximum number of notes in one list */
+enum { REMOVED_MOST = 200000 }; /* maximum number of removed notes in one list */
 
 /* --- names ------------------------------------------------------------------------ */
 
@@ -417,8 +417,8 @@ static int vault_trash_check_place(struct call *call, const struct vault_work *w
 	return fault_hint(&call->fault, "Name the path to put it at with {to|--to}.");
 }
 
-/* Finds the newest entry that contains the note. Returns 1 if an entry is found, 0 if not, or a
- * negative fault code. */
+/* Finds the newest entry that contains the note, among the entries that the caller may see.
+ * Returns 1 if an entry is found, 0 if not, or a negative fault code. */
 static int find_removed(struct call *call, struct vault_work *w)
 {
 	struct vault_trash *entries;

@@ -1,9 +1,9 @@
 /*
  * vault_trash - keeps removed notes for a while in the vault's folder `.trash`.
  *
- * A removal makes an entry, which is a folder in `.trash`. A note that is empty or larger than
- * the trash may be is removed without an entry. The removed note or folder has the same path
- * below the entry as it had below the vault's root. The entry's name contains the time of
+ * A removal makes an entry, which is a folder in `.trash`. If a note is empty, or does not fit
+ * into the trash, the note is removed without an entry. The removed note or folder has the same
+ * path below the entry as it had below the vault's root. The entry's name contains the time of
  * removal, the size in bytes, the row number and creation time of the owning team, and a hash.
  * An example of a name is `20261121-080000.123.4096.7-1795248000000.0123456789abcdef`. A new
  * team may get the name of an ended team, but not the row number. The creation time is needed,

@@ -6,7 +6,8 @@
 
 enum {
 	FIRST_ROOM = 4096,
-	KEEP_ROOM = 64 << 10, /* most bytes of room that an idle reader keeps */
+	KEEP_ROOM = 64 << 10, /* maximum number of bytes that an idle reader keeps
+				 allocated */
 };
 
 static size_t head_size(const unsigned char h[FRAME_HEAD])

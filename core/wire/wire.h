@@ -15,7 +15,7 @@
 #include "core/op/op.h"
 
 enum { WIRE_CONTROL = 1, WIRE_RELAY = 2 }; /* bits of wire.ports */
-enum { WIRE_ID_MAX = 256 }; /* most bytes of an id in JSON */
+enum { WIRE_ID_MAX = 256 }; /* maximum number of bytes of an id in JSON */
 
 /* A received message. */
 struct packet {

@@ -49,7 +49,8 @@ struct new_workspace {
 	const char *source; /* directory that is copied, or NULL */
 	int64_t parent; /* workspace that is copied, or 0 */
 	int64_t snapshot; /* copied snapshot, or 0 for the present files of `parent` */
-	const char *address, *link_token; /* of a guest on another machine, or NULL */
+	const char *address, *link_token; /* address and token of a guest on another
+					     machine; NULL: no such guest */
 	const char *
 		folder; /* folder of the guest if the backend is BACKEND_KIND_FOLDER, else NULL */
 	const char *image; /* image of a VM, or NULL */

@@ -7,8 +7,8 @@
 #include "core/vault/notes.h"
 
 enum {
-	NAMED = 5, /* most files that a fault names */
-	NAMES_ROOM = 100, /* most bytes of the names of files */
+	NAMED = 5, /* maximum number of files that a fault names */
+	NAMES_ROOM = 100, /* maximum number of bytes of all these names together */
 };
 
 /* The folders and notes that a call would remove. The memory belongs to the call's arena. */
@@ -43,8 +43,8 @@ struct removal {
 		size_t named; /* number of names; NAMED + 1 if the list ends with `…` */
 		const char *folder; /* last folder in the list of names, or NULL */
 	} note_names, file_names;
-	/* At the end of a team, these members count tasks that agents hold, and messages that
-	 * the operator has not read. */
+	/* If a team ends, `held` counts the tasks that its agents hold, and `mail` counts the
+	 * messages that the operator has not read. */
 	int64_t held, mail;
 };
 
@@ -158,7 +158,8 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 			&call->arena, "%s/snapshots/%s/%s", call->settings->home,
 			id_public(call, ID_WORKSPACE, w->id, w->created_at),
 			id_public(call, ID_SNAPSHOT, s->id, s->created_at));
-	/* The restore of another snapshot counts as a change, so no stamp is used. */
+	/* If the workspace was put back to another snapshot later, this must count as a change.
+	 * So no stamp is used. */
 	f->stamp = NULL;
 	f->since = s->created_at;
 	call->removal->says =

@@ -32,10 +32,10 @@ int search_check(const char *dir, struct fault *f);
  * store. Returns NULL with a fault if the index cannot be opened. */
 struct search *store_search(struct store *store, struct fault *f);
 
-/* Adds missing rows to the index, for at most about budget_ms. Reads from `store`, inside the
- * transaction that the caller has begun in `store`. *indexed_to: every event up to this number
- * is in the index. *more: whether rows are still missing, because the budget ran out or another
- * process is indexing. */
+/* Adds missing rows to the index, until all rows are there or about budget_ms have passed.
+ * Reads from `store`, inside the transaction that the caller has begun in `store`. *indexed_to:
+ * every event up to this number is in the index. *more: whether rows are still missing, because
+ * the budget ran out or another process is indexing. */
 int search_step(struct search *s, struct store *store, int64_t budget_ms,
 		int64_t *indexed_to, bool *more, struct fault *f);
 
@@ -59,9 +59,10 @@ struct search_scope {
 	int limit;
 };
 
-/* Finds the row ids of matches below `before`, newest first. Fills `rows` with at most `limit`
- * ids, and returns the number of ids. If `scope` names an agent, the ids may include broadcasts
- * that the agent never got. So the caller must check each row. */
+/* Finds the ids of the matching rows, newest first. Only ids below scope->before are found.
+ * Fills `rows` with at most `limit` ids, and returns the number of ids. If `scope` names an
+ * agent, the ids may include broadcasts that the agent never got. So the caller must check each
+ * row. */
 int search_match(struct search *s, const struct search_query *q,
 		 const struct search_scope *scope, int64_t *rows, struct fault *f);
 

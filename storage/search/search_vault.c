@@ -70,9 +70,9 @@ int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out
 	return search_ended(s, rc, f);
 }
 
-/* There is a pause between two comparisons of the vault's files with the index. The pause
- * begins with the first comparison. The pause is REST times as long as the first comparison,
- * but at most REST_MOST ms. */
+/* After a comparison of the vault's files with the index has begun, a pause must pass before
+ * the next comparison begins. The pause is REST times as long as the comparison took, but at
+ * most REST_MOST ms. */
 enum { REST = 20, REST_MOST = 1000 };
 
 bool search_notes_rest(const struct search *s, int64_t now)
@@ -87,9 +87,9 @@ void search_notes_looked(struct search *s, int64_t from, int64_t to)
 	s->rest_until = from + (ms < REST_MOST ? ms : REST_MOST);
 }
 
-/* A comparison of the mirror's folders with the index reads the name of every task's file. The
- * pause between two such comparisons begins with the first comparison. The pause is SHOWN_REST
- * times as long as the first comparison, but at most SHOWN_REST_MOST ms. */
+/* A comparison of the mirror's folders with the index reads the name of every task's file.
+ * After such a comparison has begun, a pause must pass before the next comparison begins. The
+ * pause is SHOWN_REST times as long as the comparison took, but at most SHOWN_REST_MOST ms. */
 enum { SHOWN_REST = 2000, SHOWN_REST_MOST = 30000 };
 
 bool search_shown_rest(const struct search *s, int64_t now)

@@ -37,9 +37,9 @@ enum search_vault { SEARCH_OWN, SEARCH_ALL };
 int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 		     struct search_notes *out, struct fault *f);
 
-/* Whether another comparison of the files with the index would come too soon. The answer is
- * true if the last comparison began less than a second ago and took more than a twentieth of
- * the time since then. `now` is in monotonic ms. */
+/* Whether another comparison of the files with the index would come too soon. From the
+ * beginning of a comparison, the answer is true for 20 times as long as the comparison took,
+ * but at most for a second. `now` is in monotonic ms. */
 bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);
 

@@ -323,8 +323,8 @@ static int upgrade(struct spool *s, int version, struct fault *f)
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
-/* Renames the spool's file. When the last connection closes, SQLite writes the WAL into the
- * file. For this reason no other file need be renamed. */
+/* Renames the spool's file, and makes a new file at `path`. SQLite writes the WAL into the old
+ * file when the last connection closes, so no other file need be renamed. */
 static int spool_db_set_aside(struct spool *s, const char *path, struct arena *a,
 			      struct fault *f)
 {

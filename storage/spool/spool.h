@@ -56,7 +56,8 @@ const char *spool_identity(const struct spool *s);
  * copy of the spool has a lower count. */
 int64_t spool_seq(const struct spool *s);
 /* Deletes everything in the spool but the variables, and gives the spool a new identity. The
- * guest calls this function if another spool had accepted the commands. Returns 0 or a fault. */
+ * guest calls this function if the host knows another spool, or a newer state of this spool.
+ * Returns 0 or a fault. */
 int spool_renew(struct spool *s, struct fault *f);
 /* Whether the spool's file was removed from the folder, or replaced. If the file was removed or
  * replaced, the functions below do not write and return FAULT_CONFLICT. */

@@ -1,5 +1,5 @@
 /*
- * cases - tests of guests and clients that do more than give one wrong answer.
+ * cases - tests in which guests and clients do more than give one wrong answer.
  */
 #ifndef TESTS_ANSWER_CASES_H
 #define TESTS_ANSWER_CASES_H

@@ -75,7 +75,8 @@ static void expect_pauses(bool old)
 
 	expect_pause(s, LINK_CONTROL, "{\"type\":\"Heartbeat\",\"load\":1}");
 	expect_pause(s, LINK_RELAY, "{\"type\":\"Heartbeat\",\"load\":1}");
-	if (!old) /* in the older dialect a Pong answers the next request */
+	if (!old) /* in the older dialect the host takes a Pong as the answer to the next
+		     request */
 		expect_pause(s, LINK_CONTROL, "{\"type\":\"Pong\",\"id\":77777}");
 	expect_pause(s, LINK_RELAY, "{\"type\":\"TaskList\",\"id\":1}");
 	scene_close(s);

@@ -91,7 +91,7 @@ static void finish_turn(struct scene *s)
 }
 
 /* While a worker parses a part of a line, the host answers other calls and asks the guest for
- * no further part. The parts are parsed in order, and each part once. */
+ * no further part. Each part is parsed once, and the parts are parsed in order. */
 void test_long_line(void **state)
 {
 	struct scene *s = open_long();

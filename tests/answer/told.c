@@ -49,8 +49,8 @@ void test_refused(void **state)
 	scene_close(s);
 }
 
-/* If a guest asks again and again and does not read the host's answers, the host ends the link.
- * The unsent answers stay below a limit. */
+/* If a guest sends request after request and does not read the host's answers, the host ends
+ * the link. The unsent answers stay below a limit. */
 void test_unread(void **state)
 {
 	static const char ask[] = "{\"type\":\"Nonsense\",\"id\":\"0123456789\"}";

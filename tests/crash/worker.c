@@ -96,8 +96,8 @@ json_t *attempt(struct worker *w, const char *name, json_t *args, const char *ke
 		name_seen(w, args);
 	journal_write(&w->journal, "try", key, name, json_incref(args));
 	result = settle(w, op, key, args, once);
-	/* A claim that got no task is not kept for repeats, since a repeat would be a new
-	 * claim. */
+	/* A call of task.claim that got no task is not kept for repeats, since a repeat would
+	 * be a new claim. */
 	if (result && !(op->flags & OP_REQUEST) &&
 	    (strcmp(name, "task.claim") || json_object_get(result, "task")))
 		past_set(&w->past[w->n_past++ % PAST_MOST], key, op, args);
@@ -400,8 +400,9 @@ static void find_open(void *arg, const char *line, json_t *json)
 		}
 }
 
-/* Repeats the calls that an earlier process of this worker left open. Unless `all`, about half
- * of the open calls without OP_REQUEST are not repeated. */
+/* Repeats the calls that an earlier process of this worker left open. If `all`, repeats every
+ * open call. Otherwise repeats all open calls with OP_REQUEST, and about half of the other open
+ * calls. */
 static void settle_open(struct worker *w, bool all)
 {
 	for (int i = 0; i < w->n_open; i++)

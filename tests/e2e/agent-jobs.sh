@@ -36,8 +36,9 @@ types C-c
 types 'echo ended $?' Enter
 until_is '^ended 130' seen
 
-# begin WORDS...: runs a script in a session of its own. In the background the script runs
-# WORDS, followed by a call of `cadre agent run` that starts the program.
+# begin WORDS...: runs a script in a session of its own. The script runs one command in the
+# background. The command consists of WORDS and of a call of `cadre agent run`, which starts the
+# program.
 begin() {
 	rm -f "$TMPDIR/pid"
 	setsid sh -c 'echo $$ >"$1"; shift; "$@" & wait' sh "$TMPDIR/script" "$@" "$CADRE" agent run ann -- \

@@ -11,8 +11,8 @@ finish() {
 }
 trap finish EXIT
 
-# --- events -------------------------------------------------------------------------
-# happens TEAM: makes a task in TEAM, and waits until the follower prints the event.
+# --- events ------------------------------------------------------------------------- happens
+# TEAM: makes a task in TEAM, and waits until the running `cadre events -f` prints the event.
 happens() {
 	cadre --team "$1" task create "something" >/dev/null
 	until_is "\"event\":\"task.created\",\"team\":\"$1\"" cat "$TMPDIR/heard"

@@ -195,8 +195,8 @@ is 0 'team t is destroyed; what 1 workspace held is kept until 20[^;]*$' cadre t
 rm "$CADRE_HOME/cadre.toml"
 cadre restart >/dev/null
 
-# `gc` asks first if --keep-days is less than gc.keep_days, since old events and messages are
-# removed for good.
+# If --keep-days is less than gc.keep_days, `gc` asks before it removes old events and messages,
+# since they are removed for good.
 is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, which gc.keep_days = 30 keeps' cadre gc --keep-days 0
 answers n cadre gc --keep-days 0 >said && bad "no was taken for yes"
 grep -q 'Go on?' said || bad "gc asks: $(cat said)"

@@ -58,7 +58,8 @@ in_place red/ann 'cadre task show 099'
 [ $? = 3 ] || bad "a fault from inside"
 in_place red/ann 'cadre mcp </dev/null' || bad "mcp from inside"
 in_place red/ann 'printf "%s\n" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}" "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"agents\",\"arguments\":{\"action\":\"list\"}}}" | cadre mcp' | grep -q '"id":2.*bob' || bad "a tool of mcp from inside"
-# A program in a workspace stays the agent of that workspace, whatever name the program gives.
+# A program in a workspace always acts as the agent of that workspace, whatever agent the
+# program names.
 for who in bob lead operator; do
 	in_place red/ann "CADRE_AGENT=$who cadre inbox" >"$TMPDIR/out" 2>&1 && bad "$who from ann's workspace"
 	grep -q 'denied' "$TMPDIR/out" || bad "why it is not $who"

@@ -24,7 +24,8 @@ grep -q "the folder $TMPDIR/nowhere: No such file" "$TMPDIR/err" &&
 
 set +e
 # The option --keep N leaves the N newest backups. The backup that was just made is always kept,
-# whatever the names of the other backups say. Files that are no backups are kept, too.
+# even if the name of another backup contains a later time. Files that are no backups are kept,
+# too.
 for i in 1 2 3; do cadre backup >/dev/null; done
 touch "$CADRE_HOME/backups/mine.db" "$CADRE_HOME/backups/state-29991231-235959.000000000.db"
 is 0 verified cadre backup --keep 3
@@ -36,7 +37,8 @@ last=$(sed 's/: .*//' "$TMPDIR/out")
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"
 is 2 'from 1 on' cadre backup --keep 0
 is 2 'folder of backups alone' cadre backup --keep 2 "$TMPDIR/other.db"
-# A backup that fails leaves no file. The hint of the fault says to free room on the disk.
+# A backup that fails leaves no file. The hint of the fault advises the person to free some
+# space on the disk.
 mkdir "$TMPDIR/small"
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none "$TMPDIR/small" 2>/dev/null; then
 	is 7 . cadre backup "$TMPDIR/small/copy.db"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# call-off - when a task is cancelled or released, or a task's claim lapses, no command of the
-# task keeps running. The command ends even if no host ran when the task was cancelled.
+# call-off - the commands of a task end when the task is cancelled or released, or when the
+# task's claim lapses. The command ends even if no host ran when the task was cancelled.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {

@@ -136,15 +136,16 @@ put_back mv "$TMPDIR/old.json" "$cards/coder.json"
 put_back cp "$cards/guard.json" "$cards/coder.json"
 put_back empty
 no_conflict || bad "a text of the mirror is kept as a conflict"
-# A copy of a card under a name that no agent has is removed. An empty file is not removed.
+# A file NAME.json that is a copy of another agent's card is removed if no agent NAME exists. An
+# empty file is not removed.
 : >"$cards/none.json"
 cp "$cards/guard.json" "$cards/nobody.json"
 until_done test ! -e "$cards/nobody.json" || bad "a card of nobody stays"
 test -e "$cards/none.json" || bad "an empty file of a person was taken away"
 rm "$cards/none.json"
 
-# The card of a removed member is removed too. The next member of the same name does not get the
-# saved card.
+# The card of a removed member is removed too. A text that was saved in place of the removed
+# card does not become the card of the next member with this name.
 is 0 . cadre member add parrot --team crew
 until_done test -e "$cards/parrot.json"
 cp "$cards/parrot.json" "$TMPDIR/old.json"

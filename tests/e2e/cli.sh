@@ -53,7 +53,7 @@ is 0 'follow goes on' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make one: cadre init' cadre status
 is 3 'hint: make one: cadre init' cadre task list
-# Without a state, `status --line` prints nothing for a shell prompt, and returns 0.
+# Without a state, `status --line`, which serves a shell prompt, prints nothing and returns 0.
 line=$(cadre status --line 2>&1) && [ -z "$line" ] || bad "a prompt is told '$line' of no state"
 # `init` makes a state. Any command that has --create and names the state's folder makes a state
 # too. Other commands make no state.
@@ -168,7 +168,7 @@ story() {
 	is 3 'not_found' cadre task show 999
 	is 0 '^[{]"tasks":\[[{].*\]' cadre task list --json
 
-	# The output says in words that tasks wait for a cancelled task.
+	# The output of each command says that a task waits for a cancelled task.
 	cadre task create "Ship it" --depends-on 002 >/dev/null && cadre task cancel 002 >/dev/null
 	is 0 'blocked by 002 (cancelled)' cadre task show 003
 	is 0 '^1 waits for failed or called-off tasks: 003' cadre task list
@@ -179,7 +179,7 @@ story() {
 	either=
 	is 0 'called off, and 003 waits for it' cadre team status
 
-	# A fault in JSON is an object on stdout.
+	# With --json a fault is printed on stdout as a JSON object.
 	cadre task show 999 --json >"$TMPDIR/out" 2>"$TMPDIR/err"
 	[ $? = 3 ] && grep -q '^{"error":{"code":"not_found","where":"/task"' "$TMPDIR/out" &&
 		[ ! -s "$TMPDIR/err" ] || bad "a fault in JSON"

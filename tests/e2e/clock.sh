@@ -139,8 +139,9 @@ serve
 until_done turn_is bob done 2
 end_host
 
-# Without a host, a call ends claims and reservations that were granted at a future time. A call
-# that already waits for a task also ends claims from the future.
+# If the clock is put back, the start of a claim or a reservation may lie in the future. Without
+# a host, each call ends such claims and reservations. A call that already waits for a task also
+# ends such claims.
 set_clock 0
 cadre team create blue --roles ann --roles bob >/dev/null
 as() { (who=$1; shift; with_clock "$CADRE" --team blue --as "$who" "$@"); }

@@ -37,8 +37,8 @@ tmux capture-pane -t n -p >"$TMPDIR/screen"
 grep -q '^SEQ *EVENT .*SUBJECT' "$TMPDIR/screen" || bad "narrow events: $(cat "$TMPDIR/screen")"
 grep -q '^SEQ *AT *EVENT' "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
 
-# An agent's search for the newest events stops after 100,000 events, and prints the number from
-# which to continue. The operator's search reads all events.
+# An agent's search for the newest events reads at most 100,000 events, and then prints the
+# number from which to continue. The operator's search reads all events.
 sqlite3 "$CADRE_HOME/state.db" 'UPDATE event SET seq = seq + 200000 WHERE seq > 4'
 last=$(sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT max(seq) FROM event')
 is 0 "nothing before #$((last - 99999)) was looked at: --after 0 begins" cadre --as coder --team shop events --kind team.created

@@ -1,8 +1,8 @@
 #!/bin/sh
 # export - a state with rows of every kind is exported as lines of JSON. An import into an empty
-# state makes an equal state. An import into a state with teams gives the imported teams new
-# names. No secret is exported. A file that was cut, changed or made up is refused, and the
-# fault names the line. A killed import leaves no rows.
+# state makes an equal state. If the name of an imported team is taken, the import gives the
+# imported team a new name. No secret is exported. A file that was cut, changed or made up is
+# refused, and the fault names the line. A killed import leaves no rows.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false
@@ -170,8 +170,8 @@ done
 is 0 'plan' b vault read teams/shop-2/notes/plan.md
 [ -e "$B/vault/teams/shop-2/tasks/001-one.md" ] || bad "the vault does not show shop-2"
 is 0 . b --team shop-2 --as dev send tester "goes on"
-# If an imported note's path is taken, the note gets a new path beside the taken path, even if
-# very many of the new paths are taken too.
+# If an imported note's path is taken, the note gets a free path in the same folder, even if
+# more than a thousand similar paths are taken too.
 python3 -c '
 import sys
 for n in ["", ".imported"] + [".imported-%d" % n for n in range(2, 1201)]:

@@ -153,9 +153,9 @@ found(lead.follow("results", action="list", team="crew"), out, "32999")
 found(lead.follow("results", action="show", id="2", team="crew"), out, "32999")
 PY
 
-# The resource of a board with many tasks names the tool that reads the rest. By resources, a
-# caller may read only data that tools also show to this caller. A caller without a name reads
-# no inbox, and an agent reads no data of another team.
+# The resource of a board with many tasks names the tool that reads the rest. A caller may read
+# through resources only the data that tools also show to this caller. A caller without a name
+# reads no inbox, and an agent reads no data of another team.
 PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "resources"
 from follow import *
 def refused(peer, uri):
@@ -204,8 +204,8 @@ a.call("task", action="complete")
 PY
 is 3 'See the board with: cadre task list' cadre --team crew task show 99
 
-# A client that has ended claims no task, not even a task that is made a moment later. The test
-# is made with a host and without a host.
+# If a client ends while its claim waits, the claim gets no task, not even a task that is made a
+# moment later. The test is made with a host and without a host.
 later() { # NAME: makes the task NAME after the client of a waiting claim has ended
 	PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - "$1" <<'PY' || bad "$1: a claim was made for nobody"
 from follow import *

@@ -36,8 +36,9 @@ DELETE FROM event;
 .shell cp '$CADRE_HOME/state.db-journal' '$TMPDIR/journal'
 ROLLBACK;
 SQL
-# SQLite writes the journal's header only when a page of the database must be written. The copy
-# was made before that time, so the test writes the header into the copy.
+# SQLite writes the journal's header only when a page of the database must be written. The
+# journal was copied before SQLite wrote the header, so the test writes the header into the
+# copy.
 printf '\331\325\005\371\040\241\143\327' | dd of="$TMPDIR/journal" conv=notrunc 2>/dev/null
 
 export CADRE_HOME="$own"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# guest-http - the HTTP doors of workspaces. A door admits only callers with the right token,
-# and stores each message before the answer. A door transfers files of any size. The story also
-# restarts the host.
+# guest-http - the HTTP doors of workspaces. Except for /health, a door admits only callers with
+# the right token. A door stores each message before it answers the sender. A door transfers
+# files of any size. The story also restarts the host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY

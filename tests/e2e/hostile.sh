@@ -1,6 +1,7 @@
 #!/bin/sh
-# hostile - a guest lies about its name, floods, and sends nonsense. The host refuses the guest
-# or drops its connection, and serves other clients. The host's memory does not grow.
+# hostile - a guest lies about its name, sends floods of messages, and sends nonsense. The host
+# refuses the guest or drops its connection, and serves other clients. The host's memory does
+# not grow.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"

@@ -39,8 +39,8 @@ done
 
 seq -f 'line %09.0f of the note' 1 500000 | head -c 10485760 >"$TMPDIR/note"
 cadre vault write teams/red/big.md @"$TMPDIR/note" >/dev/null || bad "vault write"
-# `cadre vault read` in a guest reads a large note in several frames. A write of a note in a
-# guest must fit into one frame.
+# In a guest, `cadre vault read` reads a large note in several frames, but each write of a note
+# must fit into one frame.
 in_place 'cadre vault read big.md >read && split -C 3000000 read part. &&
 	for part in part.*; do cadre vault append again.md @$part || exit 1; done' >/dev/null ||
 	bad "a note in a guest"

@@ -24,8 +24,8 @@ sent() { sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM message"; }
 
 cadre team create shop --roles coder,tester,reader,loser,past >/dev/null || bad "team"
 
-# Forty processes send at once, without a host. Only five messages are sent, no matter which
-# processes send them.
+# Forty processes send at the same time, without a host. At first the limit allows only five
+# messages, no matter which processes send them.
 began=$(date +%s)
 (
 	eval "$(cadre agent env coder)"

@@ -57,7 +57,8 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 for pid in $pids; do wait "$pid" || bad "made by many at once: $(cat "$story"/many.*)"; done
 
-# state.db is moved away, or is empty, or only one other file of a state is left.
+# In the first case state.db is moved away. In the second case state.db is empty. In the last
+# cases only one other file of a state is left.
 new_state
 cadre backup "$story/B.db" >/dev/null
 mv "$CADRE_HOME/state.db" "$story/kept.db"
@@ -73,7 +74,8 @@ for name in secret workspaces search.db state.lock; do
 	lost_is_said cadre team create t
 done
 
-# The user's own state is lost, and the commands name no state.
+# The user's own state is lost. The commands name no state, so they look for the user's own
+# state.
 (
 	export XDG_STATE_HOME="$story/state" CADRE_HOME="$story/state/cadre"
 	mkdir -p "$story/nowhere" "$story/state" && cd "$story/nowhere" || exit 1
@@ -173,7 +175,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	cadre trust --remove "$story/pro/.cadre" >/dev/null || bad "it cannot be forgotten"
 	cadre --home "$story/users/cadre" init >/dev/null || bad "no state of the user's own"
 	(cd "$story/pro" && cadre team create own) >"$story/out" 2>&1 || bad "forgotten, and still refused: $(cat "$story/out")"
-	# In a sibling folder whose name begins like the project's name, commands still use the
+	# In a sibling folder whose name starts with the project's name, commands still use the
 	# user's own state.
 	cd "$story/pro" && cadre init >/dev/null && rm -rf .cadre && cd ../prose && cadre team list | grep -q own || bad "a sibling is refused"
 	exit $failed

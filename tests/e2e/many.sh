@@ -1,6 +1,6 @@
 #!/bin/sh
-# many - `cadre task create -` makes a task of each line of its input. A line is a title or an
-# object in JSON. The command makes all tasks or no task, and a fault names the line with the
+# many - `cadre task create -` makes one task from each line of its input. A line is a title or
+# an object in JSON. The command makes all tasks or no task, and a fault names the line with the
 # error.
 set -u
 . "$(dirname "$0")/../lib/story.sh"

@@ -32,7 +32,7 @@ is 0 . cadre task create 'Write the parser'
 for name in coder tester; do
 	git worktree add -q "../$name" -b "$name" && (cd "../$name" && cadre agent env $name --here >/dev/null) || bad "worktree $name"
 done
-# at NAME EVENT [MORE]: calls the hook as the client in worktree NAME does, with this event
+# at NAME EVENT [MORE]: calls the hook with EVENT, as the client in worktree NAME does
 at() {
 	(cd "../$1" && printf '{"hook_event_name":"%s","session_id":"%s-1","cwd":"%s"%s}' "$2" "$1" "$PWD" "${3-}" | cadre hook claude)
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# openapi - a public validator accepts cadre's description of all HTTP routes as OpenAPI 3.1. A
+# openapi - a public validator accepts cadre's OpenAPI 3.1 description of all HTTP routes. A
 # client that is generated from this description compiles and works. The test needs node, and
 # for its first run the npm registry.
 set -u

@@ -1,9 +1,9 @@
 #!/bin/sh
 # permute - tests that all code uses the names of enum values and events, not their numbers. The
-# script makes a copy of the tree, in which every stored enum has its values in reverse order.
-# If rows are sorted by an enum, the enum's values keep their order, and the copy has one more
-# value in front of these values. In the copy, events have other numbers. The script builds the
-# copy, and the copy has to pass the transcripts.
+# script makes a copy of the tree, and reverses the values of most stored enums in the copy. An
+# enum by which rows are sorted keeps its order, and gets one more value in front. In the copy,
+# events have other numbers. The script builds the copy, and the copy has to pass the
+# transcripts.
 #	tests/e2e/permute.sh            all transcripts
 #	tests/e2e/permute.sh FILE...    these transcripts
 set -eu
@@ -14,9 +14,9 @@ trap 'rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 git ls-files -z | grep -zv '^docs/' | xargs -0 tar cf - 2>/dev/null | tar xf - -C "$temp"
 
-# The values of enums that storage/enums names are put in reverse order. Enums that
-# storage/enums marks `ordered` keep their order. The events of each noun get numbers that are
-# 400 higher and in reverse order.
+# If storage/enums names an enum without the mark `ordered`, the enum's values are put in
+# reverse order. An enum with this mark keeps its order and gets one more value in front. The
+# events of each noun get numbers that are 400 higher and in reverse order.
 stored=$(sed -n 's/^[a-z_]*\.[a-z_]* \([a-z_]*\)$/\1/p' storage/enums | sort -u | tr '\n' ' ')
 ordered=$(sed -n 's/^[a-z_]*\.[a-z_]* \([a-z_]*\) ordered$/\1/p' storage/enums | sort -u | tr '\n' ' ')
 for file in "$temp"/schema/*.op; do

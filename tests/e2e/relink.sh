@@ -21,7 +21,7 @@ for _ in 1 2 3; do
 	is 0 '"entries":' cadre --json workspace ls red/ann
 done
 
-# A call waits while its guest is stopped by a signal, and is performed once the guest
+# A call waits while its guest is stopped by a signal, and is performed as soon as the guest
 # continues.
 new_host() { # starts a host beside a stopped guest
 	kill -STOP "$guest"

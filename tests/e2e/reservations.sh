@@ -1,7 +1,8 @@
 #!/bin/sh
-# reservations - other agents do not change the files that an agent has reserved. No other agent
-# can reserve a reserved file, however many agents try at once. A hook refuses a client's tool
-# that would write a reserved file, and git refuses a commit that contains a reserved file.
+# reservations - other agents do not change the files that an agent has reserved. Unless a
+# reservation is shared, no other agent can reserve its files, however many agents try at the
+# same time. A hook refuses a client's tool that would write a reserved file, and git refuses a
+# commit that contains a reserved file.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/patient.sh"
@@ -44,8 +45,8 @@ all() { # runs twice, without a host and with a host
 	is 0 '"reservations":\[\]' at src tester cadre reservations --path b.c --json
 	is 0 'crew.src/a\.c.coder.exclusive.*20.*Z' sqlite3 "$CADRE_HOME/state.db" "SELECT * FROM v_reservation"
 
-	# The hook refuses a tool that would write a reserved file, in the form that the client
-	# expects. The hook does not refuse a tool that reads a reserved file.
+	# If a tool would write a reserved file, the hook refuses the tool, in the form that the
+	# client expects. The hook does not refuse a tool that reads a reserved file.
 	event Edit "{\"file_path\":\"$work/src/sub/x.c\",\"old_string\":\"a\"}"
 	denied claude '^\{"hookSpecificOutput":\{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"cadre: src/sub/x\.c is reserved by coder until 20[^"]*Z \(src/sub/\*\*: new parser\)\. Work on another file, wait until it is free, or ask for it: cadre send coder TEXT"\}\}$'
 	event Write '{"content":"{\"file_path\":\"b\"}","file_path":"src/a.c"}'; denied claude 'src/a\.c is reserved by coder'

@@ -51,10 +51,9 @@ is 0 'of the next one' cat "$vault"/.archive/ended-*/who.md
 is 0 'teams/gone/who.md' cadre undo teams/gone/
 is 0 '^of gone$' cadre --team gone --as a vault read who.md
 
-# The restore gives the team's own folder its former name, but not a person's copy of the
-# folder. The restore moves the copy to the archive, and prints the copy's new path. If people
-# made files in a folder with the former name, the restore puts these files into the team's
-# folder.
+# The restore gives the team's own folder its former name. If a person has copied the folder,
+# the restore moves the copy to the archive, and prints the copy's new path. If people made
+# files in a folder with the former name, the restore puts these files into the team's folder.
 rename early late
 cadre vault list teams/late >/dev/null
 cp -r "$vault/late" "$vault/alate"

@@ -83,8 +83,8 @@ mkdir "$TMPDIR/$(printf 'place\377')" && cd "$TMPDIR/$(printf 'place\377')" && g
 bad_byte=$(printf '\357\277\275')
 is 0 "\"path\":\"[^\"]*/place$bad_byte/\.mcp\.json\",\"act\":\"make\"" cadre setup claude --json
 is 0 "\"path\":\"[^\"]*/place$bad_byte/CLAUDE\.md\",\"act\":\"remove\"" cadre setup claude --remove --json
-# `setup` cuts a long path in its answer. In this test the cut of the path would be within a
-# character.
+# `setup` cuts a long path in its answer. In this test the longest allowed part of the path
+# would end in the middle of a character.
 long=/$(printf '%0197d' 0)
 for more in '' x; do
 	printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"]}}}' "$long$more$(printf '\303\244')/cadre" >.mcp.json

@@ -176,8 +176,8 @@ rm "$state"
 cadre workspace start red/ann --team red --wait >/dev/null || bad "start without the link"
 is 0 '^here$' in_place red/ann 'echo here'
 
-# The host, the guest and the command are killed at once, and the guest's folder is removed. The
-# command does not run again.
+# The host, the guest and the command are killed at the same time, and the guest's folder is
+# removed. The command does not run again.
 assign ann "echo \$\$ >$TMPDIR/pid; echo all >>$TMPDIR/runs; sleep 1000"
 until_is '^1$' runs all
 kill -9 "$(cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')" "$(field ann pid)" "$(cat "$TMPDIR/pid")"

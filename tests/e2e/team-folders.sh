@@ -7,7 +7,8 @@ vault=$CADRE_HOME/vault/teams
 quietly() { "$@" >"$TMPDIR/out" 2>&1 || bad "$*: $(cat "$TMPDIR/out")"; }
 as() { cadre --as "$1" --team "$2" vault "$3" "$4" ${5+"$5"}; }
 
-# A new team gets the name of an ended team at once. The names of the teams end in $1.
+# Immediately after a team has ended, a new team gets its name. The names of the teams end in
+# $1.
 again() {
 	quietly cadre team create "shop$1" --roles a
 	quietly cadre vault write "teams/shop$1/plan.md" OLD

@@ -1,7 +1,7 @@
 #!/bin/sh
 # tokens - a model reads the answers of MCP tools as tokens. The test counts 4 bytes as one
 # token, and prints a table with the size and the limit of each answer. The team has 50 members
-# and a board of 100 tasks, and the description of one task has 6 kB.
+# besides the lead, and a board of 100 tasks. The description of one task has 6 kB.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 

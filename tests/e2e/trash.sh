@@ -141,7 +141,7 @@ cadre up >/dev/null
 until_is '^0$' sh -c "ls -A '$CADRE_HOME/trash' | wc -l"
 
 # If there is not room for all entries, the oldest entry is removed. A folder that is larger
-# than the whole trash is not kept.
+# than the size limit of the trash is not kept.
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 3\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null
@@ -162,7 +162,7 @@ is 0 '^two-a-' cadre undo
 is 0 'removed for good.* workspace=three-a-' cadre logs
 
 # The snapshots of a removed workspace are separate entries in the trash. `undo` with the
-# workspace's name restores the workspace's last files.
+# workspace's name restores the files that the workspace had at its removal.
 makes four a
 is 0 . cadre workspace snapshot --team four four/a before
 cadre exec --team four four/a 'echo better | tee work.txt' >/dev/null

@@ -10,7 +10,7 @@ known=$XDG_STATE_HOME/cadre/known
 look() { find "$1" ! -path '*/.git*' -printf '%p %m %s %T@ %l\n' | sort; }
 
 # refused PATTERN [VERB...]: each command VERB is refused with one sentence that matches
-# PATTERN. The working directory does not change.
+# PATTERN. No file in the working directory changes.
 refused() {
 	look . >"$TMPDIR/before"
 	refusal=$1
@@ -228,8 +228,8 @@ cp ../index .git/index && git reset --hard
 
 # --- git's files beside its index ----------------------------------------------------------
 
-# A fast-forward that fails halfway, and `git restore`, leave files that are not in git's index.
-# Settings in files outside git's index do not count as the user's own.
+# Both a fast-forward that fails halfway and `git restore` leave files that are not in git's
+# index. Settings in files outside git's index do not count as the user's own.
 shipped() { printf '[inbox]\ncapacity = 7\n' >.cadre/cadre.toml; }
 edited='settings (cadre.toml) that have changed since you made it'
 cd "$TMPDIR" && git init -b main halfway && cd halfway && git commit --allow-empty -m 1 && cd .. &&

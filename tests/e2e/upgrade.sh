@@ -1,8 +1,8 @@
 #!/bin/sh
 # upgrade - a newer cadre migrates the state while MCP sessions are open. Idle and waiting
-# sessions close state.db, and tell their clients to restart. If a session is stopped by a
-# signal, the migration is refused, and the refusal names the session. If the host has another
-# version than `cadre up`, the command `cadre up` says so.
+# sessions close state.db, and tell their clients to restart the MCP server. If a session is
+# stopped by a signal, the migration is refused, and the refusal names the session. If the host
+# has another version than `cadre up`, the command `cadre up` says so.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 root=$here/..

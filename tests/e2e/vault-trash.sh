@@ -142,7 +142,7 @@ for text in "typed into typed/TEAM.md" "typed into typed/tasks/001-type.md" "typ
 done
 is 0 'teams/typed/tasks/001-type.conflict.md' cadre vault removed
 
-# The notes of a destroyed team can be restored at once after the team's end.
+# The notes of a destroyed team can be restored immediately after the team's end.
 is 0 . cadre team create short --roles s
 is 0 . cadre vault write teams/short/a.md "short"
 is 0 . cadre team destroy short --purge --yes
@@ -198,7 +198,7 @@ is 4 'with --to' cadre undo teams/before/a.md
 is 0 'teams/after/a.md' cadre undo teams/before/a.md --to teams/after/a.md
 is 0 '^deleted before$' cadre --team after --as b vault read a.md
 
-# A kill at any moment loses no note, and leaves no note twice.
+# A kill at any moment loses no note, and leaves no second copy of a note.
 cadre up >/dev/null || bad "up"
 most=$([ "$FULL" ] && echo 30 || echo 12)
 for i in $(seq $most); do cadre vault write "kill/$i.md" "note $i" >/dev/null || bad "write"; done

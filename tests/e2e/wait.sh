@@ -296,8 +296,8 @@ grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait result 
 is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
 is 7 'timeout: after 1 s the command of task 016' cadre wait result 016 --wait=1
 grep -q 'It goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
-# No host stops a workspace by itself, so the hint of a wait for a stopped workspace does not
-# ask for a host.
+# No host stops a workspace by itself. If a wait for the state `stopped` fails, its hint
+# therefore does not ask for a host.
 is 7 'timeout: after 1 s workspace crew-a-.* is ready' cadre wait workspace crew/a stopped --wait=1
 grep -q 'when a host runs' "$TMPDIR/err" && bad "the hint is that a host would stop it"
 begun wait result 016 --timeout $long

@@ -1,8 +1,8 @@
 #!/bin/sh
 # which-database - the file `id` of a state names the state's database. After a kill at any step
-# of a change, the owner's database opens, and another user's database does not open. Further
-# cases are a huge or broken index of git, and paths with terminal codes. The last cases are a
-# umask that removes all rights, and root in another user's state.
+# of a restore or of `init --anew`, the owner's database opens, and another user's database does
+# not open. Further cases are a huge or broken index of git, and paths with terminal codes. The
+# last cases are a umask that removes all rights, and root in another user's state.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 left_out() { echo "left out: $1"; }

@@ -122,8 +122,8 @@ cd "$TMPDIR" && git clone --bare source bare.git
 git -C bare.git worktree add -b a ../bare-a && git -C bare.git worktree add -b b ../bare-b || bad "worktree"
 cd bare-a && is 0 "^made $TMPDIR/bare.git/.cadre" cadre init
 one "$TMPDIR/bare.git/.cadre" "$TMPDIR/bare-a" "$TMPDIR/bare-b" "$TMPDIR/bare.git"
-# A folder of worktrees has a file `.git` that leads to a bare repository. The first `init` runs
-# in the folder of worktrees or in a worktree.
+# A folder that contains worktrees has a file `.git` that leads to a bare repository. The first
+# `init` runs in this folder or in a worktree.
 for first in . a; do
 	into "$TMPDIR/trees" && git clone --bare ../source .bare && echo 'gitdir: ./.bare' >.git
 	git worktree add -b a a && git worktree add -b b b || bad "worktree"

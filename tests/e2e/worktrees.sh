@@ -50,8 +50,8 @@ done
 git worktree add ../third && cd ../third || exit 1
 is 0 '^you are [a-z]*-[a-z]* of team shop: whenever' "$CADRE" agent register --here
 cd "$main" || exit 1
-# Two hundred agents that register at once get two hundred names. The names are made of pairs of
-# words, and there are fewer than two hundred words.
+# Two hundred agents that register at the same time get two hundred different names. The names
+# are made of pairs of words, and there are fewer than two hundred words.
 is 0 . "$CADRE" team create crowd
 seq 200 | xargs -P 8 -I{} "$CADRE" agent register --team crowd --json --role r{} >"$TMPDIR/names" 2>&1
 [ "$(grep -o '"name":"[a-z0-9-]*"' "$TMPDIR/names" | sort -u | wc -l)" = 200 ] ||
@@ -182,8 +182,8 @@ won=$(/usr/bin/python3 "$here/peers/worktrees.py" race $race)
 cd ../race && is 0 "^$won of team shop, as is kept" "$CADRE" whoami
 cd "$main" || exit 1
 
-# Sessions of one worktree that register at once are separate agents, with a host and without.
-# The sessions still work after their team is renamed.
+# Sessions of one worktree that register at the same time are separate agents, with a host and
+# without. The sessions still work after their team is renamed.
 git worktree add ../flock || bad "no worktree"
 flock=$(for n in 1 2 3 4 5; do echo "$TMPDIR/flock"; done)
 for n in 1 2; do

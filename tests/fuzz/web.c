@@ -113,7 +113,8 @@ int host_listen_at(struct host *h, struct host_socket *s, const char *name,
 	return -1;
 }
 
-/* A call that waits is answered at once, because no event can arrive that would end the wait. */
+/* A call that would wait is answered immediately, because no event can arrive that would end
+ * the wait. */
 static void run_call(struct job *job)
 {
 	struct call *call = &job->call;

@@ -43,8 +43,9 @@ static void still_served(int fd, int turn)
 	json_decref(a);
 }
 
-/* A thousand connections a second arrive for two seconds, while a host is connected. The guest
- * serves the host all the time, and frees the descriptors and memory of the other connections. */
+/* For two seconds the test opens a thousand connections per second, while a host is connected.
+ * The guest serves the host all the time, and frees the descriptors and memory of the other
+ * connections. */
 void test_connects(void **state)
 {
 	struct fixture *x = *state;

@@ -42,8 +42,8 @@ void stage_start(struct stage *s);
 /* Ends the host by SIGKILL if `hard`. Otherwise sends SIGTERM, and the host must exit with 0. */
 void stage_stop(struct stage *s, bool hard);
 
-/* Makes disk operation number `after` of these kinds fail. If `lasting`, all later operations
- * of these kinds fail, too. */
+/* Counts the disk operations of these kinds from this call on, and makes operation number
+ * `after` fail. If `lasting`, all later operations of these kinds fail, too. */
 void disk_break(struct stage *s, int kinds, int result, long after, bool lasting);
 void disk_mend(struct stage *s);
 
@@ -53,8 +53,8 @@ enum said stage_write(struct stage *s, const char *name, json_t *args, json_t **
 /* Makes a call that only reads. The caller frees *answer. */
 enum said stage_read(struct stage *s, const char *name, json_t *args, json_t **answer);
 enum said stage_send(struct stage *s);
-/* Sends a message, makes a task, receives, acknowledges, claims and completes. Returns how many
- * calls succeeded. */
+/* Sends a message, makes a task, receives and acknowledges messages, and claims and completes a
+ * task. Returns how many of these calls succeeded. */
 int stage_round(struct stage *s);
 /* Repeats the open calls until all calls have an answer. */
 void stage_settle(struct stage *s);

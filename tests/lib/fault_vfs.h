@@ -2,14 +2,13 @@
  * fault_vfs - a disk that fails when a test says so.
  *
  * The VFS is named "faulty" and calls the default VFS. A control block says which operations
- * fail and when. The block is in memory of the test, or in a file. The test and the programs
- * under test map this file. Therefore the test can break and mend the disk of a running
- * program.
+ * fail and when. The block is in the test's own memory, or in a file that the test and the
+ * programs under test map. Therefore the test can break and mend the disk of a running program.
  *
- * The n-th counted operation fails with `result`. If `lasting` is set, all later counted
- * operations fail, too. A write that fails still writes the first half of the bytes. A read
- * that fails still fills the first half of the buffer. A sync that fails does not sync. Calls
- * for locks and shared memory go to the default VFS.
+ * The counted operation number `after` fails with `result`. If `lasting` is set, all counted
+ * operations behind it fail, too. A write that fails still writes the first half of the bytes.
+ * A read that fails still fills the first half of the buffer. A sync that fails does not sync.
+ * Calls for locks and shared memory go to the default VFS.
  */
 #ifndef TESTS_LIB_FAULT_VFS_H
 #define TESTS_LIB_FAULT_VFS_H

@@ -7,16 +7,16 @@
 #include "storage/spool/spool.h"
 #include "storage/store.h"
 
-/* The n-th step or commit from now fails with this SQLite result. If `after` is 0, no step
- * fails. SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM and SQLITE_INTERRUPT also roll back the
- * transaction. */
+/* From now on, the step or commit number `after` fails with `sqlite_result`. If `after` is 0,
+ * nothing fails. SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM and SQLITE_INTERRUPT also roll back
+ * the transaction. */
 void store_fail(struct store *s, long after, int sqlite_result);
 /* Sets the time of all later transactions. If `now` is 0, later transactions use the machine's
  * clock. */
 void store_set_now(struct store *s, int64_t now);
 /* Copies the state of `from` into `to`. Neither store may be in a transaction. */
 int store_copy(struct store *to, struct store *from, struct fault *f);
-/* The n-th step of the spool from now fails with this SQLite result. */
+/* From now on, the spool's step number `after` fails with `sqlite_result`. */
 void spool_fail(struct spool *s, long after, int sqlite_result);
 
 #endif

@@ -1,4 +1,4 @@
-# kill_at - kills a host while it makes or ends a team.
+# kill_at - kills a host while the host makes or ends a team.
 #
 # Stories that have a state in CADRE_HOME source this file.
 

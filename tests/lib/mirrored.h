@@ -1,6 +1,6 @@
 /*
- * mirrored - a state whose rows the test writes without the handlers, and the vault that
- * mirrors the state.
+ * mirrored - a state whose rows the test writes itself, without the operations' handlers, and
+ * the vault that mirrors the state.
  *
  * The tests of the mirror share these functions. A function that cannot do its work makes the
  * running test fail. Paths are relative to the vault's root.

@@ -60,7 +60,7 @@ waited() {
 	[ $got = "$want" ] || { bad "wait $* ended with $got, not $want: $said"; return 1; }
 }
 
-# waits SECONDS: sleeps for SECONDS, times $TEST_SCALE. Use this function only if the time
+# waits SECONDS: sleeps for SECONDS * $TEST_SCALE seconds. Use this function only if the time
 # itself matters.
 waits() { sleep "$(echo "$1 $TEST_SCALE" | awk '{ print $1 * $2 }')"; }
 

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Makes a folder below $TMPDIR, or below /tmp if the path of a socket in a folder below $TMPDIR
- * would be too long. If the folder cannot be made, prints a line on stderr and returns -1. */
+/* Makes a folder below $TMPDIR. If $TMPDIR is too long for the paths of sockets, makes the
+ * folder below /tmp. If the folder cannot be made, prints a line on stderr and returns -1. */
 int temp_make(char dir[64], const char *name);
 /* Removes the folder with its content, but enters no other file system. */
 void temp_remove(const char *dir);

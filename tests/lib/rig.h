@@ -63,7 +63,7 @@ struct rig {
 };
 
 /* Makes a guest, which listens at the address `listen`, and a host, which dials the address
- * `dial`. Returns false if the guest cannot listen. */
+ * `dial`. Returns false if this fails. */
 bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	      rig_heard *heard, void *arg);
 void rig_close(struct rig *r);

@@ -22,8 +22,8 @@ bad() { # prints the failure, and the output of the last checked command
 skip() { echo "skipped: $*"; exit 77; }
 
 # packages NAME PACKAGE [OPTION-OF-NPM]: fetches the packages of tests/NAME/package.json, unless
-# build/ has them already. PACKAGE is one of the packages in package.json. Sets $place to the
-# folder of the packages.
+# build/ has them already. PACKAGE is one of these packages, whose folder shows that the fetch
+# has succeeded before. Sets $place to the folder of the packages.
 packages() {
 	option=${3:-} root=$(cd "$(dirname "$0")/../.." && pwd)
 	place=$root/build/npm/$1
@@ -61,7 +61,7 @@ fi
 count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
 
 # free_port: prints a free port below the kernel's range of ephemeral ports. The next port is
-# free too, because a guest at TCP listens at two ports.
+# free too, since a guest that listens on TCP needs two ports.
 free_port() {
 	/usr/bin/python3 - <<-'END'
 		import random, socket

@@ -16,7 +16,7 @@
 
 pid_t switch_front(const char *front, const char *address);
 
-/* Serves a VMM's vsock socket at `path` for a guest that listens at unix:`guest`. */
+/* Acts as a VMM's vsock socket at `path`, and relays to a guest that listens at unix:`guest`. */
 pid_t switch_vmm(const char *path, const char *guest);
 
 /* Acts as QEMU's two serial ports. Each port is a socket in the folder `host` and a device (a

@@ -205,8 +205,8 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 }
 
 /* Waits until every packet that the actor has sent is delivered or certainly lost. A ping may
- * be lost while the kernel still resolves the gateway's address, so the actor sends up to 20
- * pings. */
+ * be lost while the kernel still resolves the gateway's address. Therefore the actor sends
+ * pings until three pings are answered, but at most 20. */
 static void fence(struct life *l)
 {
 	int answered = 0;

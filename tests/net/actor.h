@@ -56,8 +56,8 @@ struct actor {
 	uint32_t ip;
 };
 
-/* Starts an actor in its own namespace, or in the test's namespace if `inside`. The address
- * `fence` must always answer pings. */
+/* Starts an actor in its own namespace. If `inside` is set, starts the actor in the test's
+ * namespace. The address `fence` must always answer pings. */
 void actor_start(struct actor *a, const char *name, uint32_t ip, uint32_t fence,
 		 bool inside);
 struct report actor_do(struct actor *a, const struct order *order);

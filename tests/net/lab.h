@@ -28,8 +28,8 @@ struct lab {
 	struct net_linux net;
 };
 
-/* Returns 77 if the kernel has no nf_tables or does not allow namespaces, or 0 if the tests can
- * run. */
+/* Returns 0 if the tests can run, 77 if the kernel has no nf_tables or does not allow
+ * namespaces, or another number after another failure. */
 int lab_enter(void);
 struct lab *lab_open(void);
 void lab_close(struct lab *l);

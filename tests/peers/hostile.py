@@ -146,8 +146,8 @@ def lie(conn):
     answer = ask(conn, dict(call("message.receive", agent="bob", lease_seconds=0), door=token), "d4")
     if [m["content"] for m in answer["result"]["messages"]][-1:] != ["at the door"]:
         print("what was received at a door is another's:", answer, file=report)
-    # The host survives answers without a question, an id of the host's own calls, and a second
-    # Hello.
+    # The host survives an answer that nobody asked for, an answer with the id of a call of the
+    # host, and a second Hello.
     for lost in ({"type": "Ok", "id": 999999}, {"type": "CallResult", "id": "r0", "result": {}},
                  {"type": "Hello", "version": "0", "role": "host", "boot_id": "x", "agent": "bob"},
                  {"type": "Heartbeat", "running": ["not", "mine"], "waiting": -5, "results": 10 ** 15}):

@@ -51,7 +51,7 @@ def tables(sqlgen, files):
 def translate(kind, sql):
     sql = re.sub(r"--[^\n]*", "", sql)
     if kind == "table":
-        # Removes those parts of a table that only SQLite uses to check rows and references. For
+        # Removes the references and the table options of SQLite from a table's definition. For
         # the second engine only the names and types of columns matter.
         sql = re.sub(r"\bREFERENCES\s+\w+\s*\(\w+\)", "", sql)
         sql = re.sub(r"\)\s*STRICT(\s*,\s*WITHOUT ROWID)?\s*$", ")", sql.strip())

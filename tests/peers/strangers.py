@@ -36,7 +36,8 @@ VALUES = {
     "globs": ["free/**"], "paths": ["free/a"], "shared": False, "reason": None,
     "new_name": "renamed", "description": "new", "operator": None, "observer": None, "action": None, "until": None,
 }
-# Values for the arguments of some operations. Here they replace the values in VALUES.
+# Values for the arguments of some operations. For these operations they replace the values in
+# VALUES.
 IN_OPS = {
     "message.send": {"to": ["coder"]}, "team.create": {"name": "made", "parent": "red"}, "member.add": {"name": "friend", "workspace": None}, "task.list": {"status": None}, "agent.list": {"status": None},
     "token.create": {"agent": "red/coder", "name": "made"}, "token.revoke": {"name": "red-token"}, "vault.list": {"path": "teams/red"},
@@ -235,7 +236,7 @@ for op in ops:  # an action of a tool takes the same arguments as its route
         body = spec.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         TAKES[op.name] = json.dumps([p["name"] for p in spec.get("parameters", [])] + list(body.get("properties", {})))
 doors = {"HTTP": http_door, "MCP": Mcp()}
-# Requests of MCP other than calls of tools.
+# MCP requests that are not tool calls.
 uris = ["cadre://" + rest for rest in ("team/red", "board/red", "inbox/red/coder", "inbox/red/tester", "task/red/001")]
 more = [("resources/list", {}), ("resources/templates/list", {}), ("prompts/list", {})] + \
     [("resources/read", {"uri": uri}) for uri in uris] + \

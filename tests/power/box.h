@@ -1,10 +1,11 @@
 /*
  * box - a machine whose power can fail.
  *
- * The machine has a file system in a file, on a loop device. The machine's processes have their
- * own pid namespace, mount namespace and boot id. A power failure is the ioctl FS_IOC_SHUTDOWN,
- * with a flag that keeps the kernel from writing the journal. Data that no process has synced,
- * and that the kernel has not written yet, is lost. The machine needs root and loop devices.
+ * The machine has a file system on a loop device, whose data is in a file. The machine's
+ * processes have their own pid namespace, mount namespace and boot id. A power failure is the
+ * ioctl FS_IOC_SHUTDOWN, with a flag that keeps the kernel from writing the journal. Data that
+ * no process has synced, and that the kernel has not written yet, is lost. The machine needs
+ * root and loop devices.
  */
 #ifndef TESTS_POWER_BOX_H
 #define TESTS_POWER_BOX_H

@@ -96,7 +96,8 @@ static int keep_version(struct tree *t, struct scene *s, int version)
 	return answer ? 0 : -1;
 }
 
-/* Writes version 1 directly to the workspace's files and syncs, as a person may do. */
+/* Takes a snapshot of version 0. Then writes version 1 directly to the workspace's files, as a
+ * person may do, syncs, and takes a snapshot of version 1. */
 static int make_versions(struct tree *t, struct scene *s)
 {
 	if (!await_ready(s, t) || find_places(t, s) || keep_version(t, s, 0) ||
@@ -302,7 +303,8 @@ static int judge_snapshots(struct trees *t, const struct tree *one, int64_t rows
 	return 1;
 }
 
-/* Checks that each fork holds the version of the snapshot that the fork's row names. */
+/* Checks that each ready fork holds the version of the snapshot that the fork's row names. If
+ * the row names no snapshot, either version is right. */
 static int judge_forks(struct trees *t, sqlite3 *db, const char *home)
 {
 	sqlite3_stmt *st = NULL;

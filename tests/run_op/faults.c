@@ -1,11 +1,11 @@
 /*
- * faults - repeats the last call on the state before this call. In each repeat another step of
- * the store or another allocation fails.
+ * faults - repeats the last call, each time on a copy of the state from before the call. In
+ * each repeat another step of the store or another allocation fails.
  *
  * A call that succeeds in spite of the failure must give the answer and rows of the call
- * without a failure. A call that fails must say that the state is not available, and may change
- * no row but the caller's bucket of calls. A call that is repeated with its key after an
- * unknown outcome must give the ids that the first call made.
+ * without a failure. A call that fails must report `unavailable`, `io` or `internal`, and may
+ * change only the rows of the caller's rate limit. A call that is repeated with its key after
+ * an unknown outcome must give the ids that the first call made.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -170,8 +170,8 @@ static void learn_tokens(struct script *s)
 	const char *team = json_string_value(json_object_get(reply, "team"));
 	size_t i;
 
-	/* In answers of team.create the team is the member `name`. In answers of member.add and
-	 * agent.register the team is the member `team`. */
+	/* In answers of team.create the field `name` is the team. In answers of member.add and
+	 * agent.register the field `team` is the team. */
 	json_array_foreach(json_object_get(reply, "members"), i, m)
 		learn_token(s, team ? team : name, m);
 	if (strcmp(s->asked.op->name, "agent.register") == 0)

@@ -60,16 +60,16 @@ struct script {
 	int way; /* index of the result that failing steps return, or FAULTS_ALL_WAYS */
 };
 
-/* Runs a transcript. Returns the number of faults that were reported. */
+/* Runs a transcript. Returns the number of problems that were reported with script_wrong(). */
 int script_run(struct script *s, const char *path);
 
-/* Reports a fault in the present line. */
+/* Reports a problem in the current line of the transcript. */
 void script_wrong(struct script *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* match.c: returns the text of the first difference, or NULL. Binds $names. */
 const char *match(struct script *s, json_t *want, json_t *got);
-/* Returns a call's arguments with $names and #names replaced, or reports a fault and returns
+/* Returns a call's arguments with $names and #names replaced, or reports a problem and returns
  * NULL. */
 json_t *fill_in(struct script *s, json_t *v);
 

@@ -67,8 +67,8 @@ void end_reply(struct sim *s, struct act *a)
 	told_sent(s, act_team(a), out->seq, out->deliveries, out->n_deliveries);
 }
 
-/* Lists earlier receives of the agent in the argument `seen`. A receive of the same batch has
- * no answer yet, but is listed too. */
+/* Sets the argument `seen` to a list of the agent's earlier receives. A receive of the same
+ * batch has no answer yet, but is listed too. */
 static void name_seen(struct agent *me, struct act *a)
 {
 	json_t *names = json_array();

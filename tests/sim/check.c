@@ -115,7 +115,7 @@ static void check_task(struct sim *s, int team, int64_t number)
 	    (!owner || strcmp(owner, s->agents[n->owner].name) != 0))
 		violated(s, "task %" PRId64 " is held by %s, but %s was promised it",
 			 number, owner ? owner : "nobody", s->agents[n->owner].name);
-	/* A result may have ended a claim that the model still holds as valid. */
+	/* A result may have ended a claim that is still valid in the model. */
 	if (!owner)
 		n->owner = -1;
 	n->completed = state == TASK_STATE_COMPLETED;

@@ -193,8 +193,8 @@ static bool is_repeat(const struct agent *a, const struct message_receive_out *o
 	return false;
 }
 
-/* Marks the agent's held messages as acknowledged. The state acknowledges them at the session's
- * next receive. */
+/* Marks the agent's held messages as acknowledged, except messages whose leases have ended. The
+ * state acknowledges them at the session's next receive. */
 static void told_received_again(struct sim *s, int agent)
 {
 	struct agent *a = &s->agents[agent];

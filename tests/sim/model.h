@@ -76,7 +76,8 @@ enum { BRANCHES = 24 };
 struct branch {
 	bool lives;
 	int parent, depth;
-	/* The limits, and the amounts used. `used` includes ended teams below the team. */
+	/* The limits, and the amounts used. `used` includes the amounts of ended teams below
+	 * the team. */
 	int64_t most[BRANCH_KINDS], used[BRANCH_KINDS];
 };
 
@@ -176,7 +177,8 @@ struct act {
 	char id[37]; /* id of a message */
 	char token[65]; /* the caller's token */
 	bool again; /* the call repeats a keyed call */
-	bool is_operator; /* the operator calls; if false and agent < 0, the host calls */
+	bool is_operator; /* the caller is the operator (if false and agent < 0: the
+			     host) */
 	int64_t made; /* the row that the first call with this key made */
 };
 

@@ -74,7 +74,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Four sends to agents and, as the third call, a send to an unknown name. */
+/* Prepares five sends. The third send goes to an unknown name, and the other sends go to an
+ * agent. */
 static void ask_all(struct bench *b)
 {
 	for (int i = 0; i < CALLS; i++)
@@ -139,8 +140,8 @@ static void a_trace_is_undone(void **state)
 	check_no_trace(b);
 }
 
-/* Runs all calls, while the store's n-th step fails and so drops the transaction. Returns how
- * many calls succeeded. */
+/* Runs all calls. The store's step number `step` fails and so drops the transaction. Returns
+ * the number of calls that succeeded. */
 static int64_t run_with_failing_step(struct bench *b, long step)
 {
 	int64_t well = 0;
@@ -276,8 +277,8 @@ static void what_comes_later_runs_along(void **state)
 	check_all(b, FAULT_NOT_FOUND);
 }
 
-/* A call that fails after it wrote rows ends the batch. Calls that this batch had not taken run
- * in the next batch. */
+/* A call that fails after it wrote rows ends the batch. The next batch runs the calls that this
+ * batch has not taken. */
 static void what_comes_later_may_leave_a_trace(void **state)
 {
 	struct bench *b = *state;
@@ -311,8 +312,9 @@ static void push_late(void *arg)
 	queue_push(late->queue, &late->jobs);
 }
 
-/* Whether the rest of a push (two jobs) arrived while the taker of the push waited. On a very
- * busy machine the time to wait, PROMISE_MS, may end before the rest arrives. */
+/* Pushes one job as a part, and the rest of the push (two jobs) a little later. Returns whether
+ * the rest arrived while the taker waited. On a very busy machine the time to wait, PROMISE_MS,
+ * may end before the rest arrives. */
 static bool rest_is_waited_for(struct queue *q, struct job jobs[3])
 {
 	struct chain part = jobs_of(jobs, 1), taken = { 0 };

@@ -26,7 +26,7 @@ enum habit { ANSWERS_NEXT, ANSWERS_ROLE, ANSWERS_ALL, ANSWERS_TWICE };
 
 struct player {
 	int64_t turn, ends_at; /* the running turn, or 0, and the time of its end */
-	int turns, turns_now; /* turns in all, and in the last hour */
+	int turns, turns_now; /* turns in all, and turns in the current hour */
 };
 
 struct play {

@@ -1,4 +1,4 @@
-/* Chains of qcow2 layers: which layers a freeze, a fork, a snapshot and a sweep leave. */
+/* Chains of qcow2 layers: which layers exist after a freeze, a fork, a snapshot and a sweep. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Writes to a layer, as a guest's writes do. */
+/* Writes to a layer, as a running VM would. */
 static void write_to(const char *layer)
 {
 	const char *words[] = {

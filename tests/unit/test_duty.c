@@ -155,8 +155,8 @@ static void run_on(struct bench *b)
 	assert_false(anything_runs(&b->guest));
 }
 
-/* Adds an assignment, and makes the spool's n-th step fail. Returns whether an assignment still
- * waits. */
+/* Adds an assignment, and makes the spool's step number `step` fail. Returns whether an
+ * assignment still waits. */
 static bool fail_step(struct bench *b, long step)
 {
 	char id[24];

@@ -295,7 +295,8 @@ static void test_named_by_mistake(void **state)
 
 /* --- what git tracks ------------------------------------------------------------------ */
 
-/* Checks whether `change` changes the checksum of the tracked files in `path`. */
+/* Runs the commands `change` and `after`. Fails unless the checksum of the tracked files in
+ * `path` stays the same (if `same`) or changes (otherwise). */
 static void sum_after(const char *path, const char *change, const char *after, bool same)
 {
 	char before[TRACKED_SUM + 1], now[TRACKED_SUM + 1];
@@ -537,7 +538,7 @@ static void taint_late(int dir, const char *path)
 }
 
 /* A state that git tracks is recorded as tracked. If the record fails, the failure is reported.
- * A trusted state stays trusted. */
+ * A state that the user has marked as trusted stays trusted. */
 static void test_taint(void **state)
 {
 	char path[200];
@@ -568,7 +569,7 @@ static void test_taint(void **state)
 
 /* A state keeps its id when another environment records the state, so the first environment
  * still accepts the state. If git tracks the id, the id is replaced, since every clone contains
- * the old id and would be accepted there. */
+ * the old id and could be accepted as this state. */
 static void test_tracked_id(void **state)
 {
 	char first[STATE_ID + 1], next[STATE_ID + 1];

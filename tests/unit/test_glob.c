@@ -100,7 +100,7 @@ enum { GLOB_MOST = 5, PATH_MOST = 8, PATHS_MOST = 8000 };
 static char paths[PATHS_MOST][PATH_MOST + 1];
 static size_t n_paths;
 
-/* Adds every path of names from `a` and `b` that begins with the text in `path`. */
+/* Adds every path that begins with the text in `path` and contains only `a`, `b` and `/`. */
 static void add_paths(char *path, size_t n)
 {
 	if (n && path[n - 1] != '/') {

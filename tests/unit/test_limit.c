@@ -1,5 +1,5 @@
-/* Buckets of calls. Each operation spends from the bucket that its schema names, and threads
- * share a bucket. */
+/* The token buckets that limit calls. Each call takes from the bucket that the operation's
+ * schema names, and all threads of a host share the buckets. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,8 +86,8 @@ static void refill(struct world *w)
 	world_number(w->store, "DELETE FROM rate RETURNING 0");
 }
 
-/* A call that fails spends from the bucket of its category, and from no other bucket. A second
- * call spends the same amount again. */
+/* A call that fails takes from the bucket of its category, and from no other bucket. A second
+ * call takes the same amount again. */
 static void each_spends_its_category(void **state)
 {
 	struct world w;
@@ -123,8 +123,8 @@ static void each_spends_its_category(void **state)
 	world_close(&w);
 }
 
-/* A call whose bucket is empty is refused before the call's handler runs, unless the operator
- * calls. */
+/* A call whose bucket is empty is refused before the call's handler runs, unless the caller is
+ * the operator. */
 static void each_is_refused_when_it_is_spent(void **state)
 {
 	struct world w;
@@ -256,7 +256,7 @@ static void rows_are_owed(void **state)
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 1000 + 2000000);
 	/* If the row has a later time than the table, the row's time is used, since another
-	 * process has spent from the bucket. */
+	 * process has taken from the bucket. */
 	out[0].full_at = 5000000;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 5000000);

@@ -106,8 +106,8 @@ static void test_waits_for_a_writer(void **state)
 	mirrored_close(w);
 }
 
-/* The mirror may reuse a file that it has replaced, and write a later content into it. The
- * mirror does not reuse a replaced file that has another name, that a program reads, or that
+/* The mirror may reuse a replaced file, and write later content into this file. The mirror does
+ * not reuse a replaced file that has a second name (a hard link), that a program reads, or that
  * other users may read. */
 static void test_writes_nobodys_file_over(void **state)
 {

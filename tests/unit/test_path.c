@@ -85,7 +85,8 @@ static void an_absolute_path_is_of_the_workspace(void **state)
 
 	assert_string_equal(in_dir(b, "/a"), "a");
 	assert_string_equal(in_dir(b, ""), ".");
-	/* A folder whose path only begins with the workspace's path is outside the workspace. */
+	/* A folder beside the workspace is outside, even if its path begins with the same text
+	 * (.../worker and .../work). */
 	assert_string_equal(in_dir(b, "er/a"), "denied");
 	assert_string_equal(in_dir(b, "/../a"), "denied");
 	assert_string_equal(clean(b, "/etc/passwd"), "denied");

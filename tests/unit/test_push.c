@@ -27,7 +27,7 @@ struct pusher {
 	int heard; /* number of messages that the guest received */
 	/* Number of messages that were recorded as offered when the first message arrived. */
 	int offered_before;
-	bool leaves; /* the guest disconnects instead of answering */
+	bool leaves; /* the link breaks before the guest answers */
 	bool endless; /* behind each message a whole page of messages waits */
 };
 
@@ -151,7 +151,8 @@ static void push_at_once(struct pusher *b, int n, bool unoffered)
 	settle(b);
 }
 
-/* A guest without room for messages still gets its assignments without a pause. */
+/* A guest without room for messages still gets assignments at once, even during the guest's
+ * pause. */
 static void a_full_guest_is_told_of_assignments(void **state)
 {
 	struct pusher *b = *state;
@@ -169,7 +170,7 @@ static void a_full_guest_is_told_of_assignments(void **state)
 	assert_true(b->bench.rig.guest->push.retry_at);
 }
 
-/* A guest without room for assignments still gets messages. */
+/* A guest without room for assignments still gets other messages. */
 static void a_full_spool_holds_no_messages_back(void **state)
 {
 	struct pusher *b = *state;

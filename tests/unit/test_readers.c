@@ -107,7 +107,8 @@ static void test_one_at_a_time(void **state)
 	push(&s, 0, READS, "greedy", read_long);
 	push(&s, READS, 1, "other", read_short);
 	await(&s, &s.running, 1);
-	await(&s, &s.done, 1); /* the read of `other`, queued behind `greedy` */
+	await(&s, &s.done, 1); /* the read of `other`, which was queued behind the reads
+				  of `greedy` */
 	assert_int_equal(s.at_once, 1);
 	pthread_mutex_lock(&s.lock);
 	s.held = false;

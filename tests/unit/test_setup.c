@@ -64,8 +64,8 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	      "\"/opt/bin/cadre\"\r\nargs = [\"mcp\"]\r\n");
 }
 
-/* An object that was empty before setup added an entry is empty again after the removal, and
- * stays. */
+/* If an object was empty before setup added an entry, the removal of the entry leaves the empty
+ * object in the file. */
 static void what_was_empty_stays(void **state)
 {
 	static const char *const texts[] = {

@@ -24,8 +24,8 @@
 #include "tests/lib/setup.h"
 #include "tests/unit/test_durable/journal.h"
 
-/* From now on renameat2() with flags fails in this process with the error `renaming`. Calls
- * that make a link fail with the error `linking`, unless `linking` is 0. */
+/* From now on renameat2() with flags fails in this process with the error `renaming`. Unless
+ * `linking` is 0, link() and linkat() fail with the error `linking`. */
 static void let_fail(int renaming, int linking)
 {
 	struct sock_filter code[] = {

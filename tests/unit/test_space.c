@@ -30,8 +30,8 @@ static void items_take_their_place(void **state)
 	assert_false(space_take_bytes(&call, 0));
 }
 
-/* A text that does not fit is cut to the room that is left, between two characters. `size`
- * becomes the size of the whole text if the text was cut, or else 0. */
+/* A text that does not fit is cut between two characters, so that it fits the room that is
+ * left. `size` becomes the size of the whole text if the text was cut, or else 0. */
 static void texts_are_cut_to_what_is_left(void **state)
 {
 	struct call call = { .space = 5 };
@@ -133,7 +133,8 @@ static void pages_begin_behind_the_last_item(void **state)
 		   "\"002\"");
 	check_next("task.list", "{\"tasks\":[{\"id\":\"001\"}],\"more\":false}", NULL);
 	check_next("task.list", "{\"tasks\":[],\"more\":true}", NULL);
-	/* A value of another type than the type of the page argument is not used. */
+	/* The value for the next page must have the type of the page argument. Any other value
+	 * is not used. */
 	check_next("task.list", "{\"tasks\":[{\"id\":7}],\"more\":true}", NULL);
 	check_next("message.peek", "{\"messages\":[],\"next\":3,\"more\":true}", "3");
 	check_next("message.peek", "{\"messages\":[],\"next\":\"3\",\"more\":true}",

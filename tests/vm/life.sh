@@ -40,8 +40,8 @@ in_vm red/v 'echo "{\"hook_event_name\":\"SessionStart\"}" | cadre hook claude' 
 echo 'a file' | cadre workspace write red/v note.txt - --team red >/dev/null || bad "write"
 until_is '^a file$' in_vm red/v 'cat note.txt'
 
-# Paths may be absolute, since the whole VM belongs to the team. Files outside of the VM are
-# refused.
+# Paths may be absolute, since the whole VM belongs to the team. A relative path that leads
+# above /workspace is refused, and so is an absolute path in a workspace that is a directory.
 echo elsewhere | cadre workspace write red/v /opt/a/b - --team red >/dev/null || bad "write /opt"
 until_is '^elsewhere$' in_vm red/v 'cat /opt/a/b'
 until_is '^elsewhere$' cadre workspace read red/v /opt/../opt/a/b --team red

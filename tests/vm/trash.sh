@@ -73,7 +73,8 @@ until_is '^0$' entries
 until_is '^0$' layers
 until_is '^0$' sh -c "ls '$CADRE_HOME/disks' | wc -l"
 
-# A link that an agent has made in a directory does not give access to another VM's disk.
+# A link that an agent has made in its own workspace, a directory, does not give access to
+# another VM's disk.
 cadre team create blue --roles '[{"name":"p","workspace":true},{"name":"v","backend":"qemu"}]' >/dev/null || bad "team"
 waited 0 workspace blue/v || cat "$CADRE_HOME"/workspaces/*/*.log
 id=$(ls "$CADRE_HOME/disks")

@@ -234,7 +234,7 @@ void test_mcp_long_and_deep(void **state)
 }
 
 /* The server stops reading calls while too many answers are unread. When the client reads
- * again, the server answers all calls that it has read. */
+ * again, the server answers all calls that the server has read. */
 void test_mcp_never_reads(void **state)
 {
 	static const char ask[] =

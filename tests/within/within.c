@@ -9,9 +9,9 @@
  * (PR_SET_CHILD_SUBREAPER). Each process that still runs after GRACE seconds is named on stdout
  * and killed. The user and system CPU time of all processes is written to FILE in milliseconds.
  *
- * The exit status is the command's status, with these exceptions. The exit status is 124 if
- * SECONDS passed, 99 if a process was left running, 128 + N if signal N ended the command, and
- * 125 for faults of `within`.
+ * The exit status is the command's status, with these exceptions: 124 if SECONDS passed, 128 +
+ * N if signal N ended the command or interrupted `within`, and 125 for faults of `within`. If
+ * the status would be 0, but a process still ran after GRACE seconds, the exit status is 99.
  */
 #include <errno.h>
 #include <signal.h>

@@ -86,8 +86,8 @@ static int bench_open_ground(struct bench_ground *g, char self[4096])
 	return 0;
 }
 
-/* Measures the chosen lines. If `page` is not NULL, writes the page, unless a bench has failed,
- * or FAST or MANY is set in the environment. */
+/* Measures the chosen lines. If `page` is not NULL, then writes the page. The page is not
+ * written if a bench has failed, or if FAST or MANY is set in the environment. */
 static int bench_run_all(struct bench_ground *g, const char *page)
 {
 	int failed = 0;

@@ -40,7 +40,8 @@ static int crowd_live(struct crowd *c, const struct crowd_task *task, struct sce
 	return rc;
 }
 
-/* Runs the load, or sleeps for the same time, while the crowd works. */
+/* Runs the load while the crowd works. Without a load, sleeps for two seconds, or for one
+ * second if `fast` is set. */
 static int crowd_meanwhile(struct scene *s, const struct act *a)
 {
 	s->beside.n = 0;
@@ -104,8 +105,8 @@ static void *crowd_lock_open(struct scene *s)
 	snprintf(path, sizeof(path), "%s/raw.sqlite", s->dir);
 	snprintf(turn, sizeof(turn), "%s.turn", path);
 	l.fd = open(turn, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	/* All writers open the file at once, and the writer that is first may lock the file to
-	 * recover the log. */
+	/* All writers open the file at once, and the first writer may lock the file to recover
+	 * the WAL. */
 	return l.fd < 0 || sqlite3_open(path, &db) || sqlite3_busy_timeout(db, 10000) ||
 			       sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL,
 					    NULL) ||

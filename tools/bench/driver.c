@@ -1,5 +1,5 @@
 /* The driver runs the two acts of each line, one after the other, in rounds. The driver runs a
- * bench again while a line is noisy. */
+ * bench again while a line is noisy, but at most JUDGE_REPEATS times. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

@@ -36,7 +36,7 @@ static int file_show(struct stage *s, struct series *out)
 }
 
 /* Shows a fresh state of a.batch tasks as files. The state must be fresh, since the mirror does
- * not write files again that already exist. */
+ * not rewrite existing files. */
 int act_mirror(struct scene *scene, const struct act *a, struct series *out)
 {
 	struct stage *s = &scene->stages[0];

@@ -54,7 +54,7 @@ struct bench_floor {
 	sqlite3_stmt *steps[STEPS];
 	char dir[256], body[LOAD_BODY];
 	uint64_t random;
-	int64_t n; /* number of messages, including the message that a new file has */
+	int64_t n; /* number of messages, without the message that a new file has */
 };
 
 /* Runs a statement for the last message. A key begins with the time, like the keys of clients. */

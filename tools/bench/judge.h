@@ -2,11 +2,11 @@
  * judge - the verdict on the rounds of a measurement, compared with a base.
  *
  * A figure depends on the machine as much as on the measured program. The figures of two
- * machines, or of one machine on two days, differ threefold. So each round measures our act and
- * the base within seconds of each other. The judge takes the ratio of our figure to the base,
- * or our excess over the base. The machine was busy if the base's own rounds differ too much,
- * or if other programs used too much of the machine. If the machine was busy, no verdict is
- * given, and the line is measured again.
+ * machines, or of one machine on two days, can differ by a factor of three. So each round
+ * measures our act and the base within seconds of each other. The judge takes the ratio of our
+ * figure to the base, or our excess over the base. The machine was busy if the base's own
+ * rounds differ too much, or if other programs used too much of the machine. If the machine was
+ * busy, the line is noisy, and is measured again (at most JUDGE_REPEATS times).
  */
 #ifndef TOOLS_BENCH_JUDGE_H
 #define TOOLS_BENCH_JUDGE_H

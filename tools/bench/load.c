@@ -182,7 +182,7 @@ static int load_flush(struct speaker *s)
 /* --- answers -------------------------------------------------------------------------- */
 
 /* Copies from an answer the text behind each word of the script's `take`. Returns false if the
- * answer lacks such a word. */
+ * answer lacks such a word, or if a text is too long. */
 static bool load_take(struct speaker *s, const char *data, size_t size)
 {
 	for (int i = 0; i < 2 && s->script->take[i]; i++) {

@@ -66,7 +66,7 @@ struct script {
 	const struct door *door;
 	const char *asks[LOAD_STEPS]; /* the request of each step */
 	/* load_take() copies the texts behind the words of `take` from the answer to step
-	 * `take_at`. Later requests insert the copied texts as ~i and ~e. */
+	 * `take_at`. In later requests load_say() replaces ~i and ~e by the copied texts. */
 	int take_at;
 	const char *take[2];
 	size_t answer;

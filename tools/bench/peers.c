@@ -1,8 +1,8 @@
 /*
- * Redis and PostgreSQL: the bench starts these servers on Unix sockets, each in a new folder
- * and as durable as cadre, and speaks their protocols. The Redis server holds a stream for each
- * client, and each stream has one group. The PostgreSQL server holds a board of tasks. The acts
- * use the statements that suit PostgreSQL best (SKIP LOCKED).
+ * Redis and PostgreSQL: the bench starts these servers on Unix sockets, each in a new folder,
+ * and speaks their protocols. The servers are configured to be as durable as cadre. The Redis
+ * server holds a stream for each client, and each stream has one group. The PostgreSQL server
+ * holds a board of tasks. The acts use the statements that suit PostgreSQL best (SKIP LOCKED).
  */
 #include <arpa/inet.h>
 #include <glob.h>

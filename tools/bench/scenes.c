@@ -1,4 +1,5 @@
-/* Scenes that need more than the numbers in the table, and the measurement of a host's memory. */
+/* Scenes that the numbers in the table of benches do not describe completely, and the
+ * measurement of a host's memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

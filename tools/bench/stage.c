@@ -57,7 +57,8 @@ int stage_team(struct stage *s, int agents, int capacity)
 	int rc;
 
 	text_addf(&args, "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":[", capacity);
-	for (int i = 0; i < agents; i++) /* team.create makes the lead by itself */
+	for (int i = 0; i < agents; i++) /* team.create also makes the lead, which is not
+					    in the list */
 		text_addf(&args, "%s{\"name\":\"a%d\"}", i ? "," : "", i);
 	text_addf(&args, "]}");
 	rc = stage_call(s, "team.create", args.data, &made);
@@ -183,7 +184,8 @@ static int scene_open_stage(struct scene *s, int i)
 	if (stage_open(stage, s->ground, i == 0 ? "one" : "two") ||
 	    (b->agents && stage_team(stage, b->agents, b->capacity)))
 		return -1;
-	/* A client that stays open would let the host write files during the acts. */
+	/* When the client closes, the client updates the mirror's files. Otherwise the host
+	 * would write these files during the acts. */
 	stage_leave(stage);
 	return fill_tasks(stage, b->tasks[i]) ||
 	       fill_history(stage, b->messages[i] * (s->ground->many ? 10 : 1)) ||

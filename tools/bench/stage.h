@@ -154,10 +154,10 @@ act_run act_beside;
 /* --- guests.c ------------------------------------------------------------------ */
 
 /* A child process at the other end of a host's connections to guests. The child helps to
- * measure the cost of the host itself. With light guests, the child answers for any number of
- * guests at one folder (unix:FOLDER), and stores nothing. As a tap, the child passes on all
- * traffic between a host and one real guest without a change. Both kinds of child report each
- * answered push. */
+ * measure the cost of the host itself. A child of the kind `light guests` answers in place of
+ * any number of guests at one folder (unix:FOLDER), and stores nothing. As a tap, the child
+ * passes on all traffic between a host and one real guest without a change. Both kinds of child
+ * report each answered push. */
 /* Listens at control.sock and relay.sock in `folder`. If `behind` is a folder, passes all input
  * on to the sockets of the same names in `behind`. If `behind` is NULL, answers the input
  * itself. */

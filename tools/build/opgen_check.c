@@ -8,7 +8,8 @@
 #include "tools/build/opgen.h"
 
 /* Checks of the words that decide what people see. Columns, overviews and brief answers must
- * name parts of the answer. The tests of screens show whether a page or a line lacks a part. */
+ * name parts of the answer. If a page or a line lacks a part of the answer, only the tests of
+ * screens find this error. */
 
 static bool is_records(const struct member *m)
 {

@@ -41,8 +41,8 @@ const struct member *opgen_field(const struct decl *d, const struct opgen_pointe
 	return name ? member_find(p->answers ? &d->out : &d->in, name) : NULL;
 }
 
-/* Checks the words that name fields. `bytes` names an argument, or, if there is no such
- * argument, a part of the answer. */
+/* Checks the words that name fields. `bytes` names an argument. If there is no such argument,
+ * `bytes` names a part of the answer. */
 static void check_pointers(struct schema *s, struct decl *d)
 {
 	if (d->bytes)
@@ -315,9 +315,9 @@ static const struct member *cli_field(const struct decl *d, const char *word)
 
 /* Whether the second word is part of the command. A second word in capitals is an argument. If
  * the second word is the last word and ends with `...`, the second word is an argument, too.
- * Any other second word is part of the command, unless it names an argument. If the second word
- * names an argument, and the argument's name follows once more, the second word is part of the
- * command, as in `cli agent status status`. */
+ * Any other second word is part of the command, unless it names an argument. A second word that
+ * names an argument is still part of the command if the same word follows again, as in `cli
+ * agent status status`. */
 static bool second_is_word(const struct decl *d)
 {
 	if (d->cli.n < 2 || isupper((unsigned char)d->cli.items[1][0]))

@@ -56,8 +56,8 @@ static void opgen_face_json(struct schema *s, const struct decl *d, struct opgen
 }
 
 /* Refuses a placeholder, such as {card.name} or {thread?}, if the named part does not exist.
- * The brace of a placeholder stands directly before a letter, and a brace of the JSON itself
- * does not. */
+ * The opening brace of a placeholder stands directly before a letter. No opening brace of the
+ * JSON itself does. */
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {

@@ -474,8 +474,8 @@ static unsigned long long brief_bits(const struct decl *d, const char *prefix,
 }
 
 /* Writes, as bits in numbers, which fields a brief answer keeps. The first number has the bits
- * of the answer's own fields. Then one number for each field of the answer follows, with the
- * bits of the record in the field. */
+ * of the answer's own fields. For each field of the answer, one more number follows. This
+ * number has the bits of the fields of the record that the answer's field holds. */
 static void put_brief(FILE *out, const struct decl *d)
 {
 	static const struct members none;

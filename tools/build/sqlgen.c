@@ -12,10 +12,11 @@
  * follows a line `-- statement FILE:LINE NAME PARAMETER:TYPE...`.
  *
  * The migrations (or schemas, whose names have no number) are applied to an empty database, and
- * every statement is prepared against this database. So the build stops, with `file:line: name:
- * reason`, at a misspelt column, at a view that lost its table, and at a statement that would
- * read a whole table. storage/README.md lists the comment lines that may be above a statement.
- * The output fills the structs of storage/stmt.h.
+ * every statement is prepared against this database. So a misspelt column or a view without its
+ * table stops the build with a line `file:line: name: reason`. A statement that would read a
+ * whole table also stops the build, unless a comment line `-- scan ok` allows this.
+ * storage/README.md lists the comment lines that may be above a statement. The output fills the
+ * structs of storage/stmt.h.
  */
 #include "tools/build/sqlgen.h"
 
@@ -520,8 +521,8 @@ static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
 	sqlite3_finalize(again);
 }
 
-/* Finds the statements that change the columns of a kept row. SQLite's authorizer names every
- * column that a statement reads or writes. */
+/* Finds the statements that change columns of the rows that a `kept` statement returns.
+ * SQLite's authorizer names every column that a statement reads or writes. */
 
 static void sqlgen_kept_note(struct columns *c, const char *table, const char *column)
 {

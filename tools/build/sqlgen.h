@@ -74,8 +74,8 @@ struct sqlgen_build {
 	struct held *held;
 	struct set *sets;
 	int n_held, n_sets;
-	struct columns known; /* for each column name, the common type of its columns in
-				 all tables */
+	struct columns known; /* for each column name, the type that the columns of this
+				 name have in all tables */
 	struct sqlgen_migration *migrations;
 	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;

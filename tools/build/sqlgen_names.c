@@ -523,8 +523,8 @@ static void put_words(struct names *w)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-/* Finds the numbers of the values in a text with blanks between the values. Returns the number
- * of values. */
+/* Stores the number of each value in `numbers`. `values` holds the names of the values, with
+ * blanks between the names. Returns the count of the values. */
 static int numbers_of(struct names *w, const struct decl *list, char *values,
 		      int *numbers)
 {

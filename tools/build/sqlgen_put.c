@@ -62,8 +62,8 @@ static void sqlgen_schema_put_rows(const struct sqlgen_build *b)
 	printf("\n\t\t\"PRAGMA user_version = %d;\";\n", b->n_migrations);
 }
 
-/* The forms of struct names. The prefix `sql_` is necessary, since an operation of schema/ has
- * a struct NAME_in. */
+/* The forms of struct names. The prefix `sql_` is necessary, since an operation of schema/ may
+ * have a struct NAME_in with the same NAME. */
 static const struct shape {
 	const char *prefix, *suffix;
 } in_shape = { "sql_", "_in" }, row_shape = { "", "_row" };
@@ -139,7 +139,7 @@ static void put_slots(const struct shape *shape, const char *name,
 
 /* Writes checks of the columns that a statement puts into a record. sqlgen does not know the
  * structs of schema/, so the C compiler refuses a column that is no field of the struct. The
- * store finds the places of the fields. */
+ * store itself finds the offsets of the fields. */
 static void put_into(const struct sqlgen_statement *s)
 {
 	if (!s->into)

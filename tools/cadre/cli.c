@@ -477,7 +477,8 @@ static bool is_grave(const char *word)
 }
 
 /* Stores a command in `n` if `named` is nearer to `word` than the stored command, and begins
- * with the same letter as `word`. Commands that destroy something are not stored. */
+ * with the same letter as `word`. Commands that destroy something, and the words in `grave`,
+ * are not stored. */
 static void try_near(struct near *n, const struct op *op, const char *named,
 		     const char *word)
 {

@@ -115,8 +115,8 @@ int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f);
 /* Prints a text. Masks control characters if the output is a terminal. */
 void cli_text(const struct cli *cli, const char *s);
 
-/* Whether some output could not be written. Only the first call reports the failure. If an
- * earlier write failed, the report gives no reason. */
+/* Whether some output could not be written. Only the first call that finds the failure reports
+ * it. If a write before this call failed, the report gives no reason. */
 bool cli_unwritten(struct cli *cli);
 
 /* Prints a fault as text on stderr or, with --json, as JSON on stdout. Returns the exit status. */
@@ -164,8 +164,8 @@ json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct faul
 /* Asks a person at a terminal whether to go on. Returns false and fills the fault if the person
  * says no. */
 bool run_asks(struct fault *f);
-/* Asks a person at a terminal whether to do an act that was refused because the act would lose
- * work. */
+/* If the fault says that an act was refused because it would lose work, asks a person at a
+ * terminal whether to do the act. */
 bool run_goes_on(const struct cli *cli, struct fault *f);
 /* Returns the rows of all pages of a list. The operation is called with `value` as the argument
  * `arg`, unless `value` is NULL. */
@@ -223,8 +223,8 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 
 /* --- fetch.c ---------------------------------------------------------------------- */
 
-/* Replaces the words `-`, `@file` and `@@text` by the texts for which the words stand, in
- * arguments that take texts of any length. */
+/* In arguments that take texts of any length, replaces each word `-`, `@file` or `@@text` by
+ * the text that the word stands for. */
 int fetch_texts(const struct op *op, json_t *args, struct fault *f);
 /* Reads a text file of at most 4 MiB. The text must be UTF-8. */
 int fetch_file(const char *path, struct text *out, struct fault *f);

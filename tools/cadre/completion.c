@@ -1,5 +1,6 @@
 /*
- * completion - lists candidates from the schema for the word that is being typed.
+ * completion - lists candidates for the word that a user is typing. The candidates are from the
+ * schema, the verbs of the program, and the state.
  *
  * A shell's script calls `cadre complete --` with the words behind `cadre`. The last of the
  * words is incomplete or still empty. Each line of the answer is one candidate, a tab and a
@@ -187,7 +188,8 @@ static void put_common(const char *begun, bool any)
 }
 
 /* Whether an argument is offered as an option. The idempotency key is not offered, because the
- * command makes the key itself. */
+ * command makes the key itself. The team is not offered, because --team is an option of all
+ * commands. */
 static bool completion_is_offered(const struct field *field)
 {
 	return !field_is_key(field) && strcmp(field->name, "team");
@@ -223,9 +225,9 @@ static void completion_put_options(const struct op *op, const char *begun)
 
 /* --- the typed word -------------------------------------------------------------------- */
 
-/* Finds the field that the typed word fills. If an option is directly before the typed word,
- * this is the option's field. Otherwise this is the field of the next word that is no option.
- * NULL: the operation takes no further word. */
+/* Finds the field that the typed word fills. If an option that takes a value is directly before
+ * the typed word, the typed word fills the option's field. Otherwise the typed word fills the
+ * next field that needs no option. NULL: the operation takes no further word. */
 static const struct field *next_field(const struct op *op, int argc, char **argv)
 {
 	const char *const *bare = op->cli_fields;

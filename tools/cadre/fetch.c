@@ -1,5 +1,6 @@
 /*
- * fetch - reads arguments from standard input or from a file.
+ * fetch - reads arguments from standard input or from files, and sends and prints the bytes of
+ * files.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -287,8 +288,9 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
  *
  * `cadre task create -` makes a task from each line. A line is a title. If the first line
  * begins with `{`, each line is an object of the operation's arguments (JSON Lines). All lines
- * are sent to the state in one call of the operation op->many. An option of the command holds
- * for every line that does not give the option's argument itself.
+ * are sent to the state in one call of the operation op->many. A single line from a person is
+ * sent in a call of the operation itself. An option of the command holds for every line that
+ * does not give the option's argument itself.
  */
 
 bool fetch_many_asked(const struct op *op, const json_t *args)

@@ -44,7 +44,7 @@ static off_t logs_find_start(int fd, off_t size, long lines)
 	return 0;
 }
 
-/* The state of showing a log. */
+/* The settings and the progress of the output of a log. */
 struct shown {
 	const struct cli *cli;
 	int64_t least; /* an enum log_level; less important lines are left out */

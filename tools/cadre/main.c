@@ -20,7 +20,7 @@
  * socket and the guests of VMs are interpreters of these tables. So a new operation is a
  * definition and a handler; no door has to be changed.
  *
- * Look at `op task.claim` in schema/task.op, then go on to how words become a call.
+ * Look at `op task.claim` in schema/task.op. The next station shows how words become a call.
  *
  * Next: tools/cadre/run.c
  */

@@ -358,9 +358,9 @@ json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct faul
 
 /* --- words ---------------------------------------------------------------------- */
 
-/* Replaces a short option by the operation's argument. --wait asks for the longest wait, or
- * sets the flag of an operation that waits by itself. --wait=SECONDS asks for a wait of that
- * many seconds. --take stands for a lease of 0 seconds. */
+/* Replaces --wait or --take by the argument that the option stands for. --wait asks for the
+ * longest wait, or sets the flag with which the operation waits (op->when). --wait=SECONDS asks
+ * for a wait of that many seconds. --take stands for a lease of 0 seconds. */
 static char *run_spell_out(const struct op *op, char *word, struct arena *a)
 {
 	if (!strcmp(word, "--wait") && op->wait)
@@ -473,8 +473,8 @@ static void run_set_key(const struct cli *cli, const struct op *op, json_t *args
 
 /* --- the whole operation -------------------------------------------------------------- */
 
-/* Prints a text unchanged. Unless the call named a length, also prints the text's further
- * parts. */
+/* Prints a text without wrapping. On a terminal, control characters are masked. Unless the call
+ * named a length, also prints the text's further parts. */
 static int print_text(struct cli *cli, const struct op *op, json_t *args,
 		      const json_t *answer)
 {

@@ -46,7 +46,8 @@ struct following {
 	bool running, more;
 	int code; /* the command's exit code */
 	int64_t interrupted; /* time of the last interrupt; 0: no interrupt */
-	int last, sending; /* last signal passed on; unanswered calls with signals */
+	int last, sending; /* `last`: signal that was passed on last; `sending`: number of
+			      unanswered calls that pass on signals */
 	bool killed, left, lost; /* lost: the command ended together with its guest */
 	bool replaced; /* some bytes of the output were no text */
 	struct fault unsent; /* the fault of a call that failed to pass on a signal */

@@ -132,8 +132,8 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 	return adopt_folder(dir, path, name, f);
 }
 
-/* Makes the files of the state private. Refuses a folder with an entry that is neither a file
- * nor a folder, such as a link. */
+/* Makes the state's folder, and the files directly in this folder, private. Refuses a folder
+ * with an entry that is neither a file nor a folder, such as a link. */
 static int trust_adopt(int dir, const char *path, struct fault *f)
 {
 	if (find_each_part(dir, path, adopt_part, f) < 0)

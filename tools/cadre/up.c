@@ -202,7 +202,8 @@ static void become_host(struct cli *cli, int ready)
 	 * CADRE_GUEST, the host is not ended together with the workspace's processes. */
 	unsetenv("CADRE_WORKSPACE");
 	unsetenv("CADRE_GUEST");
-	/* The host looks for cadre.toml in this folder and in the folders above, as clients do. */
+	/* The host looks for cadre.toml in its working directory and in the folders above, as
+	 * clients do. So the state's folder becomes the working directory. */
 	if (chdir(cli->home.dir))
 		_exit(127);
 	exec_serve(cli);

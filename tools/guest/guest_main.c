@@ -2,7 +2,7 @@
  * guest_main - the program that a VM runs as init, as the guest, and as the command `cadre`.
  *
  * As process 1 the program is init. Any other process of the program is the command `cadre`,
- * with the verbs that need no state on the same machine.
+ * with the verbs that need no state on the same machine. The verb `guest` is the guest.
  */
 #include "core/base/version.h"
 #include "guest/guest_boot.h"

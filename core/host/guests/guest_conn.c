@@ -308,7 +308,8 @@ static void asked_time_out(struct guest_conn *conn, int64_t now)
 	}
 }
 
-/* Moves the deadlines of the requests by `ms`: the length of a leap of the clock, or of a halt. */
+/* Moves the deadlines of the requests by `ms`: how far the clock leapt, or how long a halt
+ * lasted. */
 static void asked_leap(struct guest_conn *conn, int64_t ms)
 {
 	for (struct asked *a = conn->asked; a; a = a->next)

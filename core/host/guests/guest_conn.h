@@ -97,8 +97,8 @@ void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
  * long. */
 void guest_conn_tick(struct guest_conn *conn, int64_t now);
 
-/* Moves the deadlines of requests and of the connection by `ms`: the length of a leap of the
- * clock, or of a halt. */
+/* Moves the deadlines of requests and of the connection by `ms`: how far the clock leapt, or
+ * how long a halt lasted. */
 void guest_conn_leap(struct guest_conn *conn, int64_t ms);
 
 /* These functions are for hosted_guest.c. guest_conn_close() closes the connection.

@@ -17,7 +17,8 @@ enum {
 	ANSWER_PARTS_MOST = 64,
 	ANSWER_ROOM = (4 << 20) - (4 << 10), /* bytes of JSON in the caller's answer */
 	RESULT_MOST = 4 << 20, /* bytes of a stored result */
-	STREAM_MOST = 4 << 20, /* bytes of one stream of output; a guest keeps 2 MiB */
+	STREAM_MOST = 4 << 20, /* bytes of one stream of output; a guest itself keeps at
+				  most 2 MiB of a stream */
 	BEAT_RUNNING_MOST = 1000, /* assignments named in one heartbeat */
 };
 

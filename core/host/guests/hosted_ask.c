@@ -49,13 +49,13 @@ static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms);
 /*
  * Joins an answer that a guest sends in parts.
  *
- * Each part is copied once. A stream keeps whole characters up to its bound, and only counts
- * the bytes behind the bound. A directory's list ends when the room of the answer (about one
- * frame) is used up.
+ * Each part is copied once. Of each stream, whole characters up to a bound are kept. The bytes
+ * behind the bound are only counted. A directory's list ends when the room of the answer (about
+ * one frame) is used up.
  */
 
-/* Bytes of an entry's JSON without its texts. These bytes are the names of the fields and two
- * numbers. */
+/* Bytes that the field names and the two numbers of an entry need in JSON. The texts of the
+ * entry are not included. */
 enum { ENTRY_COST = 120 };
 
 struct piece {
@@ -136,7 +136,8 @@ static void outputs_join(const struct output s[2], const char *text[2], size_t l
 	char *joined[2] = { gather_join(&s[0], a), gather_join(&s[1], a) };
 	size_t half = ANSWER_ROOM / 2, left = half;
 
-	/* The room that one stream leaves of its half goes to the other stream. */
+	/* If one stream does not fill its half of the room, the other stream gets the unused
+	 * room. */
 	text_json_fit(joined[0], s[0].len, &left);
 	left += half;
 	len[1] = text_json_fit(joined[1], s[1].len, &left);
@@ -180,8 +181,9 @@ static bool listing_is_entry(const struct dir_entry *e)
 	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
 }
 
-/* Adds entries as long as the caller's `*room` lasts. For the first page, `*room` is
- * ANSWER_ROOM. Returns false if an entry did not fit. The list then ends before this entry. */
+/* Adds entries as long as they fit into `*room`, and subtracts their size from `*room`. Before
+ * the first page, `*room` is ANSWER_ROOM. Returns false if an entry did not fit. The list then
+ * ends before this entry. */
 static bool listing_take(struct workspace_list_dir_out *out,
 			 const struct wire_dir_listing *part, size_t *room,
 			 struct arena *a)
@@ -230,7 +232,8 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 	out->stderr_size = size[1];
 	out->has_replaced = out->replaced = g->replaced;
 	out->has_job_id = g->job_id && (out->running || cut[0] || cut[1]);
-	out->job_id = g->job_id; /* fit_exec() sends the id if it has to cut the output */
+	out->job_id = g->job_id; /* fit_exec() sends this id if the output has to be
+				    cut */
 }
 
 /* Asks for the rest of the output. Returns false, with the call's fault set, if the rest cannot
@@ -250,9 +253,9 @@ static bool hosted_ask_command_ask_rest(struct job *job, struct gather *g,
 	return ms > 0;
 }
 
-/* A part of both streams as a guest sends it. The size is the number of bytes that the guest
- * keeps. The member `written` is the number of bytes that the command wrote. A 0 means that the
- * guest does not report the number. */
+/* One part of each stream, as a guest sends the two parts in one message. `size` is the number
+ * of bytes that the guest keeps of a stream. `written` is the number of bytes that the command
+ * wrote to a stream. A 0 means that the guest does not report the number. */
 struct streams {
 	const char *part[2];
 	int64_t size[2], written[2];
@@ -283,7 +286,7 @@ static bool check_streams(const struct gather *g, const struct streams *m,
 	return !f->code;
 }
 
-/* Takes a part of both streams. Returns false if no bytes of the part were kept. */
+/* Takes one part of each stream. Returns false if no bytes of the two parts were kept. */
 static bool hosted_ask_command_take_part(struct job *job, struct gather *g,
 					 const struct streams *m)
 {
@@ -604,10 +607,10 @@ static void replay_on_kept(struct job *note)
 	conn_answer(asking);
 }
 
-/* Settles the row of the call's key, if there is a row, and then answers the job. After this
- * call, the caller must not use the job. A success is stored for repeats of the call. If the
- * call failed and `nothing_done`, the key becomes free. Only the call that made the row may
- * free the key. */
+/* Settles the row of the call's key, if there is a row, and then answers the job. After
+ * replay_keep() has returned, its caller must not use the job. A success is stored for repeats
+ * of the call. If the call failed and `nothing_done`, the key becomes free. Only the call that
+ * made the row may free the key. */
 static void replay_keep(struct job *job, bool nothing_done)
 {
 	struct host *host = job->conn->host;
@@ -631,7 +634,8 @@ static void replay_keep(struct job *job, bool nothing_done)
 
 enum {
 	GRACE_MS = 15000, /* added to the time of the command */
-	LINK_MS = 3000, /* wait for the link; a starting host dials all guests */
+	LINK_MS = 3000, /* longest wait for a guest's link, since a host that starts has
+			   to dial all guests first */
 };
 
 /* Describes how a message to a guest is made, and how the guest's answer is read. Four structs
@@ -662,16 +666,16 @@ static bool ask_is_gone(struct job *job)
 	return job->conn->closing || atomic_load(&job->gone);
 }
 
-/* Sends the guest a message of this type. The message is the call's own message, or a request
- * for a further part. */
+/* Sends the guest a message of the type `type`. The message is the call's own message, or a
+ * request for a further part. */
 static void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
 		      const void *src, int64_t ms)
 {
 	guest_conn_ask(conn, type, src, ms, on_answer, job);
 }
 
-/* If the caller allows less room than a frame, tells the guest how much the answer may hold.
- * The guest keeps the rest of the answer for a later call. */
+/* If the caller limits the size of the answer, tells the guest how many bytes the answer may
+ * have. The guest keeps the rest of the answer for a later call. */
 static void set_room(const struct job *job, const struct record *r, void *message)
 {
 	const struct field *room = field_find(r, "room");

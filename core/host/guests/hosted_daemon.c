@@ -107,7 +107,8 @@ static bool read_one(struct results *page, json_t *json, struct daemon_result *r
 	return r->source_message_id != NULL;
 }
 
-/* Copies a result's texts into `a`, because the guest's answer is freed before the page. */
+/* Copies a result's texts into `a`, because the page is still used after the guest's answer was
+ * freed. */
 static void results_keep(struct daemon_result *r, struct arena *a)
 {
 	r->task_id = arena_strdup(a, r->task_id);

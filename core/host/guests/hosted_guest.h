@@ -83,7 +83,8 @@ struct hosted_guest {
 	int64_t dial_at, pause_ms;
 	char http[80]; /* address of the guest's door for teammates; "": no door */
 	char ip[48]; /* address of a VM; "": not known */
-	int64_t pid; /* process that serves the connection; 0: not known */
+	int64_t pid; /* process at the other end of the control connection; 0: not
+			known */
 	bool up, closing;
 	/* Halting: see guest_conn.c. */
 	bool halt; /* the guest's commands have to be halted */
@@ -120,9 +121,10 @@ struct guests {
 struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wanted *to,
 				       struct fault *f);
 void hosted_guest_close(struct hosted_guest *t); /* frees `t` later; `t` may be NULL */
-/* guest_conn.c calls the three functions below. hosted_guest_greeted(): the guest has answered
- * a Hello or, in the older dialect, a Ping. hosted_guest_trouble(): `f` says why the guest
- * could not be reached. hosted_guest_down(): the guest's connections have to be closed. */
+/* guest_conn.c calls the three functions that this comment names. hosted_guest_greeted(): the
+ * guest has answered a Hello or, in the older dialect, a Ping. hosted_guest_trouble(): `f` says
+ * why the guest could not be reached. hosted_guest_down(): the guest's connections have to be
+ * closed. */
 void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id);
 /* Takes the id and the sequence number of the spool from the guest's Hello. NULL: the Hello has
  * no spool id. -1: the Hello has no sequence number. */

@@ -9,8 +9,8 @@
  * less than a peer per request.
  *
  * The answer to a request is JSON. If other messages are sent before the answer, the answer is
- * the last event of a stream. Source: modelcontextprotocol.io, the transports of both
- * revisions.
+ * the last event of a stream. Source: modelcontextprotocol.io, the pages about transports of
+ * the revisions 2025-11-25 and 2026-07-28.
  *
  * This file declares the peers of MCP over HTTP, and the requests that the peers have not
  * answered yet.

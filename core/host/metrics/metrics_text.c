@@ -29,7 +29,8 @@ struct counter {
 	_Atomic uint64_t n;
 };
 
-/* Counts values in buckets by their size. The last bucket has no upper bound. */
+/* Counts values. A value's size decides in which bucket the value is counted. The last bucket
+ * has no upper bound. */
 struct histogram {
 	struct counter bucket[BOUNDS + 1], sum;
 };
@@ -55,13 +56,14 @@ struct metrics {
 	struct op_count *ops; /* in the order of op_table; the last entry: unknown
 				 operations */
 	struct counter hits[HITS], old_epochs;
-	struct histogram batch, sync; /* calls of a batch; ns of a sync */
+	struct histogram batch, sync; /* `batch`: number of calls per batch; `sync`: ns
+					 per sync */
 	int64_t started_at; /* ms since 1970 */
 	int64_t counted_to; /* number of the last event that `events` counts */
 	int64_t *events; /* number of events of each kind, in the order of event_table */
 };
 
-/* Numbers of the state's rows and files, as one metrics_read() found them. */
+/* Values that one metrics_read() has read from the state's rows and files. */
 struct scrape {
 	struct metrics_now_row now;
 	int64_t now_ms;

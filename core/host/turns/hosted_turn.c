@@ -64,7 +64,7 @@ struct hosted_turn {
 				 output may end inside the agent's token */
 	struct runner_told told;
 	struct text errors; /* the last bytes of the error output */
-	char said[200]; /* the client's session, as the turn's row has it */
+	char said[200]; /* id of the client's session that the turn's row contains */
 	int signal; /* last signal that was sent or has to be sent; 0: no signal */
 	bool over, timed_out; /* reported by the guest; `fresh` may still have output */
 	int64_t exit_code;
@@ -188,7 +188,7 @@ static void hosted_turn_end(struct hosted_turn *u, enum turn_state state, const 
 }
 
 /* The last line of the turn's error output, as the reason of a failure. `*n` is set to the
- * bytes of this line. */
+ * length of this line in bytes. */
 static const char *last_error(const struct hosted_turn *u, int *n)
 {
 	const char *s = u->errors.len ? u->errors.data : "", *end = s + u->errors.len;
@@ -647,8 +647,8 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 	unref(u);
 }
 
-/* The runner's command. Before the shell runs the command, the shell unsets the variables of
- * runner.env_drop. */
+/* The runner's command. Before the shell runs the command, the shell unsets the variables that
+ * runner.env_drop lists. */
 static const char *hosted_turn_command_of(const struct hosted_turn *u, struct arena *a)
 {
 	const char *command = runner_command(u->runner, a);
@@ -730,7 +730,8 @@ static void on_cleared(void *arg, struct packet *answer, struct fault *f)
 {
 	(void)arg;
 	(void)answer;
-	(void)f; /* unused: after a failure the next TurnStart ends the turn */
+	(void)f; /* unused: after a failure the next TurnStart ends the turn that still
+		    runs in the guest */
 }
 
 /* Whether a turn of this host runs or is being started in the guest `t`. */

@@ -7,9 +7,10 @@
  *	               +-------------------------------+----------------------------> ENDS.
  *
  * The host polls the guest for the turn's output. The output (JSON of the runner's client) is
- * read and stored before the next poll. While the state cannot be written, the guest keeps 1
- * MiB of output, and then the turn's command has to wait. The host stops a turn by signals to
- * the turn's process group: SIGINT, then SIGTERM, then SIGKILL.
+ * read and stored before the next poll. While the state cannot be written, the output stays in
+ * the guest. At 1 MiB of waiting output the guest reads no more, so the turn's command has to
+ * wait. The host stops a turn by signals to the turn's process group: SIGINT, then SIGTERM,
+ * then SIGKILL.
  */
 #ifndef CORE_HOST_TURNS_HOSTED_TURN_H
 #define CORE_HOST_TURNS_HOSTED_TURN_H

@@ -408,7 +408,7 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
 
 /* --- login ------------------------------------------------------------------- */
 
-/* login - gives a browser a token for a code, and stores the token as a cookie. */
+/* login - exchanges a code for a token, and sends the token to the browser as a cookie. */
 
 enum { LOGINS_MOST = 8 }; /* a limit, since each login is a write, and anybody may try */
 

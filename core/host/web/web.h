@@ -117,7 +117,8 @@ void web_note_use(struct host *host, const struct call *call);
 struct follower {
 	struct http *x;
 	struct host *host;
-	const char *team, *kind; /* team and kind of the wanted events; NULL: all */
+	const char *team, *kind; /* team and kind of the wanted events; NULL: all teams,
+				    or all kinds */
 	const char *state; /* incarnation that the client named; NULL: no incarnation */
 	int64_t sent; /* number of the last event that was sent */
 	bool has_sent; /* false: the client wants only new events */

@@ -615,8 +615,8 @@ static void on_missed(struct conn *c, struct job *job)
 	for (size_t i = 0; i < out->n_events && f->has_sent; i++)
 		web_feed_frame(&frames, feed->incarnation, &out->events[i]);
 	more = out->more && f->has_sent;
-	/* If the client's number is higher than all events, the number is from a state that was
-	 * lost, and the follower gets only new events. */
+	/* If the client's number is higher than the newest event's number, the client has
+	 * followed a state that was lost. The follower then gets only new events. */
 	f->sent = out->next < call->as_of ? out->next : call->as_of;
 	f->has_sent = true;
 	web_feed_tell(f, frames.data, frames.len);

@@ -21,7 +21,8 @@ struct network_plan;
 /* State of a VM's tap interface. */
 enum tap {
 	TAP_LATER, /* the tap does not exist yet */
-	TAP_READY, /* the tap exists, and rules pin its addresses */
+	TAP_READY, /* the tap exists, and rules allow only the VM's own addresses at the
+		      tap */
 	TAP_NONE, /* this host makes no network; the rows contain the reason */
 };
 

@@ -202,8 +202,8 @@ static void hosted_workspace_work_end(struct hosted_workspace *p)
 	p->fork_source = NULL;
 }
 
-/* Answers the call that asked for work that has ended. The state of a new snapshot is stored in
- * the snapshot's row before the answer. */
+/* Answers a call when the work for this call has ended. The state of a new snapshot is stored
+ * in the snapshot's row before the answer. */
 static void hosted_workspace_work_answer(struct job *job, const struct fault *why)
 {
 	struct workspace_snapshot_out *out = job->call.out;
@@ -339,8 +339,8 @@ static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *par
 	return true;
 }
 
-/* Starts work in the thread pool. Returns false if the maximum of slow work is under way, or if
- * the VM to be forked is busy. */
+/* Starts work in the thread pool. Returns false if the maximum number of workspaces do slow
+ * work already, or if the VM to be forked is busy. */
 static bool hosted_work(struct hosted_workspace *p, enum work work)
 {
 	struct hosted_workspace *parent =

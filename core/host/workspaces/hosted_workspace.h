@@ -86,7 +86,8 @@ struct hosted_workspace {
 	char spool[72]; /* id of the guest's spool, which has accepted the assignments; or
 			   "" */
 	int64_t spool_seq;
-	bool stopped; /* the team is stopped, so its commands are suspended */
+	bool stopped; /* the workspace's team is stopped, so the guest's commands are
+			 suspended */
 	bool noted; /* the row contains a pid */
 	bool listed; /* the last reading of the rows found the workspace */
 	bool made; /* the directory or disk is complete */
@@ -100,14 +101,16 @@ struct hosted_workspace {
 	struct chain asked; /* calls that wait for the workspace: snapshots, forks */
 	struct job *asking; /* the call that `work` serves */
 	uv_work_t request;
-	int source_held; /* descriptor that locks the source in the trash; -1: no lock */
+	int source_held; /* descriptor that locks the trash entry from which the workspace
+			    is copied; -1: no lock */
 	int64_t left_out; /* number of entries that the work has not copied */
 	struct fault fault; /* fault of `work`; in FAILED, the reason of the failure */
 	int64_t start_at, pause_ms, started_at, stop_at;
 	int64_t unreached_at; /* since when the guest is out of reach; or 0 */
 	int64_t look_at, look_ms; /* time of the next MAKE, or 0; pause before MAKE */
 	bool killed; /* this host ended the guest, and will start a new guest */
-	bool ran; /* the guest ran since the last stop, so a start is a restart */
+	bool ran; /* the guest ran since the last stop, so the next start counts as a
+		     restart */
 	int deaths; /* number of consecutive starts soon after which the guest ended */
 };
 

@@ -29,7 +29,8 @@ struct net_member {
 	char tap[NET_NAME];
 	uint8_t mac[6];
 	uint32_t ip;
-	uint32_t team; /* team's number, 1 to 2^31 - 1; its members reach each other */
+	uint32_t team; /* team's number, 1 to 2^31 - 1; members of one team may reach each
+			  other if they have `inter_vm` */
 	uint32_t parent; /* for the lead of a sub-team: number of the team above; else
 			    0 */
 	bool internet, inter_vm;

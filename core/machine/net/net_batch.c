@@ -145,8 +145,8 @@ static struct nftnl_set *net_batch_named(struct net_batch *b, const struct net_t
 	return set;
 }
 
-/* Adds the user data from which nft knows the byte orders of a set's keys and values. Each byte
- * order is stored as type, length, value. */
+/* Adds user data to a set, which tells the program nft the byte orders of the set's keys and
+ * values. Each byte order is stored as type, length, value. */
 static void say_order(const struct net_lib *lib, struct nftnl_set *set,
 		      const struct net_set *s)
 {

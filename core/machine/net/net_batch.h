@@ -36,7 +36,8 @@ struct net_set {
 	const char *name;
 	uint32_t key_type, key_size;
 	uint32_t data_type, data_size; /* type and size of a map's values; 0 for a set */
-	bool host_key, host_data; /* the key, or the value, is a number in host order */
+	bool host_key, host_data; /* the key (host_key) or the value (host_data) is a
+				     number in host byte order */
 };
 
 enum { NET_KEY = 32, NET_VALUE = 8 /* maximum bytes of a key, and of a map's value */ };

@@ -26,8 +26,8 @@ int net_tap_join(struct net_talk *t, int bridge, const struct net_member *m,
 int net_links_trim(struct net_talk *t, const struct net_plan *plan, bool all,
 		   struct fault *f);
 
-/* Removes the machine's permanent neighbor entries for addresses behind the bridge that no
- * member of the plan has. */
+/* Looks at the machine's permanent neighbor entries for the bridge, and removes each entry
+ * whose address no member of the plan has. */
 int net_neighbors_trim(struct net_talk *t, int bridge, const struct net_plan *plan,
 		       struct fault *f);
 

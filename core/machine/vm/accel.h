@@ -10,10 +10,10 @@
  * $CADRE_ACCEL is set, this variable decides the result, and KVM is not tried. */
 const char *accel_choose(const char *kernel, const char *initrd);
 
-/* Returns the rate of this processor's time stamps in kHz, or 0 if the processor has no time
- * stamps. A kernel that starts under TCG reads this rate from its command line. Under TCG the
- * kernel has no other clock to measure the rate, and on a busy machine the kernel's measurement
- * might never end. */
+/* Returns the frequency of this processor's time stamp counter in kHz, or 0 if the processor is
+ * no x86-64. A kernel that starts under TCG reads this frequency from its command line. Under
+ * TCG the kernel has no other clock to measure the frequency, and on a busy machine the
+ * kernel's measurement might never end. */
 long accel_tsc_khz(void);
 
 #endif

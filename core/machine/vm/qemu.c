@@ -527,7 +527,7 @@ static int vm_start(const struct workspace_spec *s, const char *dir, const char 
 
 enum { LOG_MOST = 1 << 20 };
 
-/* The thread that makes or sweeps layers holds this lock. Without this lock, a sweep might
+/* A thread holds this lock while it makes or sweeps layers. Without this lock, a sweep might
  * remove a layer that another thread has just frozen and that no disk uses yet. */
 static pthread_mutex_t layers = PTHREAD_MUTEX_INITIALIZER;
 
@@ -539,7 +539,7 @@ static struct disk disk_of(struct arena *a, const struct workspace_spec *s,
 
 /* --- making ------------------------------------------------------------------------- */
 
-/* Whether the disk of a VM that once ran is missing. If the disk is missing, fills `f`. */
+/* Whether the VM has run before, but its disk is missing. If the disk is missing, fills `f`. */
 static bool is_lost(const struct workspace_spec *spec, const struct disk *d,
 		    struct fault *f)
 {
@@ -842,9 +842,9 @@ static void qemu_last_words(const struct workspace_spec *spec, char out[200])
 	arena_release(&a);
 }
 
-/* Empties the console's log when the log is long, since the guest can write to the console
- * without end. QEMU opened the console's log for appending, so QEMU goes on at the new end of
- * the file. */
+/* Empties the console's log if the log is larger than LOG_MOST, since the guest can write any
+ * amount to the console. QEMU opened the console's log for appending, so QEMU goes on at the
+ * new end of the file. */
 static void qemu_tend(const struct workspace_spec *spec)
 {
 	char log[4200];

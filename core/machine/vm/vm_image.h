@@ -4,8 +4,8 @@
  * Images belong to the user, and all states of the user share them. The folder of all images is
  * $CADRE_IMAGES, else $XDG_DATA_HOME/cadre/images, else ~/.local/share/cadre/images. Each
  * version is a folder NAME/VERSION/ with `vmlinuz`, `initrd` and `root.qcow2`. A version's
- * folder gets its name when the folder is complete. After that the folder never changes. In the
- * order of names, the newest version of an image is the last.
+ * folder gets its name when the folder is complete. After that the folder never changes. If the
+ * versions of an image are sorted by name, the newest version is the last.
  */
 #ifndef CORE_MACHINE_VM_VM_IMAGE_H
 #define CORE_MACHINE_VM_VM_IMAGE_H

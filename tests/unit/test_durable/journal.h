@@ -30,11 +30,11 @@ extern struct journal {
 void journal_begin(void);
 void journal_end(void);
 
-/* Whether a step from `first` on and before `last` has this kind and this path. If `path` is
+/* Whether one of the steps `first` to `last` - 1 has this kind and this path. If `path` is
  * NULL, any path will do. */
 bool journal_has(enum step_kind kind, const char *path, size_t first, size_t last);
-/* Whether a step from `first` on and before `last` synced `path`, either alone or with the
- * whole file system. */
+/* Whether one of the steps `first` to `last` - 1 synced `path`, either alone or with the whole
+ * file system. */
 bool journal_synced(const char *path, size_t first, size_t last);
 
 /* journal_move() returns the step that moved `from` to `to`, and journal_removal() the step

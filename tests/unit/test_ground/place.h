@@ -1,7 +1,8 @@
 /*
  * place - a folder with a state, whose files a test removes or changes.
  *
- * Each test has its own place. The test's teardown removes the place. A failure fails the test.
+ * Each test has its own place. The test's teardown removes the place. If a function of this
+ * file fails, the test fails.
  */
 #ifndef TESTS_UNIT_TEST_GROUND_PLACE_H
 #define TESTS_UNIT_TEST_GROUND_PLACE_H

@@ -1,7 +1,8 @@
 /*
  * place - a temporary folder with a state in it, for cmocka tests.
  *
- * Each test has its own place. The test's teardown removes the place. A failure fails the test.
+ * Each test has its own place. The test's teardown removes the place. If a function of this
+ * file fails, the test fails.
  */
 #ifndef TESTS_UNIT_TEST_STORE_PLACE_H
 #define TESTS_UNIT_TEST_STORE_PLACE_H

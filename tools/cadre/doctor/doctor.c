@@ -719,8 +719,8 @@ static int fix_search(struct doctor *d, struct fault *f)
 
 /* --- trash ------------------------------------------------------------------------------- */
 
-/* Checks the folders of removed workspaces. The folder of a removed workspace takes up space
- * until the workspace's days in the trash (workspace.keep_days) have passed. */
+/* Checks the folders of removed workspaces. The folder of a removed workspace takes up space in
+ * the trash for at most workspace.keep_days days. */
 static void check_trash(struct doctor *d)
 {
 	const struct config *config = &d->cli->home.settings.config;

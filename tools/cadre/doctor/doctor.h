@@ -2,9 +2,9 @@
  * doctor - declarations that the checks of a state share.
  *
  * doctor.c has the table of the checks, and runs the checks. Each check looks at one thing and
- * reports the condition of this thing. A fix uses the operations of a host, or data in the
- * state. A fix loses no data. If a fix takes a file with data away, the file is kept in
- * HOME/doctor-YYYYMMDD-HHMMSS/.
+ * reports the condition of this thing. A fix runs operations as a host does, makes files again
+ * from the state, or changes processes and files of this machine. A fix loses no data. If a fix
+ * takes a file with data away, the file is kept in HOME/doctor-YYYYMMDD-HHMMSS/.
  */
 #ifndef TOOLS_CADRE_DOCTOR_DOCTOR_H
 #define TOOLS_CADRE_DOCTOR_DOCTOR_H

@@ -127,8 +127,8 @@ static int editor_failed(const char *command, int status, struct fault *f)
 	return fault_hint(f, "Say which editor to use in VISUAL or EDITOR.");
 }
 
-/* Whether a person can edit a text. The command needs a terminal, and no program may read the
- * answer (--json). */
+/* Whether a person can edit a text. The command needs a terminal, and must not have the option
+ * --json. */
 static bool scratch_can(const struct cli *cli)
 {
 	return cli->terminal && isatty(STDIN_FILENO) && !cli->json;
@@ -245,7 +245,8 @@ static const char *section_of(const char *line, size_t len)
 }
 
 /* Whether a line would be the heading of a section if the backslashes at its beginning were
- * removed. One more backslash marks such a line as a line of the description. */
+ * removed. If such a line is in the description, the page shows the line with one more
+ * backslash. */
 static bool is_marked(const char *line, size_t len)
 {
 	size_t n = strspn(line, "\\");

@@ -455,7 +455,7 @@ static bool is_first_of_group(const struct topic *t, const struct op *op)
 	return true;
 }
 
-/* Whether this program has no command of the topic. The program in a VM has fewer commands. */
+/* Whether the topic is empty in this program. The program in a VM has fewer commands. */
 static bool is_empty(const struct topic *t)
 {
 	for (const struct verb *v = verb_table; v->name; v++)

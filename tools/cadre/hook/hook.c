@@ -738,8 +738,8 @@ static const struct hook_rule *rule_of(const struct hook_client *client,
 	return NULL;
 }
 
-/* Writes the fault into the log of the host whose state is in `dir`, even if no host runs. If
- * `dir` is "", writes the fault to stderr. */
+/* Writes the fault into the host log of the state in `dir`. No host has to run. If `dir` is ""
+ * or the log cannot be opened, writes the fault to stderr. */
 static void tell_log(const struct hook *h, const char *dir, const struct fault *why)
 {
 	struct fault none = { 0 };
@@ -818,8 +818,8 @@ static int go_there(struct hook *h, struct fault *f)
 	return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", e->cwd);
 }
 
-/* Whether the identity belongs to a directory that did not contain the session's first folder.
- * Returns false if the session's first folder still exists. */
+/* Whether the session's first folder is gone, and the identity belongs to a directory that did
+ * not contain this folder. */
 static bool is_stranger(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
@@ -829,9 +829,9 @@ static bool is_stranger(const struct hook *h)
 	       (strncmp(h->lost, home->place, n) != 0 || h->lost[n] != '/');
 }
 
-/* Whether the identity comes from this directory although the session may have begun in another
- * agent's directory. A session from another directory must not get the mail of this directory's
- * agent. */
+/* Whether the event may show mail, and the identity comes from this directory, but the folder
+ * in which the session began is not known. A session from another directory must not get the
+ * mail of this directory's agent. */
 static bool is_unsure(const struct hook *h)
 {
 	return !h->stays && h->cli->home.who == HOME_BY_PLACE &&

@@ -123,8 +123,8 @@ static void keep_heading(struct scan *s)
 	json_decref(text);
 }
 
-/* Stores a value in the part of the event that the value's key names, if this part is still
- * empty. */
+/* Stores a value if the value's key names a part of the event that is still empty. Adds the
+ * name of a file to the event's paths. */
 static void keep_value(struct scan *s)
 {
 	static const char *const files[] = { "file_path", "notebook_path", "filePath",

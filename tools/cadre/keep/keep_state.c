@@ -36,7 +36,7 @@
  */
 
 /* Whether `name` is the temporary file of a copy whose process has ended. The name of such a
- * file consists of `base`, the number of the process and `.tmp`. */
+ * file is BASE.PID.tmp or BASE.secret.PID.tmp, and may have an end such as -journal. */
 static bool is_leftover(const char *name, const char *base)
 {
 	size_t n = strlen(base);

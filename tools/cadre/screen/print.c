@@ -303,10 +303,11 @@ static void screen_overview(const struct cli *cli, const struct op *op,
  * arrived. Had the shell been killed a moment earlier, the task would be pending again now, and
  * the next claim would find the task.
  *
- * Every call goes through these twelve stations. You can read on in docs/state.md, which has
- * the tables and views. storage/message.sql decides about messages, as storage/task.sql decides
- * about tasks. core/host/guests/ has the guests of VMs. tests/op/ shows most acts of cadre, as
- * stories that can be run. The tour began at the first station.
+ * Every write through a host goes the same way, with its own handler and its own statements.
+ * You can read on in docs/state.md, which has the tables and views. storage/message.sql decides
+ * about messages, as storage/task.sql decides about tasks. core/host/guests/ has the guests of
+ * VMs. tests/op/ shows most acts of cadre, as stories that can be run. The tour began at the
+ * first station.
  *
  * Next: tools/cadre/main.c
  */
@@ -349,8 +350,8 @@ static bool any_has(const json_t *rows, const char *name)
 }
 
 /* Chooses the columns that the operation names before the |. If the operation names no columns,
- * chooses all fields that have a value in any row. `spare`: named columns that are empty in all
- * rows are left out, as on a terminal. */
+ * chooses all fields that have a value in any row, except secrets and numbers that replace an
+ * id. `spare`: named columns that are empty in all rows are left out, as on a terminal. */
 static size_t choose_columns(const struct record *r, const char *const *columns,
 			     const json_t *rows, bool spare, const struct field **chosen,
 			     size_t most)

@@ -1,4 +1,4 @@
-/* A thread draws the line, because the main thread is mostly busy or waiting. */
+/* A separate thread draws the progress line, because the main thread is mostly busy or waiting. */
 #include "tools/cadre/screen/progress.h"
 
 #include <pthread.h>

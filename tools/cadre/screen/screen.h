@@ -24,7 +24,7 @@ bool screen_is_number(const struct field *field);
  * models that read pipes could see the secret. */
 bool screen_is_hidden(const struct field *field);
 /* Whether a field of a record is shown. A field is shown if its value is neither empty nor the
- * default. */
+ * default. A number that replaces an id is not shown as a field of its own. */
 bool screen_is_shown(const struct field *field, const json_t *record);
 
 /* The words that are printed beside a field's value, such as `created` for created_at and

@@ -110,9 +110,10 @@ static size_t spare(const struct table *t, const struct table_column *columns)
 	return shown > 1 ? found : t->n_columns;
 }
 
-/* Makes a row fit the terminal. First the widest columns of prose are narrowed down to `least`.
- * Next, columns without prose are left out. If the row is still too wide, the columns of prose
- * are narrowed down to SHORTEST, and if necessary more columns are left out. */
+/* Makes a row fit the terminal. First the widest columns of prose are narrowed down to
+ * READABLE, or to half of the width if this is less. Next, columns without prose are left out.
+ * If the row is still too wide, the columns of prose are narrowed down to SHORTEST, and if
+ * necessary more columns are left out. */
 static void screen_table_fit(const struct cli *cli, const struct table *t,
 			     struct table_column *columns, int indent)
 {

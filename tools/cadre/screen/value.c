@@ -104,7 +104,7 @@ bool screen_is_empty(const json_t *value)
 	       (json_is_object(value) && !json_object_size(value));
 }
 
-/* Formats a time of today as hours, minutes and seconds, and any other time as day, hours and
+/* Formats a time of today as hours, minutes and seconds, and any other time as date, hours and
  * minutes. */
 static const char *clock_time(const struct cli *cli, struct arena *a, int64_t ms)
 {

@@ -61,8 +61,8 @@ static bool put_wrote(const struct put *p, const char *command)
 	return put_is_cadre(p, command) && (command[0] == '/' || !strchr(command, '/'));
 }
 
-/* Counts an entry that was found. If its command runs another program or no program, notes the
- * command. */
+/* Counts an entry that was found. If the entry's command runs no program, or a program other
+ * than this program, notes the command. */
 static void put_found(const struct put *p, const char *command)
 {
 	enum setup_runs runs = setup_runs(command, p->command);
@@ -297,8 +297,8 @@ static void put_take_line(void *arg, const struct toml_line *line)
 	r->goes_on = ours;
 }
 
-/* Removes the entry, and returns whether there was an entry. A second entry may follow, which
- * the client would use after the removal. */
+/* Removes the entry if the entry is as setup wrote it. Returns whether there was such an entry.
+ * A second entry may follow, which the client would use after the removal. */
 static bool put_cut_entry(struct put *p)
 {
 	struct entry e = put_find_entry(p);
@@ -336,7 +336,8 @@ static bool is_of_name(char c)
 	return isalnum((unsigned char)c) || c == '-' || c == '_';
 }
 
-/* Whether a line contains a program's words. */
+/* Whether a line contains the text `words`, and the text neither begins nor ends inside a
+ * longer name. */
 static bool has_words(const char *line, const char *words)
 {
 	for (const char *s = line; (s = strstr(s, words)); s++)
@@ -367,9 +368,9 @@ static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, b
 		       : NULL;
 }
 
-/* The last handler in an event that put_find_line() accepts. `*line` gets the handler's
- * command. NULL: there is no such handler. `event` may be NULL. An item of an event is a
- * handler, or has an array of handlers. */
+/* The event's last handler that put_find_line() accepts. `*line` gets the handler's command.
+ * NULL: there is no such handler. `event` may be NULL. An item of an event is a handler, or has
+ * an array of handlers. */
 static struct jsonc *put_find_handler(struct put *p, const struct jsonc *event, bool ours,
 				      struct jsonc **line)
 {

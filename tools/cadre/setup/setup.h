@@ -41,7 +41,8 @@ struct setup_off {
 	} how;
 	const char *key; /* keys from the root, with dots between; NULL ends a list */
 	const char *word;
-	bool in_project; /* only the files of a project may have this setting */
+	bool in_project; /* the setting matters only for a project, not for the user's own
+			    files */
 };
 
 struct setup_client {

@@ -137,8 +137,8 @@ void setup_target_release(struct setup_target *t)
 /* The name of a file's new version consists of the file's name, this mark and a random number. */
 static const char mark[] = ".cadre-";
 
-/* Removes a leftover beside the file `name`, unless it belongs to another user or its writer
- * still runs. */
+/* Removes a leftover beside the file `name`. A leftover stays if its writer still runs, or if
+ * its owner is neither this user nor the owner of `name`. */
 static void setup_target_remove_left(int dir, const char *left, const char *name)
 {
 	int fd = openat(dir, left,
@@ -386,8 +386,8 @@ static void setup_target_name_beside(const struct setup_target *t, char out[4200
 		 (unsigned long long)home_random());
 }
 
-/* Whether a call failed because a file system (NFS, some of FUSE) or a sandbox does not support
- * the call. */
+/* Whether a call failed because the call is not supported by the file system (NFS, some FUSE
+ * file systems) or by a sandbox. */
 static bool setup_target_is_unknown(void)
 {
 	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||

@@ -4,7 +4,8 @@
  * The folders and disks of removed workspaces are in the state's trash (core/machine/trash.h).
  * Deleted notes are in the vault's trash (core/vault/vault_trash.h). A removed workspace comes
  * back as a new workspace, in any team, with a copy of the former folder or disk. The former
- * folder or disk stays in the trash until its days in the trash have passed.
+ * folder or disk stays in the trash until its days in the trash have passed, or the trash
+ * becomes too large.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -123,7 +124,7 @@ static bool undo_stays(struct cli *cli)
 
 /* Waits until the host has moved the wanted workspace into the trash. Without this wait, undo
  * could miss the workspace that was removed last, and choose an older workspace. Returns 0, or
- * a fault if the workspace is not moved in time. */
+ * a fault if the workspace is not moved in time or no host runs. */
 static int undo_wait_for_trash(struct cli *cli, const struct undo_wanted *w,
 			       struct fault *f)
 {
@@ -405,7 +406,8 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 	return ready;
 }
 
-/* Prints the name and the place of the workspace that was brought back, in one line. */
+/* Prints a sentence with the name, the team, the agent and the path of the workspace that was
+ * brought back. */
 static void undo_say(struct cli *cli, const struct trash_entry *entry, const json_t *made)
 {
 	const char *agent = json_find_text(made, "agent"),
