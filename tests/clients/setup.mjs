@@ -5,9 +5,12 @@
 // For each client, in a project and in the user's files: its list of servers has cadre then,
 // in a turn its model is offered cadre's tools, and it runs the hooks; after the removal the
 // list is empty, and the files are as before.
+//
+// Then `cadre agent run NAME --worktree -- CLIENT` starts the client in a worktree that lacks
+// the files of setup, since nobody has committed them: its model sees the mail that waits, has
+// cadre's tools, and a hook that the project has committed runs once.
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Model } from './model.mjs';
 
@@ -22,7 +25,9 @@ const put = (path, text) => {
 
 // Each has `person`, who writes what a person would: where the model is, and that the project
 // is trusted; `listed`, what its list says of a server; `turn`, the words of one; `events`,
-// those at which it runs hooks in that turn.
+// those at which it runs hooks in that turn; `own`, a file of a project's own hook, which writes
+// a line into `out`.
+const own = (event, out, timeout) => JSON.stringify({ hooks: { [event]: [{ hooks: [{ type: 'command', command: `echo own >>'${out}'`, timeout }] }] } });
 const clients = {
 	claude: {
 		env: (base) => ({ ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false',
@@ -32,6 +37,7 @@ const clients = {
 		listed: /cadre: cadre mcp - ✔ Connected/,
 		turn: ['-p', 'Begin.', '--allowedTools', 'mcp__cadre'],
 		events: ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop'],
+		own: (out) => ['.claude/settings.json', own('SessionStart', out, 10)],
 	},
 	codex: {
 		env: () => ({ NO_KEY: 'none' }),
@@ -49,6 +55,7 @@ trust_level = "trusted"`),
 		turn: ['exec', '--skip-git-repo-check', '--dangerously-bypass-hook-trust', '-c',
 			'mcp_servers.cadre.default_tools_approval_mode="approve"', 'Begin.'],
 		events: ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop'],
+		own: (out) => ['.codex/hooks.json', own('SessionStart', out, 10)],
 	},
 	gemini: {
 		env: (base) => ({ GOOGLE_GEMINI_BASE_URL: base, GEMINI_API_KEY: 'none' }),
@@ -63,6 +70,7 @@ trust_level = "trusted"`),
 		listed: /✓ cadre: cadre mcp \(stdio\) - Connected/,
 		turn: ['--yolo', '-m', 'gemini-2.5-flash', '-p', 'Begin.'],
 		events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent'],
+		own: (out) => ['.gemini/settings.json', own('SessionStart', out, 10000)],
 	},
 	opencode: {
 		env: () => ({ OPENCODE_DISABLE_MODELS_FETCH: '1' }),
@@ -76,6 +84,9 @@ trust_level = "trusted"`),
 		turn: ['run', '-m', 'scripted/m', 'Begin.'],
 		// A plugin asks in words of its own.
 		events: ['session.start', 'tool.execute.before', 'tool.execute.after', 'session.idle'],
+		own: (out) => ['.opencode/plugins/own.js', `import { appendFileSync } from 'node:fs';
+export const Own = async () => (appendFileSync('${out}', 'own\\n'), {});
+`],
 	},
 };
 
@@ -95,7 +106,8 @@ class World {
 	constructor(name) {
 		this.name = name;
 		this.client = clients[name];
-		this.home = mkdtempSync(join(tmpdir(), `${name}-`));
+		// Gemini CLI reads no settings below a folder that others may write in.
+		this.home = mkdtempSync(join(dirname(cache), `setup-${name}-`));
 		this.work = `${this.home}/work`;
 		this.faults = [];
 		this.env = { HOME: this.home, TERM: 'dumb', NO_COLOR: '1', LC_ALL: 'C.UTF-8', TMPDIR: this.home,
@@ -133,9 +145,10 @@ class World {
 		const text = existsSync(`${this.home}/hooks`) ? readFileSync(`${this.home}/hooks`, 'utf8') : '';
 		return [...text.matchAll(/"hook_event_name":\s*"([^"]+)"/g)].map((m) => m[1]);
 	}
-	run(words, base = 'http://127.0.0.1:9', seconds = 90) {
+	run(words, base = 'http://127.0.0.1:9', before = [], seconds = 90) {
 		return new Promise((done) => {
-			const child = spawn(this.name, words, { cwd: this.work, env: { ...this.env, ...this.client.env(base) },
+			const [program, ...rest] = [...before, this.name, ...words];
+			const child = spawn(program, rest, { cwd: this.work, env: { ...this.env, ...this.client.env(base) },
 				detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
 			const said = [];
 			const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), seconds * 1000 * scale);
@@ -194,6 +207,48 @@ async function play(name, scope) {
 	for (const [path, text] of Object.entries(after))
 		world.must(path.endsWith('.claude.json') ? !/"command"/.test(text) : !/cadre mcp|hook|"mcp"/.test(text) || path in before,
 			`${path} holds something of cadre's:\n${text}`);
+	return end(world, model, events);
+}
+
+function* work(world, model) {
+	world.must(model.asked?.includes('first-message'), 'the mail that waits is not in the first request');
+	yield { tool: 'task', input: { action: 'claim' } };
+	yield { tool: 'task', input: { action: 'complete', result: 'seen' } };
+	return 'Done.';
+}
+
+class ReadModel extends Model {
+	answer(dialect, body, path) {
+		this.asked ??= JSON.stringify(body);
+		return super.answer(dialect, body, path);
+	}
+}
+
+async function start(name) {
+	const world = new World(name), { client, home } = world, out = `${home}/own`;
+	const git = (...words) => execFileSync('git', ['-C', world.work, '-c', 'user.name=a', '-c', 'user.email=a@h', ...words], { encoding: 'utf8' });
+	const model = new ReadModel((function* () { return yield* work(world, model); })());
+	const [path, text] = client.own(out), tree = `${world.work}/.cadre/worktrees/crew.ann`;
+	await model.start();
+	put(`${world.work}/${path}`, text);
+	git('add', path);
+	git('commit', '-qm', 'hook');
+	client.person({ home, work: tree, base: model.base });
+	world.cadre('setup', name);
+	world.cadre('task', 'create', 'Look');
+	world.cadre('agent', 'register', 'ann', '--team', 'crew');
+	world.cadre('send', 'ann', 'first-message');
+	const turn = await world.run(client.turn, model.base, ['cadre', 'agent', 'run', 'ann', '--worktree', '--']);
+	model.stop();
+	world.must(turn.status === 0 && model.isOver, `a turn ended with ${turn.status}: ${turn.said.slice(-1500)}`);
+	world.must(existsSync(out) && readFileSync(out, 'utf8') === 'own\n', `the project's own hook ran: ${existsSync(out) && readFileSync(out, 'utf8')}`);
+	world.must(/acked/.test(world.cadre('receipt', '#1')), `the message: ${world.cadre('receipt', '#1')}`);
+	world.must(/completed/.test(world.cadre('task', 'list', '--all')), 'its task is not completed');
+	world.must(git('-C', tree, 'status', '--porcelain') === '', `the worktree has changes: ${git('-C', tree, 'status', '--porcelain')}`);
+	return end(world, model);
+}
+
+function end(world, model, events = []) {
 	if (world.faults.length && process.env.KEEP)
 		console.log(world.home);
 	else
@@ -201,11 +256,16 @@ async function play(name, scope) {
 	return { faults: world.faults, events: new Set(events).size, requests: model.requests.length };
 }
 
+const plays = {
+	project: (name) => play(name, 'project'),
+	user: (name) => play(name, 'user'),
+	start,
+};
 let failed = 0;
 for (const name of names)
-	for (const scope of ['project', 'user']) {
-		const began = Date.now(), { faults, events, requests } = await play(name, scope);
-		console.log(`${name.padEnd(10)} setup --${scope.padEnd(8)} listed, ${requests} requests, hooks at ${events} events, removed` +
+	for (const [what, act] of Object.entries(plays).filter(([what]) => !process.env.ONLY || what === process.env.ONLY)) {
+		const began = Date.now(), { faults, events, requests } = await act(name);
+		console.log(`${name.padEnd(10)} ${(what === 'start' ? 'agent run' : `setup --${what}`).padEnd(15)} ${requests} requests, hooks at ${events} events` +
 			`  ${((Date.now() - began) / 1000).toFixed(1)} s`);
 		for (const fault of faults)
 			console.log(`FAILED: ${name}: ${fault}`);

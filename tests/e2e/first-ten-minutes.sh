@@ -31,7 +31,7 @@ see '^coder '
 
 # `setup` prepares a client. The first run of `setup` only shows the changes, and the second run
 # of `setup` makes the changes after consent.
-run cadre setup claude --dry-run
+run cadre setup claude --dry-run --diff
 see '^+  "mcpServers": {$'
 [ ! -e .mcp.json ]
 run cadre setup claude

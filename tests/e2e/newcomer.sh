@@ -17,9 +17,9 @@ echo 'a shop' >README && git add README && git commit -qm 'A shop'
 # entries for the client into the project's files.
 is 0 . cadre init
 is 0 '^up: process' cadre up
-is 0 'mcpServers' cadre setup claude --dry-run
+is 0 'mcpServers' cadre setup claude --dry-run --diff
 [ -z "$(git status --porcelain)" ] || bad "a dry run has written: $(git status --porcelain)"
-is 0 'mcpServers' cadre setup claude
+is 0 '^made .mcp.json$' cadre setup claude
 is 0 'nothing to do' cadre setup claude
 is 0 '"cadre"' cat .mcp.json
 is 0 'cadre hook claude' cat .claude/settings.json

@@ -34,7 +34,8 @@ is 2 'not both' cadre setup claude --user --project
 is 3 'none of the clients is installed' env PATH=/nowhere "$CADRE" setup --detect
 (cd "$TMPDIR" && is 2 'no project is here' cadre setup claude; exit $failed) || failed=1
 before
-is 0 '+      "args": \["mcp"\]' cadre setup all --dry-run
+is 0 '+      "args": \["mcp"\]' cadre setup all --dry-run --diff
+is 0 '^make .mcp.json$' cadre setup all --dry-run
 is 0 '^would change 12 files\|^would change 13 files' cadre setup all --dry-run
 is 0 'nothing to do' cadre setup --remove
 is 0 'no client is set up in' cadre setup --check
@@ -52,7 +53,10 @@ printf '# Rules' >AGENTS.md
 ln -s AGENTS.md CLAUDE.md
 chmod 640 .mcp.json
 before
-is 0 'changed' cadre setup all
+is 0 '^changed .mcp.json$' cadre setup all
+for line in '^made .claude/settings.json$' '^note: commit these files' '^next: cadre agent run NAME --worktree -- claude$'; do
+	grep -q "$line" "$TMPDIR/out" || bad "setup does not say $line: $(cat "$TMPDIR/out")"
+done
 [ -L CLAUDE.md ] || bad "the link was replaced"
 [ "$(grep -c 'cadre setup: begin' AGENTS.md)" = 1 ] || bad "the block: $(cat AGENTS.md)"
 [ "$(stat -c %a .mcp.json)" = 640 ] || bad "the mode is $(stat -c %a .mcp.json)"
@@ -89,7 +93,7 @@ is 0 '"act":"remove"' cadre setup --remove --dry-run --json
 # The instructions in AGENTS.md stay as long as a client that reads AGENTS.md is set up.
 is 0 . cadre setup codex --remove
 grep -q 'cadre setup: begin' AGENTS.md || bad "the block is gone, though Cursor reads it"
-is 0 . cadre setup --remove
+is 0 '^removed .claude/settings.json$' cadre setup --remove
 unchanged "to and fro"
 [ ! -e "$HOME/.local/state/cadre/setup-folders" ] || bad "folders are noted that are gone: $(cat "$HOME"/.local/state/cadre/setup-folders)"
 
@@ -217,7 +221,7 @@ with open(".mcp.json", "w") as f:
     json.dump({"projects": {f"/home/ann/{i}": {"history": ["é" * 20, i] * 4} for i in range(20000)}}, f, indent=1)
 END
 before
-is 0 '^+ "mcpServers": {' cadre setup claude
+is 0 '^+ "mcpServers": {' cadre setup claude --diff
 [ "$(wc -l <"$TMPDIR/out")" -lt 140 ] || bad "the difference has $(wc -l <"$TMPDIR/out") lines"
 is 0 . cadre setup claude --remove
 unchanged "a file of $(wc -c <.mcp.json) bytes"

@@ -27,6 +27,7 @@
 #include "ops.gen.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/setup/setup.h"
 
 enum { BEAT_S = 60, LOCK_TRIES = 100, LOCK_MS = 100, PROGRAM_FD = 3 };
 
@@ -212,6 +213,18 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
 	return 0;
 }
 
+/* Gives the program the agent's identity. If the program is a client, also gives it the MCP
+ * server and the hooks, since the worktree may lack the client's files. */
+static int agent_run_equip(struct running *r, const json_t *env, struct fault *f)
+{
+	const char *home = json_text_at(env, "home");
+
+	be(env);
+	return setup_run(&r->cli->arena,
+			 *home ? arena_printf(&r->cli->arena, "%s/clients", home) : NULL,
+			 &r->words, f);
+}
+
 /* --- while the program runs ---------------------------------------------------------- */
 
 /* Runs cadre as the agent that the environment names. */
@@ -311,7 +324,8 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = agent_run_find(&r, &f)))
 		return cli_fault(cli, &f);
 	if (agent_run_hold(&r, env, &f) ||
-	    (r.worktree && agent_run_move_in(&r, env, &f))) {
+	    (r.worktree && agent_run_move_in(&r, env, &f)) ||
+	    agent_run_equip(&r, env, &f)) {
 		if (r.made) { /* a new agent must not seem to be at work */
 			be(env);
 			say_offline();
@@ -319,7 +333,6 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 		json_decref(env);
 		return cli_fault(cli, &f);
 	}
-	be(env);
 	json_decref(env);
 	client_close(cli->client);
 	cli->client = NULL;

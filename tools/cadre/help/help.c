@@ -99,7 +99,7 @@ static const struct {
 	  "CLIENT is claude, codex, gemini, cursor, opencode or vscode; all: each of them;\n"
 	  "--detect: those that are installed.  Their files get the MCP server, hooks and a\n"
 	  "block of instructions: this project's (--project), or those for all your projects\n"
-	  "(--user).  What changes is shown; --dry-run changes nothing.  Every byte that is\n"
+	  "(--user).  --diff shows the changes; --dry-run writes nothing.  Every byte that is\n"
 	  "not cadre's stays, and --remove gives back what was there.  --check says what is\n"
 	  "missing, with status 1.  Without CLIENT these two are about all.  docs/setup.md\n"
 	  "names the files.\n" },

@@ -10,7 +10,7 @@
 struct setup {
 	struct cli *cli;
 	struct setup_plan plan;
-	bool user, project, detect, all, dry_run, remove, check;
+	bool user, project, detect, all, dry_run, diff, remove, check;
 	bool asked; /* the report includes clients without any part */
 	int n; /* number of chosen clients */
 	json_t *lines; /* the answer's objects for --json */
@@ -45,8 +45,8 @@ static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 		bool *flag;
 	} flags[] = { { "--user", &s->user },       { "--project", &s->project },
 		      { "--detect", &s->detect },   { "all", &s->all },
-		      { "--dry-run", &s->dry_run }, { "--remove", &s->remove },
-		      { "--check", &s->check } };
+		      { "--dry-run", &s->dry_run }, { "--diff", &s->diff },
+		      { "--remove", &s->remove },   { "--check", &s->check } };
 
 	if (c) {
 		take_client(s, c);
@@ -131,29 +131,43 @@ static void print_diff(const struct setup *s, const struct text *diff)
 	arena_release(&a);
 }
 
-/* Shows the change of a file. Unless --dry-run is given, also writes the file. */
+/* Tells the change of a file. Unless --dry-run is given, also writes the file. */
 static void setup_apply(struct setup *s, struct setup_target *t, struct fault *f)
 {
+	const char *act = !t->was ? "make" : !t->draft.there ? "remove" : "change";
+	const char *done = !t->was ? "made" : !t->draft.there ? "removed" : "changed";
 	struct text diff = { 0 };
 
-	setup_diff(t, &diff);
+	if (s->cli->json || s->diff)
+		setup_diff(t, &diff);
 	if (!s->dry_run && setup_target_write(t, f) < 0)
 		;
 	else if (s->cli->json)
 		json_array_append_new(s->lines, json_pack("{so,ss,so}", "path",
-							  json_text(t->path), "act",
-							  !t->was           ? "make"
-							  : !t->draft.there ? "remove"
-									    : "change",
+							  json_text(t->path), "act", act,
 							  "diff", json_text(diff.data)));
-	else
+	else if (s->diff)
 		print_diff(s, &diff);
+	else
+		cli_say("%s %s", s->dry_run ? act : done, t->shown);
 	text_release(&diff);
 }
 
 static const char *setup_place_of(const struct setup *s)
 {
 	return s->plan.project[0] ? s->plan.project : "your own files";
+}
+
+/* Says what the user does next with the files that setup has written. */
+static void print_next(const struct setup *s)
+{
+	if (s->plan.project[0])
+		cli_say("note: commit these files, so that every worktree has them");
+	for (const struct setup_client *const *c = s->plan.clients; *c; c++)
+		if (setup_run_knows((*c)->name)) {
+			cli_say("next: cadre agent run NAME --worktree -- %s", (*c)->name);
+			return;
+		}
 }
 
 static void print_end(const struct setup *s, int changed)
@@ -176,6 +190,8 @@ static void print_end(const struct setup *s, int changed)
 	if (changed && !s->remove && s->plan.project[0] && s->plan.command[0] == '/')
 		cli_say("note: no PATH leads to %s: elsewhere these files do not find it",
 			s->plan.command);
+	if (changed && !s->remove && !s->dry_run)
+		print_next(s);
 }
 
 static int setup_change_files(struct setup *s, struct fault *f)
