@@ -345,7 +345,9 @@ D = $(DESTDIR)$(PREFIX)
 STRIP = -s
 UNITS = cadre.service cadre@.service
 DOC = $(D)/share/doc/cadre
-install: all
+install:
+	@tools/setup --build
+	+@$(MAKE) --no-print-directory $(JOBS) all
 	install -Dm755 $(STRIP) build/cadre $(D)/bin/cadre
 	install -Dm644 -t $(D)/share/man/man1 docs/cadre.1
 	install -d $(D)/share/bash-completion/completions $(D)/share/zsh/site-functions \
