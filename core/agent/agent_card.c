@@ -44,7 +44,8 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	return query_over(&q, rc);
 }
 
-/* Leaves out fields that have no room in an answer whose size the caller has limited. */
+/* If the caller has limited the size of the answer, cuts the description, and leaves out
+ * schemas that have no room. */
 static void cut_card(struct call *call, struct card *card)
 {
 	if (!call->form.most)

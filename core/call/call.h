@@ -120,7 +120,7 @@ struct form {
 	size_t most; /* maximum bytes of JSON; 0: as many as a frame takes */
 };
 
-/* The rate under which a call is counted, and the bucket from which the call was taken. */
+/* The rate under which a call is counted, and the token bucket that the call was charged to. */
 struct rate_call {
 	bool spends; /* without a host: the transaction writes the caller's bucket */
 	bool paid; /* this call is not counted, since an earlier call for the same work

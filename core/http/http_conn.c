@@ -171,8 +171,9 @@ static bool wants_bytes(const struct http_conn *c)
 	return !c->closing && (c->state == CONN_HEAD || c->state == CONN_BODY);
 }
 
-/* Whether the connection reads and keeps bytes although no request can be parsed yet. A server
- * that does not read cannot see that the peer has closed the connection. */
+/* Whether the connection reads and keeps bytes of later requests while the present request is
+ * not yet answered. A server that does not read cannot see that the peer has closed the
+ * connection. */
 static bool watches(const struct http_conn *c)
 {
 	return ((c->state == CONN_ASKED && c->x.watched) ||

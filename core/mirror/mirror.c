@@ -357,10 +357,10 @@ static void start_over(struct mirror *m)
 	files_forget(&m->show.files);
 }
 
-/* Returns the number of rows in a slice. A file costs about 100 µs, and each slice costs two
- * syncs of the file system. A slice has at least 64 rows, even if it exceeds a small budget,
- * because each slice needs both syncs. Slices are smaller if a caller waits for the process
- * (`direct`). */
+/* Returns the maximum number of rows in a slice. A file costs about 100 µs, and each slice
+ * costs two syncs of the file system. The maximum is at least 64 rows, because the two syncs
+ * cost the same for a smaller slice. So a slice may take longer than a small budget. Slices are
+ * smaller if a caller waits for the process (`direct`). */
 static int64_t batch_of(const struct mirror *m, int64_t budget_ms)
 {
 	int64_t n = budget_ms * (m->direct ? 8 : 40);

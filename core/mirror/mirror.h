@@ -71,9 +71,10 @@ struct mirror_edit *mirror_next_edit(struct mirror *m);
 void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit);
 void mirror_edit_free(struct mirror_edit *edit);
 
-/* Mirrors for about budget_ms, for a process that changed the state without a host. If another
- * process holds the mirror's lock, that process shows the change. The holder of the lock looks
- * for new events once more after it has unlocked. Returns 0 or a negative fault code. */
+/* Updates the mirror for about budget_ms, on behalf of a process that has changed the state
+ * without a host. If another process holds the mirror's lock, that process shows the change.
+ * The holder of the lock looks for new events once more after it has unlocked. Returns 0 or a
+ * negative fault code. */
 int mirror_catch_up(const struct home *home, struct store *store, int64_t budget_ms,
 		    struct fault *f);
 

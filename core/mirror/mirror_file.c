@@ -536,7 +536,8 @@ static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spa
 	return 0;
 }
 
-/* Allows the files in fs->freed to be overwritten, since their new names are now on the disk. */
+/* The names under which the files in fs->freed are set aside are now on the disk, so later
+ * contents may overwrite these files. */
 static void free_spares(struct files *fs)
 {
 	while (fs->n_freed)

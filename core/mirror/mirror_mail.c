@@ -272,9 +272,9 @@ static int mail_bring_back(struct mail_sheet *sh, int number)
 	return rc;
 }
 
-/* Finds the team's name and folder, and counts the pages of the day. Returns 1 if the team has
- * a folder, 0 if the team has no folder, or a fault code. A destroyed team (`ended`) keeps its
- * folder until the folder is archived. */
+/* Finds the team's name and folder, and counts the pages of the day. Returns 1 if the pages can
+ * be shown in the team's folder, 0 if not, or a fault code. A destroyed team (`ended`) keeps
+ * its folder until the folder is archived. */
 static int mail_find_pages(struct mail_sheet *sh, bool ended)
 {
 	struct mirror_team_row team;

@@ -308,8 +308,8 @@ static int show_task_chunk(struct mirror_show *s, const char *ids, int64_t ended
 	return rc;
 }
 
-/* Shows tasks. Tasks of a destroyed team are shown only if `ended` is the team's row, because
- * the team's folder is about to be archived. */
+/* Shows tasks. Tasks of a destroyed team are shown only if `ended` is the team's row. The
+ * caller sets `ended` when the team's folder is about to be archived. */
 static int show_some_tasks(struct mirror_show *s, const struct ids *tasks, int64_t ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);

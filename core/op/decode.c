@@ -184,7 +184,7 @@ static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64
 	return decode_check_range(d, t, *at, step);
 }
 
-/* Writes as many names of choices to `list` as fit. */
+/* Writes the names of choices to `list`, until `list` is full. */
 static void list_choices(const struct type *t, char *list, size_t room)
 {
 	size_t n = 0;

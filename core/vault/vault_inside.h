@@ -69,9 +69,9 @@ struct note_move vault_move_read(const struct vault_move_row *r);
 /* Whether a note with this path can have a frontmatter. */
 bool vault_has_front(const char *path);
 
-/* If somebody has edited a file of the mirror, returns a text that tells this to readers, in
- * the call's arena. Returns NULL if the file is a note, or is exactly as the mirror wrote the
- * file. */
+/* If somebody has edited a file of the mirror, returns a warning for readers of the file. The
+ * warning is in the call's arena. Returns NULL if the file is a note, or is exactly as the
+ * mirror wrote the file. */
 const char *vault_edited(struct call *call, const char *path, const char *data,
 			 size_t len);
 

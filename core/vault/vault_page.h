@@ -41,7 +41,8 @@ void page_sum(const struct page *p, int64_t rev, char sum[PAGE_SUM + 1]);
 /* Appends the page's file for the event `rev` to `out`. */
 void page_seal(const struct page *p, int64_t rev, struct text *out);
 
-/* Whether the file `data` has the text of this page, with any `rev` and a correct sum. */
+/* Whether the file `data` consists of this page's text, a `rev` of any value, and the correct
+ * sum. */
 bool page_same(const struct page *p, const char *data, size_t len);
 
 /* Whether the mirror wrote the bytes `data`. */

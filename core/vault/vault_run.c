@@ -280,8 +280,9 @@ static int own_refuse(struct call *call, const char *const names[2], int at)
 	return call->fault.code;
 }
 
-/* Returns 1 if each folder belongs to its team, or a negative fault code. Returns 0 and sets
- * `*which` to the folder's index if a folder belongs to another team. */
+/* Returns 1 if each folder names[i] belongs to the team teams[i], or a negative fault code. If
+ * this is not so for a folder, or is not known yet, returns 0 and sets `*which` to the folder's
+ * index. */
 static int are_own(struct call *call, const char *const names[2], const int64_t teams[2],
 		   bool asked, int *which)
 {

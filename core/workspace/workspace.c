@@ -593,7 +593,8 @@ static const char *spool_trouble(struct call *call, const struct workspace_row *
 
 /* If the spool was lost or replaced by an older copy, ends the assignments that the spool had
  * accepted. These assignments may have run already, so no guest gets them again. Stores the id
- * and the number of the guest's spool. */
+ * of the guest's spool, and the spool's count of commands that were started or called off
+ * (spool_seq). */
 static int workspace_seen_note_spool(struct call *call, const struct workspace_row *w,
 				     const struct workspace_note_in *in)
 {

@@ -103,7 +103,7 @@ waited 0 result "$id" --team red
 [ "$(in_place red/bob 'cat ran')" = run ] || bad "the command ran other than once"
 cadre --team red --as ann inbox --json | grep -q '"task_id":"t"' || bad "the result is not ann's"
 
-# A file of any size is transferred whole. The guest never loads a whole file into memory.
+# A large file is transferred whole. The guest never loads a whole file into memory.
 guest=$(cadre workspace info red/bob --json | field pid)
 size=$((160 << 20))
 head -c $size /dev/urandom >"$TMPDIR/large"

@@ -7,9 +7,10 @@
 #include "storage/spool/spool.h"
 #include "storage/store.h"
 
-/* From now on, the step or commit number `after` fails with `sqlite_result`. If `after` is 0,
- * nothing fails. SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM and SQLITE_INTERRUPT also roll back
- * the transaction. */
+/* Makes the step number `after`, counted from now, fail once with `sqlite_result`. The
+ * statements of a transaction itself, such as BEGIN and COMMIT, count as steps, too. If `after`
+ * is 0, nothing fails. SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM and SQLITE_INTERRUPT also roll
+ * back the transaction. */
 void store_fail(struct store *s, long after, int sqlite_result);
 /* Sets the time of all later transactions. If `now` is 0, later transactions use the machine's
  * clock. */

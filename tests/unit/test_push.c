@@ -28,7 +28,8 @@ struct pusher {
 	/* Number of messages that were recorded as offered when the first message arrived. */
 	int offered_before;
 	bool leaves; /* the link breaks before the guest answers */
-	bool endless; /* behind each message a whole page of messages waits */
+	bool endless; /* after each message that the guest gets, a whole page of messages
+			 waits for the guest again */
 };
 
 static void on_message(struct pusher *b, struct rig_peer *peer, json_t *request)

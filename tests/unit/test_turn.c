@@ -136,7 +136,8 @@ static void end(struct writer *w)
 /* While another process writes, the writer that waits holds WRITER_QUEUE_NEXT. The test can see
  * this lock, and so knows that the writer has not begun. The other process holds no lock of
  * SQLite, so SQLite alone would let the writer write. A transaction reads its time after its
- * wait. Therefore rows that others committed during the wait have no later time. */
+ * wait. Therefore no row that another process committed during the wait has a later time than
+ * this transaction. */
 static void a_writer_waits_as_the_next(void **state)
 {
 	struct bench *b = *state;

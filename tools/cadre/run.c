@@ -669,8 +669,8 @@ static bool is_one_answer(const struct cli *cli, const struct op *op, const json
 }
 
 /* Performs the call. With --wait, the operation itself may work for a long time, for example to
- * copy files. The host's answer may then take as long as the wait, and a line of progress is
- * shown. */
+ * copy files. The host may then take as long as --wait allows to answer, and a line of progress
+ * is shown meanwhile. */
 static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 		       struct fault *f)
 {
