@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 340 }; /* maximum number of bytes of a hint in JSON, less than HINT in
+enum {
+	ROOM = 340
+}; /* maximum number of bytes of a hint in JSON, less than HINT in
 			tools.c */
 
 /* A field with a cut text, and the objects around the field. */

@@ -74,7 +74,9 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
-enum { ENV_MOST = 262144 }; /* bytes of JSON; a push with an environment of this size fits
+enum {
+	ENV_MOST = 262144
+}; /* bytes of JSON; a push with an environment of this size fits
 			       into one frame */
 
 static const char *env_text(struct call *call, const struct task_payload *p)

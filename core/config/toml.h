@@ -107,8 +107,7 @@ json_t *toml_json(const struct toml_value *v);
 
 /* A header or a pair of a document. */
 struct toml_line {
-	size_t from,
-		to; /* offsets of the line's first byte and of its end: a comment is
+	size_t from, to; /* offsets of the line's first byte and of its end: a comment is
 		       included, the newline is not */
 	bool header;
 	const struct toml_text *path; /* the keys from the root to this line */

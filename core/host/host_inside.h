@@ -25,7 +25,9 @@
 #include "core/host/workspaces/hosted_network.h"
 #include "core/host/workspaces/reconcile.h"
 
-enum { WRITES_MOST = 16384 }; /* maximum number of writes under way, and of reads; further
+enum {
+	WRITES_MOST = 16384
+}; /* maximum number of writes under way, and of reads; further
 				 calls get `unavailable` */
 
 /* All rooms, in the order of their open() calls. The hooks close, end and release run in the

@@ -8,7 +8,9 @@
 #include "core/base/clock.h"
 #include "core/host/batch.h"
 
-enum { LONG_MS = 5 }; /* after a call that took LONG_MS or longer, a reader serves other
+enum {
+	LONG_MS = 5
+}; /* after a call that took LONG_MS or longer, a reader serves other
 			 agents first */
 
 struct reader {

@@ -356,7 +356,9 @@ static int send_new(struct call *call, const struct message_send_in *in,
 /* --- reporting ----------------------------------------------------------------------- */
 
 enum { SHOWN = 100 }; /* maximum number of deliveries that an answer lists */
-enum { REPLIES_MOST = 100 }; /* maximum number of delayed messages to deliver before the
+enum {
+	REPLIES_MOST = 100
+}; /* maximum number of delayed messages to deliver before the
 				search for a reply */
 
 /* Hands out the reply for which a sender waits, in the transaction of this call. */

@@ -6,7 +6,9 @@
 #include "core/vault/vault.h"
 #include "ops.gen.h"
 
-enum { ENTRIES_MOST = 200000 }; /* maximum number of entries in a folder and its
+enum {
+	ENTRIES_MOST = 200000
+}; /* maximum number of entries in a folder and its
 				   subfolders */
 
 struct gathered {

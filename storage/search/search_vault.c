@@ -2,7 +2,9 @@
 
 #include "storage/search/search_inside.h"
 
-enum { STALE_MOST = 2000 }; /* at this value of index_stale, the index of notes is
+enum {
+	STALE_MOST = 2000
+}; /* at this value of index_stale, the index of notes is
 			       emptied */
 
 /* --- rows ------------------------------------------------------------------------ */

@@ -82,8 +82,7 @@ struct line {
 	int rounds, times; /* 0 means five rounds, with one run of each act in a round */
 	double share; /* the figure is this quantile of the times (0.5: the median); 0:
 			 the figure is the rate */
-	struct act ours,
-		base; /* if `ours` has no `run`, this line uses the rounds of the
+	struct act ours, base; /* if `ours` has no `run`, this line uses the rounds of the
 			 preceding line */
 };
 

@@ -6,7 +6,7 @@ CREATE TABLE spool (
 	workspace TEXT NOT NULL
 ) STRICT;
 
--- The ids of the messages that the guest has received.
+-- Messages that came before.
 CREATE TABLE had (
 	message_id TEXT PRIMARY KEY,
 	at INTEGER NOT NULL

@@ -1,2 +1,2 @@
--- How many commands were started or called off.
+-- How many commands it has let begin or called off.
 ALTER TABLE spool ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;

@@ -508,7 +508,10 @@ static int guard_commit(struct cli *cli)
 	return rc > 0;
 }
 
-enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* minimum of max_tokens in message.show */ };
+enum {
+	BYTES_PER_TOKEN = 4,
+	TOKENS_LEAST = 250 /* minimum of max_tokens in message.show */
+};
 
 struct hook {
 	struct cli *cli;

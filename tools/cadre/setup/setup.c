@@ -165,7 +165,8 @@ static void print_next(const struct setup *s)
 		cli_say("note: commit these files, so that every worktree has them");
 	for (const struct setup_client *const *c = s->plan.clients; *c; c++)
 		if (setup_run_knows((*c)->name)) {
-			cli_say("next: cadre agent run NAME --worktree -- %s", (*c)->name);
+			cli_say("next: cadre agent run NAME --worktree -- %s",
+				(*c)->name);
 			return;
 		}
 }

@@ -24,7 +24,8 @@ struct setup_run {
 	struct arena *arena;
 	const struct setup_client *c;
 	struct setup_plan plan; /* of the folder in which the client starts */
-	const char *folder; /* folder for files that the client reads; NULL: there is none */
+	const char
+		*folder; /* folder for files that the client reads; NULL: there is none */
 	const char *words[RUN_WORDS_MOST]; /* words that the client gets */
 	size_t n;
 	struct fault *f;
@@ -72,7 +73,8 @@ static void setup_run_add(struct setup_run *r, const char *word)
 }
 
 /* Writes a file that the client reads. Returns its path, or NULL if there is a fault. */
-static const char *setup_run_write(struct setup_run *r, const char *name, const char *text)
+static const char *setup_run_write(struct setup_run *r, const char *name,
+				   const char *text)
 {
 	struct setup_target t = { 0 };
 	const char *path = arena_printf(r->arena, "%s/%s", r->folder, name);
@@ -122,7 +124,8 @@ static const char *setup_run_print(struct setup_run *r, json_t *value)
 }
 
 /* Adds an option whose value is a part of the client in JSON. */
-static void setup_run_option(struct setup_run *r, const char *option, enum setup_part part)
+static void setup_run_option(struct setup_run *r, const char *option,
+			     enum setup_part part)
 {
 	json_t *value = setup_run_read(r, setup_run_put(r, part, NULL, option));
 
@@ -180,8 +183,9 @@ static void setup_run_set(struct setup_run *r, const char *key, json_t *value)
 
 /* The variables by which cadre knows the agent. Codex gives its servers only the variables that
  * a setting names, and Gemini CLI gives its servers no variable with TOKEN in its name. */
-static const char *const setup_run_names[] = { "CADRE_HOME",  "CADRE_SOCKET", "CADRE_TEAM",
-					       "CADRE_AGENT", "CADRE_TOKEN",  "CADRE_WORKSPACE",
+static const char *const setup_run_names[] = { "CADRE_HOME",  "CADRE_SOCKET",
+					       "CADRE_TEAM",  "CADRE_AGENT",
+					       "CADRE_TOKEN", "CADRE_WORKSPACE",
 					       NULL };
 
 static void setup_run_codex(struct setup_run *r)
@@ -195,7 +199,8 @@ static void setup_run_codex(struct setup_run *r)
 	setup_run_set(r, "mcp_servers.cadre.args", json_pack("[s]", "mcp"));
 	setup_run_set(r, "mcp_servers.cadre.env_vars", names);
 	if (setup_run_needs(r, PART_HOOKS))
-		root = setup_run_read(r, setup_run_put(r, PART_HOOKS, NULL, "hooks.json"));
+		root = setup_run_read(r,
+				      setup_run_put(r, PART_HOOKS, NULL, "hooks.json"));
 	json_object_foreach(json_object_get(root, "hooks"), event, hooks)
 		setup_run_set(r, arena_printf(r->arena, "hooks.%s", event),
 			      json_incref(hooks));
@@ -228,9 +233,10 @@ static void setup_run_gemini(struct setup_run *r)
 	all = setup_run_read(r, text ? setup_run_put(r, PART_HOOKS, text, path) : NULL);
 	for (int i = 0; setup_run_names[i]; i++)
 		if (getenv(setup_run_names[i]))
-			json_object_set_new(env, setup_run_names[i],
-					    json_string(arena_printf(
-						    r->arena, "$%s", setup_run_names[i])));
+			json_object_set_new(
+				env, setup_run_names[i],
+				json_string(arena_printf(r->arena, "$%s",
+							 setup_run_names[i])));
 	json_object_set_new(json_object_get(json_object_get(all, "mcpServers"), "cadre"),
 			    "env", env);
 	path = setup_run_write(r, "gemini.json", setup_run_print(r, all));
