@@ -358,7 +358,7 @@ install:
 	for u in $(UNITS); do \
 		sed 's,@BINDIR@,$(PREFIX)/bin,' dist/$$u > $(D)/share/systemd/user/$$u || exit 1; done
 	install -Dm644 -t $(DOC) LICENSE README.md
-	install -Dm644 -t $(DOC)/docs docs/*.md
+	install -Dm644 -t $(DOC)/docs docs/*.md docs/*.svg
 	install -Dm644 -t $(DOC)/prometheus dist/prometheus/*.yml
 	install -Dm644 -t $(DOC)/grafana dist/grafana/*.json
 
