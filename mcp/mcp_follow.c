@@ -12,10 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	ROOM = 340
-}; /* maximum number of bytes of a hint in JSON, less than HINT in
-			tools.c */
+/* Maximum number of bytes of a hint in JSON, less than HINT in tools.c. */
+enum { ROOM = 340 };
 
 /* A field with a cut text, and the objects around the field. */
 struct place {

@@ -74,10 +74,8 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 	return 0;
 }
 
-enum {
-	ENV_MOST = 262144
-}; /* bytes of JSON; a push with an environment of this size fits
-			       into one frame */
+/* Bytes of JSON; a push with an environment of this size fits into one frame. */
+enum { ENV_MOST = 262144 };
 
 static const char *env_text(struct call *call, const struct task_payload *p)
 {

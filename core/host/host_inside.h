@@ -25,10 +25,8 @@
 #include "core/host/workspaces/hosted_network.h"
 #include "core/host/workspaces/reconcile.h"
 
-enum {
-	WRITES_MOST = 16384
-}; /* maximum number of writes under way, and of reads; further
-				 calls get `unavailable` */
+/* Maximum number of writes under way, and of reads; further calls get `unavailable`. */
+enum { WRITES_MOST = 16384 };
 
 /* All rooms, in the order of their open() calls. The hooks close, end and release run in the
  * reverse order. ROOM(x) stands for `struct x`, the member `x` of the host, and the hooks

@@ -8,10 +8,8 @@
 #include "core/base/clock.h"
 #include "core/host/batch.h"
 
-enum {
-	LONG_MS = 5
-}; /* after a call that took LONG_MS or longer, a reader serves other
-			 agents first */
+/* After a call that took LONG_MS or longer, a reader serves other agents first. */
+enum { LONG_MS = 5 };
 
 struct reader {
 	struct readers *all;

@@ -491,10 +491,8 @@ void http_close(struct http_server *s)
 	uv_close((uv_handle_t *)&s->timer, http_conn_on_closed);
 }
 
-enum {
-	BODY_COUNTS = 4 << 10
-}; /* to free memory, the server never refuses a body smaller
-				   than this */
+/* To free memory, the server never refuses a body smaller than this. */
+enum { BODY_COUNTS = 4 << 10 };
 
 const char *http_header(const struct http *x, const char *name)
 {

@@ -356,10 +356,8 @@ static int send_new(struct call *call, const struct message_send_in *in,
 /* --- reporting ----------------------------------------------------------------------- */
 
 enum { SHOWN = 100 }; /* maximum number of deliveries that an answer lists */
-enum {
-	REPLIES_MOST = 100
-}; /* maximum number of delayed messages to deliver before the
-				search for a reply */
+/* Maximum number of delayed messages to deliver before the search for a reply. */
+enum { REPLIES_MOST = 100 };
 
 /* Hands out the reply for which a sender waits, in the transaction of this call. */
 static int take_reply(struct call *call, const struct message_send_in *in,

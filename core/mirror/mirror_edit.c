@@ -145,10 +145,8 @@ static bool may_be_ours(const struct losses_place *place, const struct inotify_e
 	       (dot && (strcmp(dot, ".md") == 0 || strcmp(dot, ".json") == 0));
 }
 
-enum {
-	EDITS_MOST = 1000
-}; /* the maximum number of listed edits; if more files are saved, the mirror checks every
-      file */
+/* The maximum number of listed edits; if more files are saved, the mirror checks every file. */
+enum { EDITS_MOST = 1000 };
 
 void losses_edited(struct losses *l, const char *folder, const char *name)
 {

@@ -35,9 +35,8 @@ struct mirror_cursor {
 	int64_t row;
 };
 
-enum {
-	SUMMARY_MS = 250
-}; /* time between two writes of the same INDEX.md or page of messages */
+/* Time between two writes of the same INDEX.md or page of messages. */
+enum { SUMMARY_MS = 250 };
 
 struct home;
 

@@ -6,10 +6,8 @@
 #include "core/vault/vault.h"
 #include "ops.gen.h"
 
-enum {
-	ENTRIES_MOST = 200000
-}; /* maximum number of entries in a folder and its
-				   subfolders */
+/* Maximum number of entries in a folder and its subfolders. */
+enum { ENTRIES_MOST = 200000 };
 
 struct gathered {
 	struct call *call;

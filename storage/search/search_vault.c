@@ -2,10 +2,8 @@
 
 #include "storage/search/search_inside.h"
 
-enum {
-	STALE_MOST = 2000
-}; /* at this value of index_stale, the index of notes is
-			       emptied */
+/* At this value of index_stale, the index of notes is emptied. */
+enum { STALE_MOST = 2000 };
 
 /* --- rows ------------------------------------------------------------------------ */
 

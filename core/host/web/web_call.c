@@ -12,10 +12,8 @@
 
 /* bodies - parses the body of a request. Another thread parses a large body. */
 
-enum {
-	HERE_MOST = 256 << 10
-}; /* maximum number of bytes that the loop's thread
-				   parses */
+/* Maximum number of bytes that the loop's thread parses. */
+enum { HERE_MOST = 256 << 10 };
 
 /* A body that another thread parses. While the body is being parsed, x->owner is this struct. */
 struct parsing {

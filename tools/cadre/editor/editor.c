@@ -220,9 +220,8 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
  * compared with the changed task, and are sent again.
  */
 
-enum {
-	TRIES = 10
-}; /* maximum number of attempts to send, if other callers keep changing the task */
+/* Maximum number of attempts to send, if other callers keep changing the task. */
+enum { TRIES = 10 };
 
 static const char description_at[] = "Description", criteria_at[] = "Acceptance Criteria";
 
