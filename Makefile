@@ -346,7 +346,7 @@ STRIP = -s
 UNITS = cadre.service cadre@.service
 DOC = $(D)/share/doc/cadre
 install:
-	@tools/setup --build
+	@$(if $(DESTDIR),,tools/setup --build)
 	+@$(MAKE) --no-print-directory $(JOBS) all
 	install -Dm755 $(STRIP) build/cadre $(D)/bin/cadre
 	install -Dm644 -t $(D)/share/man/man1 docs/cadre.1

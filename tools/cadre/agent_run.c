@@ -217,12 +217,17 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
  * server and the hooks, since the worktree may lack the client's files. */
 static int agent_run_equip(struct running *r, const json_t *env, struct fault *f)
 {
-	const char *home = json_text_at(env, "home");
+	struct arena *a = &r->cli->arena;
+	const char *home = json_text_at(env, "home"), *beside = NULL;
+	const char *folder = arena_printf(a, "%s/clients", home);
 
 	be(env);
-	return setup_run(&r->cli->arena,
-			 *home ? arena_printf(&r->cli->arena, "%s/clients", home) : NULL,
-			 &r->words, f);
+	if (*home && dir_have(folder, 0700))
+		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", folder,
+				 strerror(errno));
+	if (*home)
+		beside = arena_printf(a, "%s/%s", folder, file_name(r, env));
+	return setup_run(a, beside, &r->words, f);
 }
 
 /* --- while the program runs ---------------------------------------------------------- */

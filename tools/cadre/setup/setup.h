@@ -240,9 +240,9 @@ int setup_check(struct setup_plan *p, bool asked, setup_say *say, void *arg);
 /* Whether setup_run() gives a client its entries. */
 bool setup_run_knows(const char *client);
 /* If words[0] is the program of such a client, gives the client the MCP server and the hooks of
- * cadre, by further words and by variables of this process. `folder` is a folder for files that
- * the client reads; NULL: there is none. The new words are in the arena. Returns 0 or a
- * fault. */
-int setup_run(struct arena *a, const char *folder, char ***words, struct fault *f);
+ * cadre, by options and by variables of this process. Files for the client have paths that begin
+ * with `beside`. If `beside` is NULL, no file can be made. The new words are in the arena.
+ * Returns 0 or a fault. For a client that takes neither options nor variables, prints a note. */
+int setup_run(struct arena *a, const char *beside, char ***words, struct fault *f);
 
 #endif

@@ -3,13 +3,15 @@
  * cadre, without a change of the project's or the user's files.
  *
  * A worktree has only the files that are committed, so a client in the worktree may lack the
- * entries that `cadre setup` has written. Words of the command line and variables of the
- * client add these entries to those that the client reads from its files. Claude Code and
- * Gemini CLI run a hook once if two places name the hook. Codex and OpenCode run the hook
- * twice, so setup_run_needs() looks into their files first.
+ * entries that `cadre setup` has written. Options and variables of the client add these entries
+ * to those that the client reads from its files. If two places name the same hook, Claude Code
+ * and Gemini CLI run the hook once, and Codex and OpenCode run it twice. So the files of Codex
+ * and OpenCode are read first (setup_run_has()).
  *
- * The words and variables were tried with the clients (tests/clients/run_as.mjs).
+ * `make clients` tries this with the real clients.
  */
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,47 +25,50 @@ enum { RUN_WORDS_MOST = 32 };
 struct setup_run {
 	struct arena *arena;
 	const struct setup_client *c;
-	struct setup_plan plan; /* of the folder in which the client starts */
-	const char
-		*folder; /* folder for files that the client reads; NULL: there is none */
-	const char *words[RUN_WORDS_MOST]; /* words that the client gets */
+	struct setup_plan plan; /* for the folder in which the client starts */
+	const char *beside; /* see setup_run() */
+	const char *words[RUN_WORDS_MOST]; /* options for the client */
 	size_t n;
 	struct fault *f;
 };
 
 /* --- entries ------------------------------------------------------------------------------ */
 
-/* Puts a part of the client into the text `given` (NULL: no text), which comes from `name`.
- * Returns the whole text in the arena, or NULL if there is a fault. */
+/* Puts a part of the client into a text. `given` is the text (NULL: an empty text), and faults
+ * call the text `name`. Returns the whole text in the arena, or NULL if there is a fault. If
+ * `found` is not NULL, counts the entries that the text had. */
 static const char *setup_run_put(struct setup_run *r, enum setup_part part,
-				 const char *given, const char *name)
+				 const char *given, const char *name,
+				 struct setup_tally *found)
 {
 	struct setup_draft d = { .name = name, .there = given != NULL };
-	struct setup_tally ignored = { 0 };
+	struct setup_tally tally = { 0 };
 	const char *out = NULL;
 
 	if (given)
 		text_add(&d.text, given, strlen(given));
-	if (setup_put(r->c, part, r->plan.command, &d, &ignored, r->f) == 0)
+	if (setup_put(r->c, part, r->plan.command, &d, &tally, r->f) == 0)
 		out = arena_strdup(r->arena, d.text.data);
 	text_release(&d.text);
+	if (found)
+		*found = tally;
 	return out;
 }
 
-/* Whether neither the project's nor the user's files have all of a part. */
-static bool setup_run_needs(struct setup_run *r, enum setup_part part)
+/* Whether the client's files in the project, or the user's files, have all of a part. */
+static bool setup_run_has(struct setup_run *r, enum setup_part part, bool in_project)
 {
-	char *const place = r->plan.project;
+	char *project = arena_strdup(r->arena, r->plan.project);
 	struct setup_tally t;
 	struct fault ignored = { 0 };
+	bool has;
 
-	for (;; *place = '\0') {
-		if (setup_plan_look(&r->plan, r->c, part, &t, &ignored) == 0 && t.found &&
-		    !t.missing)
-			return false;
-		if (!*place)
-			return true;
-	}
+	if (!in_project)
+		r->plan.project[0] = '\0';
+	has = setup_plan_look(&r->plan, r->c, part, &t, &ignored) == 0 && t.found &&
+	      !t.missing;
+	strcpy(r->plan.project, project);
+	return has;
 }
 
 static void setup_run_add(struct setup_run *r, const char *word)
@@ -71,30 +76,6 @@ static void setup_run_add(struct setup_run *r, const char *word)
 	if (word && r->n < RUN_WORDS_MOST)
 		r->words[r->n++] = word;
 }
-
-/* Writes a file that the client reads. Returns its path, or NULL if there is a fault. */
-static const char *setup_run_write(struct setup_run *r, const char *name,
-				   const char *text)
-{
-	struct setup_target t = { 0 };
-	const char *path = arena_printf(r->arena, "%s/%s", r->folder, name);
-	int lock;
-
-	if (!text || dir_have(r->folder, 0700) || (lock = setup_lock(true, r->f)) < 0)
-		return NULL;
-	if (setup_target_find(&t, path, path, NULL, r->f) == 0 &&
-	    setup_target_read(&t, r->f) == 0) {
-		draft_splice(&t.draft, 0, t.draft.text.len, text, strlen(text));
-		t.draft.there = true;
-		if (setup_target_changed(&t))
-			setup_target_write(&t, r->f);
-	}
-	setup_target_release(&t);
-	close(lock);
-	return r->f->code ? NULL : path;
-}
-
-/* --- clients ------------------------------------------------------------------------------ */
 
 /* Reads a text of JSON with comments. Returns NULL if there is a fault. */
 static json_t *setup_run_read(struct setup_run *r, const char *text)
@@ -123,15 +104,50 @@ static const char *setup_run_print(struct setup_run *r, json_t *value)
 	return out;
 }
 
+/* Reads a file. Returns NULL if there is no file or the file is empty, or if there is a fault. */
+static const char *setup_run_text(struct setup_run *r, const char *path)
+{
+	struct setup_target t = { 0 };
+	const char *text = NULL;
+
+	if (setup_target_find(&t, path, path, NULL, r->f) == 0 &&
+	    setup_target_read(&t, r->f) == 0 && t.was && t.before.len)
+		text = arena_strdup(r->arena, t.before.data);
+	setup_target_release(&t);
+	return text;
+}
+
+/* Writes a file that the client reads. No other process writes the file, since only one program
+ * runs as an agent. Returns the file's path, or NULL if there is a fault. */
+static const char *setup_run_write(struct setup_run *r, const char *end, const char *text)
+{
+	struct setup_target t = { 0 };
+	const char *path = arena_printf(r->arena, "%s%s", r->beside, end);
+
+	if (!text)
+		return NULL;
+	if (setup_target_find(&t, path, path, NULL, r->f) == 0 &&
+	    setup_target_read(&t, r->f) == 0) {
+		draft_splice(&t.draft, 0, t.draft.text.len, text, strlen(text));
+		t.draft.there = true;
+		if (setup_target_changed(&t))
+			setup_target_write(&t, r->f);
+	}
+	setup_target_release(&t);
+	return r->f->code ? NULL : path;
+}
+
+/* --- clients ------------------------------------------------------------------------------ */
+
 /* Adds an option whose value is a part of the client in JSON. */
 static void setup_run_option(struct setup_run *r, const char *option,
 			     enum setup_part part)
 {
-	json_t *value = setup_run_read(r, setup_run_put(r, part, NULL, option));
+	const char *text = setup_run_put(r, part, NULL, option, NULL);
+	const char *line = setup_run_print(r, setup_run_read(r, text));
 
-	if (value)
-		setup_run_add(r, arena_printf(r->arena, "%s=%s", option,
-					      setup_run_print(r, value)));
+	if (line)
+		setup_run_add(r, arena_printf(r->arena, "%s=%s", option, line));
 }
 
 /* The option --mcp-config takes all words behind it, unless its value follows a `=`. */
@@ -188,130 +204,185 @@ static const char *const setup_run_names[] = { "CADRE_HOME",  "CADRE_SOCKET",
 					       "CADRE_TOKEN", "CADRE_WORKSPACE",
 					       NULL };
 
+/* Codex reads a project's hooks only if the user trusts the project, so only hooks in the
+ * user's file count as there. */
 static void setup_run_codex(struct setup_run *r)
 {
 	json_t *root = NULL, *names = json_array(), *hooks;
-	const char *event;
+	const char *event, *text;
 
 	for (int i = 0; setup_run_names[i]; i++)
 		json_array_append_new(names, json_string(setup_run_names[i]));
 	setup_run_set(r, "mcp_servers.cadre.command", json_string(r->plan.command));
 	setup_run_set(r, "mcp_servers.cadre.args", json_pack("[s]", "mcp"));
 	setup_run_set(r, "mcp_servers.cadre.env_vars", names);
-	if (setup_run_needs(r, PART_HOOKS))
-		root = setup_run_read(r,
-				      setup_run_put(r, PART_HOOKS, NULL, "hooks.json"));
+	if (setup_run_has(r, PART_HOOKS, false))
+		return;
+	text = setup_run_put(r, PART_HOOKS, NULL, "hooks.json", NULL);
+	root = setup_run_read(r, text);
 	json_object_foreach(json_object_get(root, "hooks"), event, hooks)
 		setup_run_set(r, arena_printf(r->arena, "hooks.%s", event),
 			      json_incref(hooks));
 	json_decref(root);
 }
 
-/* The text of the file of defaults that Gemini CLI would read, or NULL. */
-static const char *setup_run_defaults(struct setup_run *r, const char *path)
-{
-	struct setup_target t = { 0 };
-	const char *text = NULL;
-
-	if (setup_target_find(&t, path, path, NULL, r->f) == 0 &&
-	    setup_target_read(&t, r->f) == 0 && t.was && t.before.len)
-		text = arena_strdup(r->arena, t.before.data);
-	setup_target_release(&t);
-	return text;
-}
-
 /* Gives Gemini CLI a copy of its file of defaults, with the entries of cadre. In the copy, `$`
- * before a name stands for the value of the variable. */
+ * before a name stands for the value of the variable. An entry `cadre` that a person wrote stays
+ * as it is, and gets no token. */
 static void setup_run_gemini(struct setup_run *r)
 {
 	static const char variable[] = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH";
 	const char *given = getenv(variable), *path, *text;
+	char full[PATH_MAX];
+	struct setup_tally found;
 	json_t *all, *env = json_object();
 
 	path = given && *given ? given : "/etc/gemini-cli/system-defaults.json";
-	text = setup_run_put(r, PART_MCP, setup_run_defaults(r, path), path);
-	all = setup_run_read(r, text ? setup_run_put(r, PART_HOOKS, text, path) : NULL);
+	text = realpath(path, full) ? setup_run_text(r, full) : NULL;
+	if (r->f->code)
+		goto end;
+	text = setup_run_put(r, PART_MCP, text, path, &found);
+	if (text)
+		text = setup_run_put(r, PART_HOOKS, text, path, NULL);
+	all = setup_run_read(r, text);
 	for (int i = 0; setup_run_names[i]; i++)
 		if (getenv(setup_run_names[i]))
 			json_object_set_new(
 				env, setup_run_names[i],
 				json_string(arena_printf(r->arena, "$%s",
 							 setup_run_names[i])));
-	json_object_set_new(json_object_get(json_object_get(all, "mcpServers"), "cadre"),
-			    "env", env);
-	path = setup_run_write(r, "gemini.json", setup_run_print(r, all));
+	if (!found.yours)
+		json_object_set(json_object_get(json_object_get(all, "mcpServers"),
+						"cadre"),
+				"env", env);
+	path = setup_run_write(r, ".json", setup_run_print(r, all));
 	if (path)
 		setenv(variable, path, 1);
+end:
+	json_decref(env);
+}
+
+/* The URL of a file, in the arena. */
+static const char *setup_run_url(struct setup_run *r, const char *path)
+{
+	struct text t = { 0 };
+	const char *url;
+
+	text_addf(&t, "file://");
+	for (; *path; path++)
+		text_addf(&t,
+			  isalnum((unsigned char)*path) || strchr("/-._~", *path)
+				  ? "%c"
+				  : "%%%02X",
+			  (unsigned char)*path);
+	url = arena_strdup(r->arena, t.data);
+	text_release(&t);
+	return url;
 }
 
 static void setup_run_opencode(struct setup_run *r)
 {
 	static const char variable[] = "OPENCODE_CONFIG_CONTENT";
-	const char *given = getenv(variable), *path = NULL;
-	json_t *all, *plugins;
+	const char *given = getenv(variable), *path = NULL, *text, *url;
+	json_t *all, *plugins, *plugin;
+	size_t i;
 
-	all = setup_run_read(r, setup_run_put(r, PART_MCP, given && *given ? given : NULL,
-					      variable));
-	if (r->folder && all && setup_run_needs(r, PART_HOOKS))
-		path = setup_run_write(r, "opencode.js",
-				       setup_run_put(r, PART_HOOKS, NULL, "cadre.js"));
-	if (path && !json_is_array(plugins = json_object_get(all, "plugin")))
-		json_object_set_new(all, "plugin", plugins = json_array());
-	if (path)
-		json_array_append_new(
-			plugins, json_string(arena_printf(r->arena, "file://%s", path)));
-	if (all)
-		setenv(variable, setup_run_print(r, all), 1);
+	text = setup_run_put(r, PART_MCP, given && *given ? given : NULL, variable, NULL);
+	all = setup_run_read(r, text);
+	if (all && !setup_run_has(r, PART_HOOKS, true) &&
+	    !setup_run_has(r, PART_HOOKS, false)) {
+		text = setup_run_put(r, PART_HOOKS, NULL, "cadre.js", NULL);
+		path = setup_run_write(r, ".js", text);
+	}
+	if (path) {
+		url = setup_run_url(r, path);
+		if (!json_is_array(plugins = json_object_get(all, "plugin")))
+			json_object_set_new(all, "plugin", plugins = json_array());
+		json_array_foreach(plugins, i, plugin)
+			if (json_is_string(plugin) &&
+			    !strcmp(json_string_value(plugin), url))
+				url = NULL;
+		if (url)
+			json_array_append_new(plugins, json_string(url));
+	}
+	if (all && !r->f->code)
+		setenv(variable, setup_run_print(r, json_incref(all)), 1);
+	json_decref(all);
 }
 
 static const struct {
 	const char *client;
 	void (*give)(struct setup_run *r);
-	bool files; /* the client reads files of `folder` */
+	bool writes; /* the client needs files beside its options */
 } setup_run_ways[] = {
 	{ "claude", setup_run_claude, false },
 	{ "codex", setup_run_codex, false },
 	{ "gemini", setup_run_gemini, true },
-	{ "opencode", setup_run_opencode, false },
+	{ "opencode", setup_run_opencode, true },
 };
+
+enum { RUN_WAYS = sizeof(setup_run_ways) / sizeof(*setup_run_ways) };
 
 static size_t setup_run_way(const char *client)
 {
 	size_t i = 0;
 
-	while (i < sizeof(setup_run_ways) / sizeof(*setup_run_ways) &&
-	       strcmp(setup_run_ways[i].client, client))
+	while (i < RUN_WAYS && strcmp(setup_run_ways[i].client, client))
 		i++;
 	return i;
 }
 
 bool setup_run_knows(const char *client)
 {
-	return setup_run_way(client) < sizeof(setup_run_ways) / sizeof(*setup_run_ways);
+	return setup_run_way(client) < RUN_WAYS;
 }
 
-int setup_run(struct arena *a, const char *folder, char ***words, struct fault *f)
+/* The client whose program has this name, or NULL. */
+static const struct setup_client *setup_run_client(const char *program)
 {
-	struct setup_run r = { .arena = a, .folder = folder, .f = f };
-	char **old = *words, **all;
-	const char *name = strrchr(old[0], '/');
-	size_t way, n = 0;
+	for (const struct setup_client *c = setup_clients; c->name; c++)
+		for (int i = 0; c->programs[i]; i++)
+			if (!strcmp(c->programs[i], program))
+				return c;
+	return NULL;
+}
 
-	name = name ? name + 1 : old[0];
-	way = setup_run_way(name);
-	if (!setup_run_knows(name) || (setup_run_ways[way].files && !folder))
+/* Puts the options between the program and the other words. */
+static char **setup_run_words(const struct setup_run *r, char **old)
+{
+	size_t n = 0;
+	char **all;
+
+	while (old[n])
+		n++;
+	all = arena_alloc(r->arena, (n + r->n + 1) * sizeof(*all));
+	all[0] = old[0];
+	for (size_t i = 0; i < r->n; i++)
+		all[1 + i] = (char *)r->words[i];
+	memcpy(all + 1 + r->n, old + 1, n * sizeof(*all));
+	return all;
+}
+
+int setup_run(struct arena *a, const char *beside, char ***words, struct fault *f)
+{
+	struct setup_run r = { .arena = a, .beside = beside, .f = f };
+	const char *name = strrchr(**words, '/');
+	size_t way;
+
+	r.c = setup_run_client(name ? name + 1 : **words);
+	if (!r.c)
 		return 0;
-	r.c = setup_client_named(name);
+	way = setup_run_way(r.c->name);
+	if (way == RUN_WAYS || (setup_run_ways[way].writes && !beside)) {
+		fprintf(stderr,
+			"note: %s gets cadre's tools and hooks only from its files: "
+			"cadre setup %s, and commit them\n",
+			r.c->title, r.c->name);
+		return 0;
+	}
 	setup_plan_begin(&r.plan);
 	setup_run_ways[way].give(&r);
 	setup_plan_release(&r.plan);
-	while (old[n])
-		n++;
-	all = arena_alloc(a, (n + r.n + 1) * sizeof(*all));
-	all[0] = old[0];
-	for (size_t i = 0; i < r.n; i++)
-		all[1 + i] = (char *)r.words[i];
-	memcpy(all + 1 + r.n, old + 1, n * sizeof(*all));
-	*words = all;
+	*words = setup_run_words(&r, *words);
 	return f->code;
 }
