@@ -58,16 +58,17 @@ static const char *setup_run_put(struct setup_run *r, enum setup_part part,
 /* Whether the client's files in the project, or the user's files, have all of a part. */
 static bool setup_run_has(struct setup_run *r, enum setup_part part, bool in_project)
 {
-	char *project = arena_strdup(r->arena, r->plan.project);
+	char project[sizeof(r->plan.project)];
 	struct setup_tally t;
 	struct fault ignored = { 0 };
 	bool has;
 
+	memcpy(project, r->plan.project, sizeof(project));
 	if (!in_project)
 		r->plan.project[0] = '\0';
 	has = setup_plan_look(&r->plan, r->c, part, &t, &ignored) == 0 && t.found &&
 	      !t.missing;
-	strcpy(r->plan.project, project);
+	memcpy(r->plan.project, project, sizeof(project));
 	return has;
 }
 
