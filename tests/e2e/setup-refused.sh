@@ -36,7 +36,7 @@ for words in claude 'codex --dry-run' opencode; do
 	is 2 'the path of this program is not UTF-8' "$odd/cadre" setup $words
 	unchanged "a program of an odd path: $words"
 done
-(PATH=$odd:$PATH && is 0 '"command": "cadre"' "$odd/cadre" setup claude --dry-run; exit $failed) || failed=1
+(PATH=$odd:$PATH && is 0 '"command": "cadre"' "$odd/cadre" setup claude --dry-run --diff; exit $failed) || failed=1
 rm -r "$odd"
 # A folder with the name of a client or of cadre does not count as a program.
 mkdir -p "$TMPDIR/folders/cursor" "$TMPDIR/folders/cadre"
@@ -140,7 +140,7 @@ if lists 2>/dev/null; then
 else
 	echo "skipped: no access lists here"
 fi
-# If the program `diff` is missing, `setup` says that the change is not shown.
+# If the program `diff` is missing, `setup --diff` says that the change is not shown.
 mkdir "$TMPDIR/few" && ln -s "$(command -v git)" "$TMPDIR/few/git"
-is 0 'no `diff` in PATH: the change is not shown' env PATH="$TMPDIR/few" "$CADRE" setup codex --dry-run
+is 0 'no `diff` in PATH: the change is not shown' env PATH="$TMPDIR/few" "$CADRE" setup codex --dry-run --diff
 exit $failed
