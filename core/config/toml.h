@@ -114,7 +114,7 @@ struct toml_line {
 	size_t n;
 };
 
-/* for every header and pair */
+/* Calls `each` for every header and pair of a document that toml_read() has accepted. */
 int toml_lines(struct arena *a, const char *data, size_t len,
 	       void (*each)(void *arg, const struct toml_line *line), void *arg,
 	       struct fault *f);

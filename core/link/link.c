@@ -372,7 +372,7 @@ static void name_port(const struct link_address *a, unsigned port, char out[8])
 static void tcp_on_connected(struct link_dial *d);
 
 /* Tries the next address of the guest's machine. The name of a machine may have several
- * addresses, which are tried one after the other. */
+ * addresses. The connection is tried to one address after the other. */
 static void try_next(struct link_dial *d)
 {
 	while (d->next) {

@@ -9,6 +9,8 @@
 // Then `cadre agent run NAME --worktree -- CLIENT` starts the client in a worktree that lacks
 // the files of setup, since nobody has committed them: its model sees the mail that waits, has
 // cadre's tools, and a hook that the project has committed runs once.
+//
+// ONLY=project, ONLY=user or ONLY=start plays that part alone.
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,11 +25,12 @@ const put = (path, text) => {
 	writeFileSync(path, text);
 };
 
+const own = (event, out, timeout) => JSON.stringify({ hooks: { [event]: [{ hooks: [{ type: 'command', command: `echo own >>'${out}'`, timeout }] }] } });
+
 // Each has `person`, who writes what a person would: where the model is, and that the project
 // is trusted; `listed`, what its list says of a server; `turn`, the words of one; `events`,
 // those at which it runs hooks in that turn; `own`, a file of a project's own hook, which writes
 // a line into `out`.
-const own = (event, out, timeout) => JSON.stringify({ hooks: { [event]: [{ hooks: [{ type: 'command', command: `echo own >>'${out}'`, timeout }] }] } });
 const clients = {
 	claude: {
 		env: (base) => ({ ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false',

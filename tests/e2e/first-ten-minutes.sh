@@ -1,6 +1,6 @@
 #!/bin/sh
-# first-ten-minutes - types the commands that README shows to a newcomer. The commands lead from
-# an empty project to a team that talks, shares a board, and survives the death of its host.
+# first-ten-minutes - a newcomer's commands lead from an empty project to a team that talks,
+# shares a board, and survives the death of its host.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_HOME

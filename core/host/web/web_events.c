@@ -186,7 +186,7 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	g->next = feed->groups;
 	feed->groups = g;
 	/* For the events that host->follow has read already, nobody has checked whether the new
-	 * group wants them. So these events count as wanted. */
+	 * group wants these events. So the events count as wanted. */
 	if (host->follow->position > feed->wanted)
 		feed->wanted = host->follow->position;
 	return g;

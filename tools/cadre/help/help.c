@@ -8,7 +8,8 @@
 #include "tools/cadre/status.h"
 
 /*
- * Prints texts of help. at the width of the terminal, but at most at 80 columns
+ * Prints texts of help. Lines are broken between words, at the width of the terminal, but at
+ * most at 80 columns.
  */
 
 enum { NARROW = 60, NARROW_HANG = 4, ENTRY = 2 };

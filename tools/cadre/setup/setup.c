@@ -131,7 +131,7 @@ static void print_diff(const struct setup *s, const struct text *diff)
 	arena_release(&a);
 }
 
-/* Tells the change of a file. Unless --dry-run is given, also writes the file. */
+/* Prints the change of a file. Unless --dry-run is given, also writes the file. */
 static void setup_apply(struct setup *s, struct setup_target *t, struct fault *f)
 {
 	const char *act = !t->was ? "make" : !t->draft.there ? "remove" : "change";
@@ -162,7 +162,7 @@ static const char *setup_place_of(const struct setup *s)
 static void print_next(const struct setup *s)
 {
 	if (s->plan.project[0])
-		cli_say("note: commit these files, so that every worktree has them");
+		cli_say("note: commit these files: a worktree has only committed files");
 	for (const struct setup_client *const *c = s->plan.clients; *c; c++)
 		if (setup_run_knows((*c)->name)) {
 			cli_say("next: cadre agent run NAME --worktree -- %s",

@@ -15,19 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "storage/durable.h"
 #include "tools/cadre/setup/setup.h"
-
-enum { RUN_WORDS_MOST = 32 };
 
 struct setup_run {
 	struct arena *arena;
 	const struct setup_client *c;
 	struct setup_plan plan; /* for the folder in which the client starts */
 	const char *beside; /* see setup_run() */
-	const char *words[RUN_WORDS_MOST]; /* options for the client */
+	const char **words; /* options for the client */
 	size_t n;
 	struct fault *f;
 };
@@ -74,8 +70,7 @@ static bool setup_run_has(struct setup_run *r, enum setup_part part, bool in_pro
 
 static void setup_run_add(struct setup_run *r, const char *word)
 {
-	if (word && r->n < RUN_WORDS_MOST)
-		r->words[r->n++] = word;
+	arena_add(r->arena, r->words, r->n, word);
 }
 
 /* Reads a text of JSON with comments. Returns NULL if there is a fault. */
