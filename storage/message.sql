@@ -533,10 +533,12 @@ RETURNING message;
 -- Counts the messages with a number below :before that were sent to the guest and still wait.
 -- The host sends messages in the order of their numbers. So no message below :before is still
 -- queued, and the count need not skip queued rows.
-SELECT count(*) AS n FROM delivery d
-WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.normal})
-	AND d.state IN {delivery_state.open} AND d.state = {delivery_state.notified}
-	AND d.message < :before;
+SELECT (SELECT count(*) FROM delivery d WHERE d.agent = :agent
+		AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open}
+		AND d.state = {delivery_state.notified} AND d.message < :before)
+	+ (SELECT count(*) FROM delivery d WHERE d.agent = :agent
+		AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open}
+		AND d.state = {delivery_state.notified} AND d.message < :before) AS n;
 
 -- name: delivery_pushes
 -- text: sender_name

@@ -226,7 +226,7 @@ done
 until_done sh -c "[ \$(grep -c task.created '$TMPDIR/followed') = 6 ]"
 kill "$follower" || bad "the follower has ended: $(tail -1 "$TMPDIR/followed")"
 
-# A client with a read-only token counts as a remote client. A read-only token has its own
+# A client with a read-only token counts as a remote client. Each read-only token has its own
 # limit.
 cadre up >/dev/null || bad "up for a remote client"
 observer=$(cadre token create --observer)
@@ -237,5 +237,7 @@ for i in $(seq 14); do
 		bad "a token that reads: $status $(cat "$TMPDIR/body")"
 done
 [ "$refused" -ge 3 ] && [ "$refused" -le 4 ] || bad "$refused of 14 calls were refused, not 4"
+status=$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $(cadre token create --observer)" "$(cat "$CADRE_HOME/endpoint")/api/teams")
+[ "$status" = 200 ] || bad "two tokens that read share a limit: $status"
 cadre down >/dev/null
 exit "$failed"
