@@ -44,10 +44,17 @@ FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
 -- name: team_only
--- The name of the only living team.  `n` is 2 if several teams live.
--- scan ok: two rows of a partial index of living teams
+-- The name of the only living team without a team above.  `n` is 2 if there are several.
+-- scan ok: two rows of a partial index of these teams
 SELECT min(t.name) AS name, count(*) AS n
-FROM (SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT 2) t;
+FROM (SELECT name FROM team WHERE destroyed_at IS NULL AND parent IS NULL
+	ORDER BY name LIMIT 2) t;
+
+-- name: teams_with_agent
+-- The names of living teams in which an agent has the name.
+SELECT t.name AS team
+FROM agent a JOIN team t ON t.id = a.team
+WHERE a.name = :name AND a.gone = 0 ORDER BY a.team LIMIT :limit;
 
 -- name: team_names
 -- The names of the first living teams.

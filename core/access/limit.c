@@ -218,7 +218,7 @@ int limit_list(struct call *call, const struct limit_list_in *in,
 	int64_t *ids = NULL;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &a)) < 0))
 		return rc;
 	if (call->settings->config.limits_enabled)

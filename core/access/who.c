@@ -155,15 +155,51 @@ static int who_only_team(struct call *call, const char **name)
 	return 0;
 }
 
-/* Finds the team of the caller. An operator who acts as an agent may leave out the agent's team
- * if there is a default team or only one team. *team is NULL if no team is named and the
- * function finds no team. */
-static int team_of_caller(struct call *call, const char **team)
+/* The team of an operator who names no team: the default team, or the only team without a team
+ * above. *team is NULL if there is no such team. */
+static int who_default_team(struct call *call, const char **team)
 {
+	*team = call->settings->config.team_default;
+	return *team ? 0 : who_only_team(call, team);
+}
+
+enum { NAMES_MOST = 8 };
+
+/* Finds the team of an agent for an operator who names no team: the default team if the agent
+ * is there, else the only team with an agent of that name, else the default team. If several
+ * teams have such an agent and there is no default team, *team is NULL, and `*teams` lists
+ * these agents with their teams, else `*teams` is NULL. */
+static int who_team_with(struct call *call, const char *name, const char **team,
+			 const char **teams)
+{
+	struct teams_with_agent_row *with = NULL;
+	struct caller_row r;
+	size_t n = 0;
+	int rc = who_default_team(call, team);
+
+	*teams = NULL;
+	if (rc == 0 && *team)
+		rc = sql_row(call, caller_by_name, &r, .team_name = *team, .name = name);
+	if (rc == 0)
+		rc = sql_all(call, teams_with_agent, &with, &n, .name = name,
+			     .limit = NAMES_MOST + 1);
+	if (rc == 0 && n == 1)
+		*team = with->team;
+	for (size_t i = 0; n > 1 && !*team && i < n && i < NAMES_MOST; i++)
+		*teams = arena_printf(&call->arena, "%s%s%s/%s", i ? *teams : "",
+				      i ? ", " : "", with[i].team, name);
+	return rc < 0 ? rc : 0;
+}
+
+/* Finds the team of the caller. An operator who acts as an agent may leave out the agent's
+ * team. *team stays NULL when the team is not clear; see who_team_with() for `*teams`. */
+static int team_of_caller(struct call *call, const char **team, const char **teams)
+{
+	*teams = NULL;
 	*team = call->identity.team;
-	if (!*team && call->identity.as)
-		*team = call->settings->config.team_default;
-	return *team || !call->identity.as ? 0 : who_only_team(call, team);
+	return *team || !call->identity.as
+		       ? 0
+		       : who_team_with(call, call->identity.agent, team, teams);
 }
 
 const char *who_home(const struct call *call)
@@ -198,8 +234,6 @@ static int no_such_caller(struct call *call, const char *team)
 	return fault_hint(&call->fault, "Register it first: {agent.register}{| NAME}.");
 }
 
-enum { NAMES_MOST = 8 };
-
 /* The names of the first few teams of the state; NULL after a failure. */
 static const char *team_names(struct call *call)
 {
@@ -216,11 +250,23 @@ static const char *team_names(struct call *call)
 			      : names;
 }
 
+/* Refuses a name that agents of several teams have. */
+static int who_which(struct call *call, const char *name, const char *teams,
+		     const char *where)
+{
+	fault_set(&call->fault, FAULT_INVALID, where, "several teams have an agent %s",
+		  name);
+	return fault_hint(&call->fault, "Name one of them: %s.", teams);
+}
+
 /* Refuses a caller that names an agent but no team. Only an operator who acts as an agent gets
  * the names of the teams. */
-static int agent_without_team(struct call *call)
+static int agent_without_team(struct call *call, const char *teams)
 {
 	const char *names = call->identity.as ? team_names(call) : NULL;
+
+	if (teams)
+		return who_which(call, call->identity.agent, teams, "/from");
 
 	if (call->identity.as && !names)
 		return call->fault.code;
@@ -242,7 +288,7 @@ static int who_take_caller(struct call *call, const struct caller_row *r)
 int who_calls(struct call *call)
 {
 	const struct identity *id = &call->identity;
-	const char *team;
+	const char *team, *teams;
 	struct caller_row r;
 	int rc;
 
@@ -256,10 +302,10 @@ int who_calls(struct call *call)
 		return 0;
 	if (id->bearer)
 		return who_take_caller(call, &r);
-	if ((rc = team_of_caller(call, &team)) < 0)
+	if ((rc = team_of_caller(call, &team, &teams)) < 0)
 		return rc;
 	if (!team)
-		return agent_without_team(call);
+		return agent_without_team(call, teams);
 	rc = id->door ? door_find(call, team, &r) : find_caller(call, team, &r);
 	if (rc == 0)
 		return no_such_caller(call, team);
@@ -418,9 +464,7 @@ int who_team(struct call *call, const char *team)
 		return 0;
 	if (!team)
 		team = call->identity.team;
-	if (!team)
-		team = call->settings->config.team_default;
-	if (!team && (rc = who_only_team(call, &team)) < 0)
+	if (!team && (rc = who_default_team(call, &team)) < 0)
 		return rc;
 	return team ? who_enter_place(call, team) : no_team(call, NULL);
 }
@@ -480,11 +524,19 @@ int who_team_then(struct call *call, const char *team)
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where)
 {
-	const char *slash = strchr(address, '/');
+	const char *slash = address ? strchr(address, '/') : NULL, *teams;
 	int rc;
 
-	if (team || !slash || !who_roams(call))
+	if (team || !address || !who_roams(call))
 		return who_team(call, team);
+	if (!slash && (call->identity.team || call->caller.team))
+		return who_team(call, NULL);
+	if (!slash) {
+		rc = who_team_with(call, address, &team, &teams);
+		return rc < 0  ? rc
+		       : teams ? who_which(call, address, teams, where)
+			       : who_team(call, team);
+	}
 	team = arena_strndup(&call->arena, address, (size_t)(slash - address));
 	rc = who_team(call, team);
 	return rc < 0 ? fault_move(&call->fault, "/team", where) : rc;

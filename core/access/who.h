@@ -47,9 +47,11 @@ int who_team_then(struct call *call, const char *team);
  * or a fault. */
 int who_means(struct call *call, const char *team);
 
-/* Calls who_team() for a call in which an address may name the team. For an operator who names
- * no team in the call, the part of the address before the slash is the team, even if the
- * environment names another team. If the team in the address is wrong, the fault is at `where`. */
+/* Calls who_team() for a call in which an address (NULL: none is given) may name the team. For
+ * an operator who names no team in the call, the part of the address before the slash is the
+ * team, even if the environment names another team. An address without a slash means the
+ * default team's agent, or else the only agent of that name. If the team in the address is
+ * wrong, the fault is at `where`. */
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 

@@ -607,7 +607,7 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (!call->made && (rc = agent_change(call, in, &out->was)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
@@ -636,7 +636,7 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_acts(call, in->name, "/name", &a)) < 0)
 		return rc;
 	if (!call->made) {

@@ -354,7 +354,7 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 	int64_t before;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (rc = assignment_before(call, in->before, &before)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
 		return rc;
@@ -563,7 +563,7 @@ int result_list(struct call *call, const struct result_list_in *in,
 	int64_t before;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (rc = assignment_before(call, in->before, &before)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
 		return rc;

@@ -489,7 +489,7 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0 ||
 	    (rc = sql_row(call, inbox_opened, &open, .agent = a.id, .now = call->now)) <
 		    0 ||
@@ -648,7 +648,7 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
 	out->acked = (int64_t)in->n_message_ids;

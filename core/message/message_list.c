@@ -126,7 +126,7 @@ int message_list(struct call *call, const struct message_list_in *in,
 	struct query q = { 0 };
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (rc = sql_row(call, team_born, &born, .team = call->caller.team)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &other)) < 0))
 		return rc;

@@ -415,7 +415,7 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 	struct query q;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &a)) < 0))
 		return rc;
 	if (in->path && !(path = tidy(call, in->path, "/path")))

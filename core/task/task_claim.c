@@ -187,7 +187,7 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
 	if (!call->made) {

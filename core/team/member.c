@@ -350,7 +350,7 @@ int member_remove(struct call *call, const struct member_remove_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (!call->made && (rc = member_let_go(call, in)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;

@@ -535,7 +535,7 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 	struct query q = { 0 };
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &a)) < 0))
 		return rc;
 	while ((rc = sql_each(call, &q, turn_lines, &r, .team = call->caller.team,
@@ -794,7 +794,7 @@ int agent_history(struct call *call, const struct agent_history_in *in,
 	struct agent_row a, s = { 0 };
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
 	    (in->sender && (rc = who_agent(call, in->sender, "/sender", &s)) < 0))
 		return rc;
