@@ -234,11 +234,11 @@ static int no_such_caller(struct call *call, const char *team)
 	return fault_hint(&call->fault, "Register it first: {agent.register}{| NAME}.");
 }
 
-/* The names of the first few teams of the state; NULL after a failure. */
+/* The names of the first few teams of the state, "" if there are none; NULL after a failure. */
 static const char *team_names(struct call *call)
 {
 	struct team_names_row *all = NULL;
-	const char *names = "none yet";
+	const char *names = "";
 	size_t n;
 
 	if (sql_all(call, team_names, &all, &n, .limit = NAMES_MOST + 1) < 0)
@@ -248,6 +248,14 @@ static const char *team_names(struct call *call)
 				     i ? ", " : "", all[i].name);
 	return n > NAMES_MOST ? arena_printf(&call->arena, "%s, …: {team.list}", names)
 			      : names;
+}
+
+/* Fills the hint of a fault about a team that is not clear, and returns the fault's code. `todo`
+ * comes before the names of the teams. */
+static int hint_teams(struct call *call, const char *todo, const char *names)
+{
+	return *names ? fault_hint(&call->fault, "%sTeams: %s.", todo, names)
+		      : fault_hint(&call->fault, "Make a team: {team.create}{| NAME}.");
 }
 
 /* Refuses a name that agents of several teams have. */
@@ -272,7 +280,7 @@ static int agent_without_team(struct call *call, const char *teams)
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_INVALID, "/team",
 		  "an agent is named without its team");
-	return names ? fault_hint(&call->fault, "Name its team too. Teams: %s.", names)
+	return names ? hint_teams(call, "Name its team too. ", names)
 		     : fault_hint(&call->fault, "Name its team too.");
 }
 
@@ -330,8 +338,9 @@ static int no_team(struct call *call, const char *team)
 	if (now)
 		return fault_hint(&call->fault, RENAMED, team, now);
 	if (!team)
-		fault_set(&call->fault, FAULT_INVALID, "/team", "say which team");
-	return fault_hint(&call->fault, "Teams: %s.", names);
+		fault_set(&call->fault, FAULT_INVALID, "/team",
+			  *names ? "say which team" : "there is no team yet");
+	return hint_teams(call, "", names);
 }
 
 /* Finds the operator's place in the team with this name or id. Returns 1 if the place was

@@ -234,6 +234,18 @@ static int found_nothing(const char *here, const char *users, struct fault *f)
 	return fault_hint(f, "make one for this project: cadre init");
 }
 
+/* Whether a user's own folder holds a state, perhaps a lost one. The folder also keeps notes of
+ * states elsewhere, which are no state. */
+static bool users_has_state(const char *path)
+{
+	int dir = home_open(path);
+	bool has = dir >= 0 && home_has_state(dir);
+
+	if (dir >= 0)
+		close(dir);
+	return has || home_is_lost(path, NULL, 0) || home_lost_secret(path);
+}
+
 /* Finds the state of the project, or else the user's own state. Makes no state. Only `init`, or
  * a caller who names the folder, makes a state. */
 static int find_project(struct home *h, enum home_use use, struct fault *f)
@@ -259,8 +271,10 @@ static int find_project(struct home *h, enum home_use use, struct fault *f)
 	memcpy(here, dir, sizeof(here));
 	if (find_check_gone(dir, f) < 0 || home_users_folder(dir, f) < 0)
 		return f->code;
-	if (home_settle(h, dir, MEANT_USERS, use, f) == 0 || f->code != FAULT_NOT_FOUND)
+	if (home_settle(h, dir, MEANT_USERS, use, f) < 0 && f->code != FAULT_NOT_FOUND)
 		return f->code;
+	if (!f->code && users_has_state(h->dir))
+		return 0;
 	*f = (struct fault){ 0 };
 	return found_nothing(here, dir, f);
 }

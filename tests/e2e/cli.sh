@@ -61,6 +61,11 @@ for verb in 'task create x' 'send a b' up down doctor; do
 	is 3 "there is no state at $CADRE_HOME" cadre $verb
 	is 3 'there is no .cadre in .* or above it, and none at /nowhere/cadre' env -u CADRE_HOME XDG_STATE_HOME=/nowhere sh -c 'cd / && exec "$@"' . "$CADRE" $verb
 done
+# A user's own folder that only notes states of projects is no state.
+mkdir -p "$TMPDIR/noted/cadre"
+: >"$TMPDIR/noted/cadre/known"
+is 3 'no state: there is no .cadre in .* or above it, and none at .*/noted/cadre' \
+	env -u CADRE_HOME XDG_STATE_HOME="$TMPDIR/noted" sh -c 'cd / && exec "$@"' . "$CADRE" status
 is 2 'create must come with the state' env -u CADRE_HOME "$CADRE" --create team create t
 [ ! -e "$CADRE_HOME" ] || bad "a state was made unasked"
 is 0 '^created team t: lead$' cadre --home "$TMPDIR/said" --create team create t
@@ -347,7 +352,7 @@ offers 'team status ""' 'blue green '
 # A fault about a missing team lists all teams, and names the option to type.
 is 2 'say which team (--team)' cadre task list
 is 2 'hint: Teams: blue, green' cadre task list
-is 2 'hint: Name its team too. Teams: blue, green' cadre task list --as painter
+is 0 . cadre task list --as painter
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
