@@ -663,6 +663,22 @@ static int note_locked(int dir, const char *path, enum known_how how, struct fau
 	return f->code;
 }
 
+static int renew_locked(int dir, const char *path, enum known_how how, struct fault *f)
+{
+	struct known here, noted;
+
+	(void)how;
+	if (!known_see(dir, path, &here) || find_noted(&here, &noted, f) < 0 || !here.how)
+		return f->code;
+	git_tracked_sum(path, here.how == KNOWN_TRUSTED, here.sum);
+	return known_replace(&here, f);
+}
+
+int trust_renew(int dir, const char *path, struct fault *f)
+{
+	return known_locked(LOCK_MS, renew_locked, dir, path, KNOWN_NOT, f);
+}
+
 /* Adds a note that git tracks the state. While this process holds the lock, no other process
  * can note that the state is trusted. */
 static int taint_locked(int dir, const char *path, enum known_how how, struct fault *f)

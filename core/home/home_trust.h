@@ -137,6 +137,10 @@ enum known_how trust_look(int dir, const char *path);
  * the lock. After a fault nothing has been noted. */
 int trust_taint(int dir, const char *path, struct fault *f);
 
+/* Notes the present settings of a state as the user's. The state counted before this process
+ * changed its settings. A state without a note stays without a note. */
+int trust_renew(int dir, const char *path, struct fault *f);
+
 /* Makes the private folder of the file with the notes, or makes an existing folder private.
  * Returns 0 or a fault. */
 int trust_prepare(struct fault *f);

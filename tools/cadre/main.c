@@ -33,6 +33,7 @@ const struct verb verb_table[] = {
 	{ "down", "[--all] [--timeout SECONDS]", "Stop the host; --all: the guests too.", "start", down_main, VERB_OPERATORS },
 	{ "restart", "[--timeout SECONDS]", "Stop the host and start it again; guests go on.", "start", restart_main, VERB_OPERATORS },
 	{ "serve", "", "Run the host in the foreground.", "start", serve_main, 0 },
+	{ "use", "TEAM", "Make a team the one that is meant where none is named.", "start", use_main, VERB_OPERATORS },
 	{ "whoami", "[--forget]", "Tell who you are here, and why; forget what is kept.", "start", whoami_main, 0 },
 	{ "page", "[--observer]", "Print an address that lets a browser in, once.", "watch", page_main, VERB_OPERATORS },
 	{ "agent run", "NAME [--role ROLE] [--worktree] -- PROGRAM [WORD...]", "Run a program, such as a client, as an agent; --worktree: in one of git's.", "teams", agent_run_main, 0 },
