@@ -144,6 +144,13 @@ static int check_proof(struct call *call, const struct caller_row *r)
 					"CADRE_TOKEN as cadre agent env says.");
 }
 
+/* Whether an address means a role in a team, and not an agent of that name. */
+static bool is_role_of_team(const char *address)
+{
+	return !strcmp(address, "lead") || !strcmp(address, "operator") ||
+	       !strcmp(address, "*");
+}
+
 static int who_only_team(struct call *call, const char **name)
 {
 	struct team_only_row r;
@@ -155,51 +162,50 @@ static int who_only_team(struct call *call, const char **name)
 	return 0;
 }
 
-/* The team of an operator who names no team: the default team, or the only team without a team
- * above. *team is NULL if there is no such team. */
+/* The team of an operator who names no team: the team that the caller's settings name, or else
+ * the only team without a team above. *team is NULL if there is no such team. */
 static int who_default_team(struct call *call, const char **team)
 {
-	*team = call->settings->config.team_default;
+	*team = call->identity.by_default;
 	return *team ? 0 : who_only_team(call, team);
 }
 
 enum { NAMES_MOST = 8 };
 
-/* Finds the team of an agent for an operator who names no team: the default team if the agent
- * is there, else the only team with an agent of that name, else the default team. If several
- * teams have such an agent and there is no default team, *team is NULL, and `*teams` lists
- * these agents with their teams, else `*teams` is NULL. */
+/* Finds the team of an agent for an operator who names no team. A default team in the caller's
+ * settings is the team, whether or not the agent is there. Otherwise the team is the only team
+ * without a team above if the agent is there, or else the only team with an agent of that name.
+ * If several teams have such an agent, *team is NULL and `*several` is true. */
 static int who_team_with(struct call *call, const char *name, const char **team,
-			 const char **teams)
+			 bool *several)
 {
 	struct teams_with_agent_row *with = NULL;
 	struct caller_row r;
 	size_t n = 0;
 	int rc = who_default_team(call, team);
 
-	*teams = NULL;
-	if (rc == 0 && *team)
+	*several = false;
+	if (rc < 0 || call->identity.by_default || is_role_of_team(name))
+		return rc;
+	if (*team)
 		rc = sql_row(call, caller_by_name, &r, .team_name = *team, .name = name);
 	if (rc == 0)
-		rc = sql_all(call, teams_with_agent, &with, &n, .name = name,
-			     .limit = NAMES_MOST + 1);
-	if (rc == 0 && n == 1)
+		rc = sql_all(call, teams_with_agent, &with, &n, .name = name, .limit = 2);
+	if (n == 1)
 		*team = with->team;
-	for (size_t i = 0; n > 1 && !*team && i < n && i < NAMES_MOST; i++)
-		*teams = arena_printf(&call->arena, "%s%s%s/%s", i ? *teams : "",
-				      i ? ", " : "", with[i].team, name);
+	*several = n > 1 && !*team;
 	return rc < 0 ? rc : 0;
 }
 
 /* Finds the team of the caller. An operator who acts as an agent may leave out the agent's
- * team. *team stays NULL when the team is not clear; see who_team_with() for `*teams`. */
-static int team_of_caller(struct call *call, const char **team, const char **teams)
+ * team. *team stays NULL when the team is not clear; see who_team_with() for `*several`. */
+static int team_of_caller(struct call *call, const char **team, bool *several)
 {
-	*teams = NULL;
+	*several = false;
 	*team = call->identity.team;
 	return *team || !call->identity.as
 		       ? 0
-		       : who_team_with(call, call->identity.agent, team, teams);
+		       : who_team_with(call, call->identity.agent, team, several);
 }
 
 const char *who_home(const struct call *call)
@@ -258,24 +264,29 @@ static int hint_teams(struct call *call, const char *todo, const char *names)
 		      : fault_hint(&call->fault, "Make a team: {team.create}{| NAME}.");
 }
 
-/* Refuses a name that agents of several teams have. */
-static int who_which(struct call *call, const char *name, const char *teams,
-		     const char *where)
+/* Refuses a name that agents of several teams have. Only the operator gets the names of the
+ * teams. */
+static int who_which(struct call *call, const char *name, const char *where)
 {
+	const char *names = who_is_nobody(call) ? "" : team_names(call);
+
+	if (!names)
+		return call->fault.code;
 	fault_set(&call->fault, FAULT_INVALID, where, "several teams have an agent %s",
 		  name);
-	return fault_hint(&call->fault, "Name one of them: %s.", teams);
+	return *names ? hint_teams(call, "Name its team too. ", names)
+		      : fault_hint(&call->fault, "Name its team too.");
 }
 
 /* Refuses a caller that names an agent but no team. Only an operator who acts as an agent gets
  * the names of the teams. */
-static int agent_without_team(struct call *call, const char *teams)
+static int agent_without_team(struct call *call, bool several)
 {
-	const char *names = call->identity.as ? team_names(call) : NULL;
+	const char *names;
 
-	if (teams)
-		return who_which(call, call->identity.agent, teams, "/from");
-
+	if (several)
+		return who_which(call, call->identity.agent, "/from");
+	names = call->identity.as ? team_names(call) : NULL;
 	if (call->identity.as && !names)
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_INVALID, "/team",
@@ -296,8 +307,9 @@ static int who_take_caller(struct call *call, const struct caller_row *r)
 int who_calls(struct call *call)
 {
 	const struct identity *id = &call->identity;
-	const char *team, *teams;
+	const char *team;
 	struct caller_row r;
+	bool several;
 	int rc;
 
 	if (id->bearer && (rc = bearer_find(call, &r)) < 0)
@@ -310,10 +322,10 @@ int who_calls(struct call *call)
 		return 0;
 	if (id->bearer)
 		return who_take_caller(call, &r);
-	if ((rc = team_of_caller(call, &team, &teams)) < 0)
+	if ((rc = team_of_caller(call, &team, &several)) < 0)
 		return rc;
 	if (!team)
-		return agent_without_team(call, teams);
+		return agent_without_team(call, several);
 	rc = id->door ? door_find(call, team, &r) : find_caller(call, team, &r);
 	if (rc == 0)
 		return no_such_caller(call, team);
@@ -533,7 +545,8 @@ int who_team_then(struct call *call, const char *team)
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where)
 {
-	const char *slash = address ? strchr(address, '/') : NULL, *teams;
+	const char *slash = address ? strchr(address, '/') : NULL;
+	bool several;
 	int rc;
 
 	if (team || !address || !who_roams(call))
@@ -541,14 +554,29 @@ int who_team_of(struct call *call, const char *team, const char *address,
 	if (!slash && (call->identity.team || call->caller.team))
 		return who_team(call, NULL);
 	if (!slash) {
-		rc = who_team_with(call, address, &team, &teams);
-		return rc < 0  ? rc
-		       : teams ? who_which(call, address, teams, where)
-			       : who_team(call, team);
+		rc = who_team_with(call, address, &team, &several);
+		return rc < 0    ? rc
+		       : several ? who_which(call, address, where)
+				 : who_team(call, team);
 	}
 	team = arena_strndup(&call->arena, address, (size_t)(slash - address));
 	rc = who_team(call, team);
 	return rc < 0 ? fault_move(&call->fault, "/team", where) : rc;
+}
+
+int who_enter_again(struct call *call, int64_t team)
+{
+	struct caller_row place;
+	int rc = sql_row(call, caller_by_team, &place, .team = team, .name = "operator");
+
+	if (rc > 0) {
+		call->caller.team = place.team;
+		call->caller.team_name = place.team_name;
+	}
+	if (rc)
+		return rc < 0 ? rc : 0;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "its team is destroyed");
+	return fault_hint(&call->fault, "See the teams with: {team.list}.");
 }
 
 bool who_is_nobody(const struct call *call)

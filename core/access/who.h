@@ -55,6 +55,11 @@ int who_means(struct call *call, const char *team);
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
+/* In a later run of the call, puts the call into the team with the row `team`. The team's name is
+ * not used, because the team may be renamed by then, and another team may have the old name.
+ * Returns 0 or a fault. */
+int who_enter_again(struct call *call, int64_t team);
+
 /* Whether the caller is a session without an identity. A session without an identity may read
  * and may join a team, and may do nothing else. */
 bool who_is_nobody(const struct call *call);

@@ -607,9 +607,12 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
-	    (!call->made && (rc = agent_change(call, in, &out->was)) < 0) ||
-	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+	if (!call->made && ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+			    (rc = agent_change(call, in, &out->was)) < 0))
+		return rc;
+	/* A repeat does not find the team by the name, since the agent may have a new name. */
+	if ((rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0 ||
+	    (rc = who_enter_again(call, a.team)) < 0)
 		return rc;
 	if (!out->was) /* the call repeats an earlier call */
 		out->was = a.name;

@@ -20,7 +20,8 @@
 struct identity {
 	enum who level; /* WHO_OPERATOR for a local user, WHO_HOST inside the host, else
 			   WHO_OBSERVER until the agent's row is read */
-	const char *team; /* NULL: an operator without a default team */
+	const char *team; /* the team that the caller names for all its calls, or NULL */
+	const char *by_default; /* the team that an operator's settings name, or NULL */
 	const char *agent; /* NULL: the operator does not act as an agent */
 	const char *token; /* proves `agent`; NULL if the door has proved `agent` */
 	int64_t generation; /* the agent's generation; 0: unknown to the door */

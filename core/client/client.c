@@ -259,6 +259,7 @@ static int client_direct_prepare(struct client *c, struct ticket *t, struct faul
 	t->call = call;
 	call->settings = &c->o.home->settings;
 	call->identity = t->as ? *t->as : c->o.identity;
+	call->identity.by_default = c->o.home->settings.config.team_default;
 	call->seed = home_random();
 	call->settles = t->confirms;
 	call->form = t->form;

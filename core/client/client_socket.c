@@ -84,12 +84,16 @@ static void client_socket_set_text(json_t *json, const char *name, const char *v
 		json_object_set_new(json, name, json_string(value));
 }
 
-static void say_hello(const struct identity *id, struct client_conn *l)
+/* `by_default`: the team that the client's settings name, or NULL. The host may have read other
+ * settings at its start. */
+static void say_hello(const struct identity *id, const char *by_default,
+		      struct client_conn *l)
 {
 	json_t *hello = json_pack("{ssssssss}", "type", "Hello", "version", CADRE_VERSION,
 				  "role", "client", "boot_id", "");
 
 	client_socket_set_text(hello, "team", id->team);
+	client_socket_set_text(hello, "default", by_default ? by_default : "");
 	client_socket_set_text(hello, "agent", id->agent);
 	client_socket_set_text(hello, "token", id->token);
 	client_socket_set_text(hello, "session", id->session);
@@ -119,7 +123,7 @@ static struct client_conn *link_open(struct client *c, const struct identity *wh
 		return NULL;
 	}
 	l->fd = fd;
-	say_hello(who, l);
+	say_hello(who, c->o.home->settings.config.team_default, l);
 	return l;
 }
 

@@ -560,6 +560,7 @@ static void conn_renew(struct conn *c, const struct job *read)
 	struct arena *a = &job->call.arena;
 
 	job->call.identity = id;
+	job->call.identity.by_default = NULL;
 	job->call.identity.team = arena_strdup(a, id.team);
 	job->call.identity.agent = arena_strdup(a, id.agent);
 	job->call.identity.token = arena_strdup(a, id.token);
@@ -698,7 +699,7 @@ void conn_accept(struct host *host)
 	if (!c)
 		return;
 	c->identity.level = WHO_OPERATOR;
-	c->identity.team = host->home->settings.config.team_default;
+	c->identity.by_default = host->home->settings.config.team_default;
 	if (uv_accept((uv_stream_t *)&host->sockets->own.pipe, (uv_stream_t *)&c->pipe) ||
 	    !peer_known(c) || !crowd_enter(c) ||
 	    uv_read_start((uv_stream_t *)&c->pipe, conn_on_room, conn_on_bytes))

@@ -329,7 +329,8 @@ static const char *dialect_keep(char **at, const char *s)
 /* Copies the texts of an identity into one block of memory, which the connection owns. */
 static void keep_identity(struct conn *c, const struct identity *who)
 {
-	const char *const all[] = { who->team, who->agent, who->token, who->session };
+	const char *const all[] = { who->team, who->by_default, who->agent, who->token,
+				    who->session };
 	char *before = c->texts, *at;
 	size_t room = 1;
 
@@ -338,6 +339,7 @@ static void keep_identity(struct conn *c, const struct identity *who)
 	at = c->texts = xmalloc(room);
 	c->identity = *who;
 	c->identity.team = dialect_keep(&at, who->team);
+	c->identity.by_default = dialect_keep(&at, who->by_default);
 	c->identity.agent = dialect_keep(&at, who->agent);
 	c->identity.token = dialect_keep(&at, who->token);
 	c->identity.session = dialect_keep(&at, who->session);
@@ -365,6 +367,10 @@ static void take_identity(struct conn *c, const json_t *hello)
 		who.proven = who.as = true;
 	else if (who.agent)
 		who.level = WHO_OBSERVER;
+	if (speech_text(hello, "default")) /* "": the client has no default team */
+		who.by_default = *speech_text(hello, "default")
+					 ? speech_text(hello, "default")
+					 : NULL;
 	who.nobody = json_is_true(json_object_get(hello, "nobody"));
 	who.kept = json_is_true(json_object_get(hello, "kept"));
 	keep_identity(c, &who);

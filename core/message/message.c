@@ -477,7 +477,12 @@ int message_send(struct call *call, const struct message_send_in *in,
 	bool fresh = call->made == 0;
 	int rc;
 
-	if ((rc = who_team_of(call, in->team, in->n_to ? in->to[0] : "", "/to")) < 0 ||
+	/* A bare name tells the team only if it is the only recipient. */
+	if ((rc = who_team_of(call, in->team,
+			      in->n_to == 1 || (in->n_to && strchr(in->to[0], '/'))
+				      ? in->to[0]
+				      : NULL,
+			      "/to")) < 0 ||
 	    (rc = who_is(call, in->from, "/from", &from)) < 0 ||
 	    (rc = message_check_text(call, in->text, in->metadata)) < 0)
 		return rc;

@@ -130,7 +130,7 @@ static int line_team(struct call *call, int64_t *team)
 	int rc = 0;
 
 	if (!call->identity.agent &&
-	    (call->identity.team || call->settings->config.team_default))
+	    (call->identity.team || call->identity.by_default))
 		rc = who_team(call, NULL);
 	*team = call->caller.team;
 	return rc;

@@ -48,24 +48,6 @@ static int wait_go_on(struct call *call, int64_t seconds, bool at_once)
 	return 0;
 }
 
-/* In a later run of the call, sets the caller's team to the team with the row `team`. The
- * team's name is not used, because the team may be renamed by then, and another team may have
- * the old name. Returns 0 or a fault. */
-static int enter_again(struct call *call, int64_t team)
-{
-	struct caller_row place;
-	int rc = sql_row(call, caller_by_team, &place, .team = team, .name = "operator");
-
-	if (rc > 0) {
-		call->caller.team = place.team;
-		call->caller.team_name = place.team_name;
-	}
-	if (rc)
-		return rc < 0 ? rc : 0;
-	fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "its team is destroyed");
-	return fault_hint(&call->fault, "See the teams with: {team.list}.");
-}
-
 /* Finds the task. Later runs of the call find the task by its row. Returns 0 or a fault. */
 static int find_task(struct call *call, const struct task_wait_in *in, struct task_row *t)
 {
@@ -73,7 +55,7 @@ static int find_task(struct call *call, const struct task_wait_in *in, struct ta
 
 	if (call->made) {
 		rc = sql_row(call, task_by_id, t, .id = call->made, .now = call->now);
-		return rc < 0 ? rc : enter_again(call, t->team);
+		return rc < 0 ? rc : who_enter_again(call, t->team);
 	}
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = task_find(call, in->task, t)) < 0)
@@ -136,7 +118,7 @@ static int wait_find_agent(struct call *call, const struct agent_wait_in *in,
 
 	if (call->made) {
 		rc = sql_row(call, agent_by_id, a, .id = call->made);
-		return rc < 0 ? rc : enter_again(call, a->team);
+		return rc < 0 ? rc : who_enter_again(call, a->team);
 	}
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", a)) < 0)
@@ -179,7 +161,7 @@ static int find_assignment(struct call *call, const struct result_wait_in *in,
 
 	if (call->made) {
 		rc = sql_row(call, assignment_by_message, x, .message = message);
-		return rc < 0 ? rc : enter_again(call, x->team);
+		return rc < 0 ? rc : who_enter_again(call, x->team);
 	}
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;

@@ -350,9 +350,12 @@ int member_remove(struct call *call, const struct member_remove_in *in,
 	struct agent_row a;
 	int rc;
 
-	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
-	    (!call->made && (rc = member_let_go(call, in)) < 0) ||
-	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+	if (!call->made && ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+			    (rc = member_let_go(call, in)) < 0))
+		return rc;
+	/* A repeat does not find the team by the name, since the member is gone. */
+	if ((rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0 ||
+	    (rc = who_enter_again(call, a.team)) < 0)
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;

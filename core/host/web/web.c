@@ -396,7 +396,7 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
 		return 0;
 	if (door->local && !http_header(x, "authorization")) {
 		who->level = WHO_OPERATOR;
-		who->team = door->host->home->settings.config.team_default;
+		who->by_default = door->host->home->settings.config.team_default;
 		return 0;
 	}
 	fault_set(f, FAULT_DENIED, "/token",
