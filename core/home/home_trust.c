@@ -663,20 +663,24 @@ static int note_locked(int dir, const char *path, enum known_how how, struct fau
 	return f->code;
 }
 
-static int renew_locked(int dir, const char *path, enum known_how how, struct fault *f)
+int trust_edit(int dir, const char *path, trust_write *write, void *arg, struct fault *f)
 {
 	struct known here, noted;
+	int held = known_lock(LOCK_MS, f);
 
-	(void)how;
-	if (!known_see(dir, path, &here) || find_noted(&here, &noted, f) < 0 || !here.how)
+	if (held < 0)
 		return f->code;
-	git_tracked_sum(path, here.how == KNOWN_TRUSTED, here.sum);
-	return known_replace(&here, f);
-}
-
-int trust_renew(int dir, const char *path, struct fault *f)
-{
-	return known_locked(LOCK_MS, renew_locked, dir, path, KNOWN_NOT, f);
+	if (!known_see(dir, path, &here) || find_noted(&here, &noted, f) < 0)
+		here.how = KNOWN_NOT;
+	if (!f->code && here.how && known_is_changed(&noted, path))
+		trust_refuse(path, here.how == KNOWN_MADE ? FOUND_EDITED : FOUND_CHANGED,
+			     f);
+	if (!f->code && write(arg, f) == 0 && here.how) {
+		git_tracked_sum(path, here.how == KNOWN_TRUSTED, here.sum);
+		known_replace(&here, f);
+	}
+	close(held);
+	return f->code;
 }
 
 /* Adds a note that git tracks the state. While this process holds the lock, no other process
@@ -701,6 +705,22 @@ int trust_taint(int dir, const char *path, struct fault *f)
 	return known_locked(LOCK_MS, taint_locked, dir, path, KNOWN_TRACKED, f);
 }
 
+/* Looks again while no other process edits the settings by trust_edit(), which writes the file
+ * before the note. Fills `noted` anew. */
+static bool known_is_still_changed(struct known *here, struct known *noted,
+				   const char *path)
+{
+	struct fault ignored = { 0 };
+	int held = known_lock(LOCK_MS, &ignored);
+	bool changed;
+
+	here->how = KNOWN_NOT;
+	changed = find_noted(here, noted, &ignored) < 0 || known_is_changed(noted, path);
+	if (held >= 0)
+		close(held);
+	return changed;
+}
+
 enum known_how trust_look(int dir, const char *path)
 {
 	struct known here, noted;
@@ -708,7 +728,8 @@ enum known_how trust_look(int dir, const char *path)
 
 	if (!known_see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
-	if (here.how && known_is_changed(&noted, path))
+	if (here.how && known_is_changed(&noted, path) &&
+	    known_is_still_changed(&here, &noted, path))
 		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
 	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path)))
 		/* If the note cannot be written, the next call of trust_look() tries again. */

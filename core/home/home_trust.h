@@ -137,9 +137,11 @@ enum known_how trust_look(int dir, const char *path);
  * the lock. After a fault nothing has been noted. */
 int trust_taint(int dir, const char *path, struct fault *f);
 
-/* Notes the present settings of a state as the user's. The state counted before this process
- * changed its settings. A state without a note stays without a note. */
-int trust_renew(int dir, const char *path, struct fault *f);
+/* Lets `write` change the settings of a state, and notes the new settings as the user's. Refuses
+ * if the present settings are not those that are noted. A state without a note stays without a
+ * note. Returns 0 or a fault. */
+typedef int trust_write(void *arg, struct fault *f);
+int trust_edit(int dir, const char *path, trust_write *write, void *arg, struct fault *f);
 
 /* Makes the private folder of the file with the notes, or makes an existing folder private.
  * Returns 0 or a fault. */

@@ -28,7 +28,7 @@ is 0 . cadre agent env tester
 is 0 . cadre team create yard --roles coder,cook
 is 2 'say which team' cadre task list
 is 2 'several teams have an agent coder' cadre agent env coder
-grep -q 'hint: Name one of them: shop/coder, yard/coder' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
+grep -q 'hint: Name its team too. Teams: crew, shop, yard' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
 is 0 . cadre agent env cook
 is 0 'shop is the default team' cadre use shop
 is 0 'In the shop' cadre task list
@@ -37,6 +37,38 @@ is 0 'created task 001' cadre task create "In the yard"
 [ "$(cat .cadre/cadre.toml)" = 'team.default = "yard"' ] || bad "the file: $(cat .cadre/cadre.toml)"
 is 0 'In the shop' cadre --team shop task list
 is 0 'note: here yard counts: CADRE_TEAM_DEFAULT has it' env CADRE_TEAM_DEFAULT=yard "$CADRE" use shop
+
+# --- with a host, whose own settings are those of its start ---------------------------------
+
+is 0 . cadre up
+is 0 'yard is the default team' cadre use yard
+is 0 'In the yard' cadre task list
+is 0 'In the shop' env CADRE_TEAM_DEFAULT=shop "$CADRE" task list
+# A default team counts also for names that only another team has.
+is 3 'painter' cadre agent whois painter
+is 0 'shop is the default team' cadre use shop
+is 3 'cook' cadre member remove cook
+is 0 . cadre down
+
+# --- roles, several recipients, and repeats ------------------------------------------------
+
+echo '# empty' >.cadre/cadre.toml && cadre trust >/dev/null
+is 2 'say which team' cadre send cook,coder hello
+is 2 'say which team' cadre agent env lead
+is 0 'cook is no member of team yard' cadre member remove cook --idempotency-key k2
+is 0 'cook is no member of team yard' cadre member remove cook --idempotency-key k2
+is 0 . cadre member add mason --team yard
+is 0 . cadre agent update mason --new-name tiler --idempotency-key k3
+is 0 . cadre agent update mason --new-name tiler --idempotency-key k3
+
+# --- while `use` changes the file, nobody is refused ----------------------------------------
+
+(for i in 1 2 3 4 5 6 7 8 9 10; do cadre use shop && cadre use yard || echo "use $i"; done >"$TMPDIR/uses" 2>&1) &
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	cadre --team shop task list >/dev/null 2>"$TMPDIR/refused" || bad "refused: $(cat "$TMPDIR/refused")"
+done
+wait
+grep -v 'is the default team' "$TMPDIR/uses" && bad "a use failed"
 
 # --- a person's own file -----------------------------------------------------------------
 

@@ -49,22 +49,37 @@ static int use_edit(struct setup_draft *d, const char *team, struct fault *f)
 	return f->code;
 }
 
-/* Changes the file of the state `home`, which is trusted, and notes the change as the user's.
- * Returns 0 or a fault. */
-static int use_write(const char *home, const char *team, struct fault *f)
+struct use_change {
+	const char *path, *team;
+};
+
+/* Changes the state's file. If another process has changed the file since it was read, the file
+ * stays. */
+static int use_write(void *arg, struct fault *f)
 {
-	struct setup_target t;
+	const struct use_change *change = arg;
+	struct setup_target t = { 0 };
+
+	if (setup_target_find(&t, change->path, change->path, NULL, f) == 0 &&
+	    setup_target_read(&t, f) == 0 &&
+	    use_edit(&t.draft, change->team, f) == 0 && setup_target_changed(&t))
+		setup_target_write(&t, f);
+	setup_target_release(&t);
+	return f->code;
+}
+
+/* Changes the file of the state `home`, and notes the change as the user's. */
+static int use_change(const char *home, const char *team, struct fault *f)
+{
 	char path[4096];
+	struct use_change change = { path, team };
 	int dir = home_open(home);
 
+	if (dir < 0)
+		return fault_set(f, FAULT_IO, "", "cannot open %.200s: %m", home);
 	paths_join(path, home, config_file_name);
-	if (setup_target_find(&t, path, path, NULL, f) == 0 &&
-	    setup_target_read(&t, f) == 0 && use_edit(&t.draft, team, f) == 0 &&
-	    setup_target_changed(&t) && setup_target_write(&t, f) == 0 && dir >= 0)
-		trust_renew(dir, home, f);
-	setup_target_release(&t);
-	if (dir >= 0)
-		close(dir);
+	trust_edit(dir, home, use_write, &change, f);
+	close(dir);
 	return f->code;
 }
 
@@ -98,7 +113,7 @@ int use_main(struct cli *cli, int argc, char **argv)
 	if (cli_folder(cli, HOME_WRITE, &f) == 0)
 		team = run_args(cli, op_team_status, json_pack("{ss}", "name", argv[1]),
 				&f);
-	if (team && use_write(cli->home.dir, json_text_at(team, "name"), &f) == 0)
+	if (team && use_change(cli->home.dir, json_text_at(team, "name"), &f) == 0)
 		use_tell(cli, json_text_at(team, "name"), &f);
 	json_decref(team);
 	return f.code ? cli_fault(cli, &f) : 0;
