@@ -89,8 +89,8 @@ struct ground {
 int ground_admit(struct store *s, struct fault *f);
 /* Refuses to make state.db beside the WAL of a state.db that was removed. */
 int ground_vacant(const struct store *s, struct fault *f);
-/* Remembers the three files, and checks that SQLite has opened all of them. Writes into
- * state.lock that a state exists. */
+/* Makes SQLite open the WAL, remembers the three files, and checks that state.db was not moved.
+ * Writes into state.lock that a state exists. */
 int ground_note(struct store *s, struct fault *f);
 /* Checks that state.db, -wal and -shm are still the files that ground_note() remembered. After
  * a check has failed, every later check fails. */

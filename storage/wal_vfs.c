@@ -162,7 +162,8 @@ int64_t wal_vfs_syncs(sqlite3_file *f, int64_t *ns)
 
 /* --- the VFS ---------------------------------------------------------------------- */
 
-/* Replaces some methods of the VFS below, for a WAL or for a database's own file. */
+/* Fills w->methods with the methods of the VFS below, and replaces some of them. A WAL and a
+ * database's own file get different replacements. */
 static void set_methods(struct wal *w, bool is_wal)
 {
 	sqlite3_io_methods *m = &w->methods;

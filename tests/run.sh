@@ -222,11 +222,11 @@ tree=$({ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1)
 watched=$(echo "$changed" | tests/lib/watched tests/rooms -) || exit 1
 case $watched in *' all '*) passed= ;; esac
 
-# plan_story NAME COMMAND...: plans a story with the programs for the story's turn, or leaves
-# the story to the next check. `nth` is the story's place in the rotation. `own_turn` counts the
-# checks in which the story runs. A story runs in every second check, and in every TURNS-th
-# check under AddressSanitizer. `own_turn` becomes the $TURN of the story, which chooses the
-# parts of the story.
+# plan_story NAME COMMAND...: plans a story with the programs of the variant that is due
+# (release or asan), or leaves the story to the next check. `nth` is the story's place in the
+# rotation. `own_turn` counts the checks in which the story runs. A story runs in every second
+# check, and in every TURNS-th check under AddressSanitizer. `own_turn` becomes the $TURN of the
+# story, which chooses the parts of the story.
 plan_story() {
 	name=$1 variant=release
 	shift

@@ -30,7 +30,8 @@ struct identity {
 			     door */
 	const char *bearer; /* token that a client showed over HTTP; bearer_find() fills
 			       the identity from this token */
-	bool proven; /* the door proved `agent`, by the channel or the operator's --as */
+	bool proven; /* no `token` is needed for `agent`: the channel, `bearer` or the
+			operator's --as has proved it */
 	bool as; /* an operator acts as `agent`, and events record this */
 	bool inside; /* the call came from a workspace, which cannot choose a state */
 	bool looks; /* the token `bearer` may only read, and may read all teams */

@@ -105,7 +105,7 @@ struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t
  * op_decode() refuses. */
 json_t *toml_json(const struct toml_value *v);
 
-/* A header or a pair of a document. */
+/* A header `[TABLE]` or a pair `KEY = VALUE` of a document. */
 struct toml_line {
 	size_t from, to; /* offsets of the line's first byte and of its end: a comment is
 		       included, the newline is not */

@@ -19,8 +19,8 @@
  * Long calls work on the vault's files, or read the output of turns. Each worker has its own
  * connection to the state. To write, a worker waits in the queue of writers like any process.
  * There are only a few workers, so that the workers do not use up the machine. A call that
- * waits for another call's lock keeps its thread, and the jobs that are queued behind this call
- * wait.
+ * waits for another call's lock keeps its thread. If all threads wait like this, the queued
+ * jobs wait, too.
  */
 
 enum { WORKERS = 4 };

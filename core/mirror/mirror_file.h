@@ -117,8 +117,8 @@ struct files {
 	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* numbers of placed files and of kept conflicts since
 				 files_open() */
-	char moved[2 * FILES_PATH + 16]; /* the path to which files_move() moved the last
-					    folder, or "" before a move */
+	char moved[2 * FILES_PATH + 16]; /* the new path of the folder that the last call
+					    of files_move() moved; "" if it moved none */
 };
 
 /* Opens the vault's root and the stage, and makes them if they are missing. */

@@ -196,10 +196,9 @@ struct op {
 			  command line */
 	const char *const *also; /* other first words for the command, NULL-terminated, or
 				    NULL */
-	const uint64_t *brief; /* bit sets of the fields that a brief answer keeps, or
-				  NULL for all: one set for the answer's fields, then for
-				  each of these fields one set for the record in the
-				  field */
+	const uint64_t *brief; /* bit sets of the fields that a brief answer keeps; NULL:
+				  all fields. brief[0] is for the answer's fields, brief[1
+				  + i] for the record in field i */
 	const char *const *columns; /* fields to print as columns, NULL-terminated, or
 				       NULL */
 	const char *const *page; /* fields of the answer's record that a page shows: the

@@ -94,7 +94,7 @@ static int list_named(struct call *call, struct listing *l)
 }
 
 /* Lists the team `team`. With `below`, also lists the teams below the team. If `team` is 0,
- * lists all teams if `below` is set, else no team. */
+ * `below` alone decides: with `below`, lists all teams; without, lists none. */
 static int list_below(struct call *call, struct listing *l, int64_t team, bool below)
 {
 	struct team_walk w = { .root = team, .all = l->in->all };

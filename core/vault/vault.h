@@ -61,8 +61,9 @@ int vault_run(struct call *call);
  * outside a transaction. */
 int vault_sweep(struct call *call);
 
-/* Makes the changes in the folder teams/NAME that were decided but never made. The caller must
- * hold an exclusive lock on the folder, and may then move the folder. Returns 0 or negative. */
+/* Makes the changes in the folder teams/NAME that were decided but never made. The caller holds
+ * an exclusive lock on the folder during the call, and can move the folder after the call.
+ * Returns 0 or negative. */
 int vault_make_in(struct call *call, const char *name);
 
 /* --- paths (vault_path.c) ----------------------------------------------------- */

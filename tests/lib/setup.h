@@ -7,8 +7,9 @@
 #include "tests/lib/dice.h"
 #include "tools/cadre/setup/setup.h"
 
-/* Returns the client's event number `i` (from 0) among the events at which `cadre hook` may
- * print something. Returns NULL if there is no event with this number. */
+/* Returns the name of event number `i`, where only those of the client's events are counted
+ * (from 0) at which `cadre hook` may print something. Returns NULL if there is no event with
+ * this number. */
 const char *setup_event(const struct setup_client *c, int i);
 /* The program that the client is set up to run. */
 #define SETUP_COMMAND "/opt/bin/cadre"

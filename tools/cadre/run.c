@@ -358,9 +358,10 @@ json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct faul
 
 /* --- words ---------------------------------------------------------------------- */
 
-/* Replaces --wait or --take by the argument that the option stands for. --wait asks for the
- * longest wait, or sets the flag with which the operation waits (op->when). --wait=SECONDS asks
- * for a wait of that many seconds. --take stands for a lease of 0 seconds. */
+/* Replaces --wait or --take by the argument that the option stands for. --wait sets the flag
+ * op->when, without which the operation does not wait. If there is no such flag, --wait asks
+ * for the longest wait. --wait=SECONDS asks for a wait of that many seconds. --take stands for
+ * a lease of 0 seconds. */
 static char *run_spell_out(const struct op *op, char *word, struct arena *a)
 {
 	if (!strcmp(word, "--wait") && op->wait)
