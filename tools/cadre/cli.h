@@ -379,4 +379,10 @@ verb_main init_main, setup_main, trust_main, up_main, serve_main, down_main, res
 void undo_names(struct cli *cli, const char *begun,
 		void (*put)(const char *begun, const char *word, const char *doc));
 
+/* --- when.c ---------------------------------------------------------------------------- */
+
+/* Replaces the times in the arguments that have a form for people, such as `10m`, `14:00` or
+ * `yesterday`, by times that the operation takes. Other texts stay. */
+void when_spell(const struct op *op, json_t *args);
+
 #endif

@@ -86,6 +86,7 @@ int events_main(struct cli *cli, int argc, char **argv)
 	args = op_args(op, argc, argv, &f);
 	if (!args)
 		return cli_fault(cli, &f);
+	when_spell(op, args);
 	if (cli->team)
 		json_object_set_new(args, "team", json_string(cli->team));
 	status = events_follow(cli, op, args);

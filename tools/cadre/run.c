@@ -703,6 +703,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 	json_t *answer;
 
 	spell_paths(cli, op, args);
+	when_spell(op, args);
 	run_set_key(cli, op, args);
 	if (op->gives)
 		deliver_begin(cli, op, args);
