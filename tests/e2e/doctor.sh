@@ -40,6 +40,8 @@ mends() {
 }
 
 cadre team create red --roles w --roles v >/dev/null 2>&1
+# A finding with bytes that are no UTF-8 is in the JSON, too.
+is 0 '"found":"CADRE_[^"]* says nothing to cadre"' env "$(printf 'CADRE_\377=1')" "$CADRE" doctor --json
 cadre --team red --as v send w "a wonderful message" >/dev/null
 cadre --team red --as v send w "another remarkable one" >/dev/null
 cadre task create --team red "Find it" >/dev/null
