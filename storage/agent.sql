@@ -202,7 +202,7 @@ WHERE agent = :agent;
 
 -- name: agent_claims
 -- The claims of an agent, which the agent's next generation does not inherit.
-SELECT id, team, state FROM task WHERE owner = :agent;
+SELECT id, team, state, open_deps FROM task WHERE owner = :agent;
 
 -- name: agent_set_name
 UPDATE agent SET name = :name WHERE id = :agent AND NOT EXISTS (SELECT 1 FROM agent o

@@ -32,9 +32,9 @@ SELECT t.number, t.title,
 	o.name AS owner_name
 FROM (SELECT k.id, k.number, k.title, k.state, k.owner,
 		(SELECT max(e.seq) FROM event e WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.seq <= :until
-			AND e.kind IN {event.task_created task_claimed task_started task_blocked task_unblocked task_completed task_failed task_cancelled task_released task_lapsed task_retried}) AS last,
+			AND e.kind IN {event.task_created task_claimed task_started task_blocked task_unblocked task_completed task_failed task_cancelled task_released task_lapsed task_retried task_reopened}) AS last,
 		CAST(EXISTS (SELECT 1 FROM event e WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.seq > :until
-			AND e.kind IN {event.task_created task_claimed task_started task_blocked task_unblocked task_completed task_failed task_cancelled task_released task_lapsed task_retried}) AS INTEGER) AS later
+			AND e.kind IN {event.task_created task_claimed task_started task_blocked task_unblocked task_completed task_failed task_cancelled task_released task_lapsed task_retried task_reopened}) AS INTEGER) AS later
 	FROM task k WHERE k.team = :team
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = k.id AND e.kind BETWEEN {events.task}
 			AND e.kind = {event.task_created} AND e.seq > :until)) t

@@ -25,7 +25,7 @@ CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now
 -- columns: task
 k.id, k.team, k.number, k.slug, k.title, k.description, k.priority, k.state, k.owner,
 	k.owner_generation, k.epoch, k.lease_ms, k.lease_until, k.assignee, k.open_deps, k.attempts,
-	k.created_by, k.created_at, k.updated_at, k.result
+	k.created_by, k.created_at, k.updated_at, k.result, k.parts, k.ended_by, k.branch, k.commit_id
 
 -- columns: task_line
 k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck
@@ -63,7 +63,7 @@ FROM task k WHERE k.id = :id;
 -- `task`, and means that this table contains rows of the task.
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
 	{columns.state_now}, k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at,
-	k.ended_at, k.result, k.parts, k.notes, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
+	k.ended_at, k.result, k.branch, k.commit_id, k.parts, k.notes, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
 FROM task k JOIN agent c ON c.id = k.created_by
 LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
 LEFT JOIN agent s ON s.id = k.assignee
@@ -210,7 +210,7 @@ WHERE k.team = :team;
 -- name: task_lapsed
 -- Tasks whose lease has ended, but whose row does not show the end yet. If :id is 0, the
 -- statement finds the tasks of all teams.
-SELECT id, team, owner, attempts, number, state FROM task
+SELECT id, team, owner, attempts, number, state, open_deps FROM task
 WHERE lease_until <= :now AND (:id = 0 OR id = :id)
 ORDER BY lease_until NULLS FIRST LIMIT :limit;
 
@@ -303,7 +303,8 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- claim.
 UPDATE task SET state = :state, owner = NULL, owner_generation = NULL,
 	lease_until = NULL, updated_at = :now, ended_at = :now, ended_by = :agent,
-	result = coalesce(:result, result),
+	result = coalesce(:result, result), branch = coalesce(:branch, branch),
+	commit_id = coalesce(:commit_id, commit_id),
 	attempts = attempts + CAST(:state = {task_state.failed} AS INTEGER)
 WHERE id = :id AND owner = :agent AND owner_generation = :generation
 	AND (:epoch < 0 OR epoch = :epoch)
@@ -322,13 +323,22 @@ WHERE id = :id AND owner = :agent AND owner_generation = :generation
 -- already begun the task.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1, updated_at = :now
-WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = {task_state.claimed};
+WHERE id = :id AND owner = :agent AND epoch = :epoch AND state = {task_state.claimed}
+RETURNING open_deps;
 
 -- name: task_retry
 UPDATE task SET state = {task_state.pending}, attempts = 0, updated_at = :now,
 	ended_by = NULL, ended_at = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch)
-WHERE id = :id AND state = {task_state.failed};
+WHERE id = :id AND state = {task_state.failed} RETURNING open_deps;
+
+-- name: task_reopen
+-- A completed task becomes pending again under a new epoch. The caller keeps the result as a
+-- note.
+UPDATE task SET state = {task_state.pending}, attempts = 0, updated_at = :now,
+	ended_by = NULL, ended_at = NULL, result = NULL, branch = NULL, commit_id = NULL,
+	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1
+WHERE id = :id AND state = {task_state.completed};
 
 -- name: task_cancel
 -- Cancels any open task, under a new epoch. Because of the new epoch, later calls of the task's
@@ -365,6 +375,27 @@ SELECT EXISTS (SELECT 1 FROM task_dep WHERE dep = :dep) AS any;
 UPDATE task SET open_deps = open_deps - 1
 WHERE id IN (SELECT task FROM task_dep WHERE dep = :dep)
 RETURNING id, number, open_deps, state;
+
+-- name: task_reblocks
+-- row: task_unblocks
+-- For each task that depends on the reopened task :dep, raises the number of open dependencies
+-- by one.
+UPDATE task SET open_deps = open_deps + 1
+WHERE id IN (SELECT task FROM task_dep WHERE dep = :dep)
+RETURNING id, number, open_deps, state;
+
+-- name: task_dependents
+-- The tasks that depend on :dep, by number.
+SELECT k.id, k.number, k.state, {columns.state_now}
+FROM task_dep d JOIN task k ON k.id = d.task WHERE d.dep = :dep ORDER BY k.number;
+
+-- name: task_outcomes
+-- The tasks on which :task depends and that have a result, a branch or a commit, by number.
+SELECT o.number, o.title, o.branch, o.commit_id, CASE WHEN length(o.result) > 300
+	THEN substr(o.result, 1, 299) || '…' ELSE o.result END AS result
+FROM task_dep d JOIN task o ON o.id = d.dep
+WHERE d.task = :task AND (o.result IS NOT NULL OR o.branch IS NOT NULL OR o.commit_id IS NOT NULL)
+ORDER BY o.number LIMIT :limit;
 
 -- name: task_dep_add
 INSERT INTO task_dep (task, dep) VALUES (:task, :dep) ON CONFLICT DO NOTHING;

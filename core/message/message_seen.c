@@ -64,13 +64,15 @@ int inbox_unhand(struct call *call, const struct agent_row *a, int64_t request, 
 static int undo_claim(struct call *call, const struct agent_row *a, int64_t task,
 		      int64_t epoch, int64_t *undone)
 {
+	struct task_unclaim_row t;
 	int rc = task_settle(call, task, 1, NULL);
 
-	if (rc < 0 || (rc = sql_run(call, task_unclaim, .id = task, .agent = a->id,
+	if (rc < 0 || (rc = sql_row(call, task_unclaim, &t, .id = task, .agent = a->id,
 				    .epoch = epoch, .now = call->now)) <= 0)
 		return rc;
 	*undone += 1;
-	rc = task_moved(call, a->team, TASK_STATE_CLAIMED, TASK_STATE_PENDING);
+	rc = task_moved(call, a->team, TASK_STATE_CLAIMED, TASK_STATE_PENDING,
+			t.open_deps);
 	if (rc >= 0)
 		rc = event_by(call, .kind = EVENT_TASK_RELEASED, .team = a->team,
 			      .actor = ACTOR_HOST, .subject = task, .target = a->id);

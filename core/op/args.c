@@ -259,6 +259,16 @@ static const struct field *args_option_field(const struct op *op, const char *wo
 	return n < sizeof(name) ? field_find(op->in, name) : NULL;
 }
 
+/* Tells how to write a text that looks like an option, if the command takes a text. */
+static int hint_dashes(struct words *w)
+{
+	return w->op->cli_fields
+		       ? fault_hint(w->fault,
+				    "See the command's --help. A text that begins "
+				    "with - stands behind --.")
+		       : fault_hint(w->fault, "See the command's --help.");
+}
+
 static int unknown_option(struct words *w, const char *word, size_t n)
 {
 	const struct field *near;
@@ -269,7 +279,7 @@ static int unknown_option(struct words *w, const char *word, size_t n)
 		  n > 100 ? 100 : (int)n, word);
 	near = field_nearest(w->op->in, name);
 	if (!near)
-		return fault_hint(w->fault, "See the command's --help.");
+		return hint_dashes(w);
 	args_option_name(name, near->name, strlen(near->name), '_', '-');
 	return fault_hint(w->fault, "Did you mean --%s?", name);
 }
@@ -340,11 +350,14 @@ static int take_bare(struct words *w, const char *word)
 }
 
 /* Whether a word is an option. `-` alone and words after `--` are not options. `-1` is not an
- * option, since no option begins with a digit. */
+ * option, since no option begins with a digit. `- one thing` is a text, since the name of an
+ * option has no blanks. The value of an option may have blanks, as in `--title=one thing`. */
 static bool args_is_option(const struct words *w, const char *word)
 {
+	size_t name = word[1] == '-' ? strcspn(word, "=") : strlen(word);
+
 	return !w->options_over && word[0] == '-' && word[1] &&
-	       !isdigit((unsigned char)word[1]);
+	       !isdigit((unsigned char)word[1]) && strcspn(word, " \t\n") >= name;
 }
 
 static int args_take_word(struct words *w, int argc, char **argv)
@@ -357,9 +370,10 @@ static int args_take_word(struct words *w, int argc, char **argv)
 		w->options_over = true;
 		return 1;
 	}
-	if (argv[0][1] != '-')
-		return fault_set(w->fault, FAULT_INVALID, "", "unknown option %.100s",
-				 argv[0]);
+	if (argv[0][1] != '-') {
+		fault_set(w->fault, FAULT_INVALID, "", "unknown option %.100s", argv[0]);
+		return hint_dashes(w);
+	}
 	return take_option(w, argc, argv);
 }
 

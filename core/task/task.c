@@ -81,6 +81,8 @@ int task_hint(struct fault *f, enum task_state state)
 		return fault_hint(f, "Claim it first.");
 	if (state == TASK_STATE_FAILED)
 		return fault_hint(f, "Put it back on the board first: {task.retry}.");
+	if (state == TASK_STATE_COMPLETED)
+		return fault_hint(f, "Put it back on the board first: {task.reopen}.");
 	return fault_hint(f, "It is over: take another one.");
 }
 
@@ -106,9 +108,11 @@ int task_once(struct call *call, const char *team, const char *task, task_change
 
 #define MOVED(from, to, state) (((to) == (state)) - ((from) == (state)))
 
-int task_moved(struct call *call, int64_t team, int64_t from, int64_t to)
+int task_moved(struct call *call, int64_t team, int64_t from, int64_t to,
+	       int64_t open_deps)
 {
 	int rc = sql_run(call, board_change, .team = team,
+			 .waiting = open_deps ? MOVED(from, to, TASK_STATE_PENDING) : 0,
 			 .claimed = MOVED(from, to, TASK_STATE_CLAIMED),
 			 .in_progress = MOVED(from, to, TASK_STATE_IN_PROGRESS),
 			 .blocked = MOVED(from, to, TASK_STATE_BLOCKED),
@@ -128,7 +132,7 @@ static int lapse(struct call *call, const struct task_lapsed_row *t)
 
 	if (rc <= 0)
 		return rc;
-	if ((rc = task_moved(call, t->team, t->state, after.state)) < 0 ||
+	if ((rc = task_moved(call, t->team, t->state, after.state, t->open_deps)) < 0 ||
 	    (rc = assignment_call_off(call, t->id, true, ACTOR_HOST)) < 0 ||
 	    (rc = event_by(call, .kind = EVENT_TASK_LAPSED, .team = t->team,
 			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner)) <
@@ -171,8 +175,8 @@ int task_give_back(struct call *call, int64_t agent, const char *why)
 		if ((rc = task_settle(call, all[i].id, 1, NULL)) >= 0 &&
 		    (rc = sql_run(call, task_give_back, .id = all[i].id,
 				  .now = call->now)) > 0 &&
-		    (rc = task_moved(call, all[i].team, all[i].state,
-				     TASK_STATE_PENDING)) >= 0 &&
+		    (rc = task_moved(call, all[i].team, all[i].state, TASK_STATE_PENDING,
+				     all[i].open_deps)) >= 0 &&
 		    (rc = assignment_call_off(call, all[i].id, true,
 					      event_actor(call))) >= 0)
 			rc = event_emit(call, EVENT_TASK_RELEASED, all[i].id, agent, why);

@@ -45,8 +45,15 @@ enum {
  * at the argument. */
 int task_make(struct call *call, const struct task_create_in *in);
 
-/* Adds a note by the caller to a task. The task counts as changed. */
-int task_add_note(struct call *call, int64_t task, const char *text);
+/* Adds a note by an agent to a task. The task counts as changed. */
+int task_add_note(struct call *call, int64_t agent, int64_t task, const char *text);
+
+/* Lists the criteria of a task that are not ticked, each with its number, such as `2 no
+ * warning`. `*all` is the number of all criteria. Returns 0 or negative. */
+int task_unticked(struct call *call, int64_t task, const char ***list, size_t *n,
+		  size_t *all);
+/* Joins texts with `; `. Texts that do not fit into `most` bytes are counted. */
+const char *task_join(struct call *call, const char *const *texts, size_t n, size_t most);
 
 /* task_tell() fills a whole task, and task_tell_line() fills the line of a task in a list. */
 int task_tell(struct call *call, int64_t id, struct task *out);
@@ -71,8 +78,10 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
 			int64_t *renewed);
 
 /* Updates the counts of the team's board for a task that changes from one state to another.
- * Returns 0 or negative. */
-int task_moved(struct call *call, int64_t team, int64_t from, int64_t to);
+ * `open_deps` is the number of the task's dependencies that are not completed. Returns 0 or
+ * negative. */
+int task_moved(struct call *call, int64_t team, int64_t from, int64_t to,
+	       int64_t open_deps);
 
 /* Ends the claim of the task `id` if the claim's lease has run out. If `id` is 0, ends at most
  * `limit` claims whose leases have run out. */

@@ -8,6 +8,7 @@
 
 #include "core/assignment/assignment.h"
 #include "core/call/id.h"
+#include "core/call/space.h"
 #include "core/task/task.h"
 
 /* --- making ------------------------------------------------------------------------------ */
@@ -129,6 +130,45 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 	return waits;
 }
 
+/* Lets the pending tasks `ids` wait for the new task. A member may do so for every task, since
+ * the member has found that the new task comes first. */
+static int hold_up(struct call *call, const struct task_row *t, const char **ids,
+		   size_t n)
+{
+	struct task_count_deps_row count;
+	struct task_row held;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		const char *where = arena_printf(&call->arena, "/before/%zu", i);
+
+		if ((rc = task_find(call, ids[i], &held)) < 0)
+			return fault_move(&call->fault, "/task", where);
+		if (held.state != TASK_STATE_PENDING)
+			return fault_set(&call->fault, FAULT_CONFLICT, where,
+					 "task %s is %s; only a pending task can wait",
+					 task_name(call, held.number),
+					 field_choice(&record_task, "status",
+						      held.state));
+		if ((rc = check_cycle(call, &held, t, where)) < 0 ||
+		    (rc = sql_run(call, task_dep_add, .task = held.id, .dep = t->id)) <
+			    0 ||
+		    (rc = sql_run(call, task_await, .id = t->id)) < 0 ||
+		    (rc = sql_run(call, task_has, .id = held.id,
+				  .parts = TASK_HAS_DEPS)) < 0 ||
+		    (rc = sql_row(call, task_count_deps, &count, .id = held.id)) < 0 ||
+		    (rc = sql_run(call, task_restick, .task = held.id)) < 0 ||
+		    (rc = sql_run(call, task_touch, .id = held.id, .now = call->now)) < 0)
+			return rc;
+		if (!held.open_deps &&
+		    (rc = sql_run(call, board_change, .team = held.team, .waiting = 1)) <
+			    0)
+			return rc;
+		rc = event_emit(call, EVENT_TASK_UPDATED, held.id, 0, NULL);
+	}
+	return rc < 0 ? rc : 0;
+}
+
 /* Finds the assignee of the new task, if the call names an assignee. */
 static int find_assignee(struct call *call, const struct task_create_in *in,
 			 struct agent_row *assignee)
@@ -172,6 +212,8 @@ int task_make(struct call *call, const struct task_create_in *in)
 	     (rc = set_deps(call, &t, in->depends_on, in->n_depends_on)) < 0))
 		return rc;
 	rc = event_emit(call, EVENT_TASK_CREATED, t.id, 0, NULL);
+	if (rc >= 0)
+		rc = hold_up(call, &t, in->before, in->n_before);
 	if (rc >= 0 && assignee.id)
 		rc = event_emit(call, EVENT_TASK_ASSIGNED, t.id, assignee.id, NULL);
 	return rc < 0 ? rc : team_announce(call, call->caller.team);
@@ -186,7 +228,10 @@ int task_create(struct call *call, const struct task_create_in *in,
 		return rc;
 	if (!call->made && (rc = task_make(call, in)) < 0)
 		return rc;
-	return task_tell(call, call->made, &out->task);
+	if (in->n_before)
+		out->behind = task_behind(call, call->made);
+	return call->fault.code ? call->fault.code
+				: task_tell(call, call->made, &out->task);
 }
 
 /* Makes the tasks. The rows of the tasks have consecutive numbers, and call->made is the first
@@ -311,31 +356,84 @@ int task_update(struct call *call, const struct task_update_in *in,
 static int task_change_tick(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_tick_in *in = arg;
-	int rc = sql_run(call, task_criterion_tick, .task = t->id, .n = in->criterion,
-			 .done = in->done);
+	int rc = 1;
 
-	if (rc == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
-				 "task %s has no criterion %" PRId64,
-				 task_name(call, t->number), in->criterion);
-	if (rc < 0 || (rc = sql_run(call, task_touch, .id = t->id, .now = call->now)) < 0)
-		return rc;
-	return event_emit(call, EVENT_TASK_TICKED, t->id, 0,
-			  arena_printf(&call->arena, "%" PRId64, in->criterion));
+	if (!in->n_criterion)
+		return fault_set(&call->fault, FAULT_INVALID, "/criterion",
+				 "must name at least one criterion");
+	for (size_t i = 0; i < in->n_criterion && rc >= 0; i++) {
+		const int64_t n = in->criterion[i];
+
+		rc = sql_run(call, task_criterion_tick, .task = t->id, .n = n,
+			     .done = in->done);
+		if (rc == 0)
+			return fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
+					 "task %s has no criterion %" PRId64,
+					 task_name(call, t->number), n);
+		if (rc > 0)
+			rc = event_emit(call, EVENT_TASK_TICKED, t->id, 0,
+					arena_printf(&call->arena, "%" PRId64, n));
+	}
+	return rc < 0 ? rc : sql_run(call, task_touch, .id = t->id, .now = call->now);
+}
+
+int task_unticked(struct call *call, int64_t task, const char ***list, size_t *n,
+		  size_t *all)
+{
+	struct criterion c = { 0 };
+	struct query q = { 0 };
+	int rc;
+
+	for (*n = *all = 0;
+	     (rc = sql_each(call, &q, task_criteria, &c, .task = task)) > 0;) {
+		++*all;
+		if (!c.done)
+			arena_add(&call->arena, *list, *n,
+				  arena_printf(&call->arena, "%zu %s", *all, c.text));
+	}
+	return rc;
+}
+
+const char *task_join(struct call *call, const char *const *texts, size_t n, size_t most)
+{
+	struct text out = { 0 };
+	const char *all;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t room = most > out.len ? most - out.len : 0;
+
+		if (i && strlen(texts[i]) > room) {
+			text_addf(&out, "; and %zu more", n - i);
+			break;
+		}
+		text_addf(&out, "%s%.*s", i ? "; " : "",
+			  (int)text_json_fit(texts[i], strlen(texts[i]), &room),
+			  texts[i]);
+	}
+	all = arena_strdup(&call->arena, out.data ? out.data : "");
+	text_release(&out);
+	return all;
 }
 
 int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick_out *out)
 {
-	return task_once(call, in->team, in->task, task_change_tick, in, &out->task);
+	const char **left = NULL;
+	size_t n, all;
+	int rc = task_once(call, in->team, in->task, task_change_tick, in, &out->task);
+
+	if (rc < 0 || (rc = task_unticked(call, call->made, &left, &n, &all)) < 0)
+		return rc;
+	for (size_t i = 0; i < n && space_take_text(call, left[i]); i++)
+		arena_add(&call->arena, out->left, out->n_left, left[i]);
+	return 0;
 }
 
-int task_add_note(struct call *call, int64_t task, const char *text)
+int task_add_note(struct call *call, int64_t agent, int64_t task, const char *text)
 {
 	int64_t id = sql_new_id(call, task_note);
 	int rc = id < 0 ? call->fault.code
 			: sql_late(call, task_note_add, .id = id, .task = task,
-				   .agent = call->caller.agent, .now = call->now,
-				   .text = text);
+				   .agent = agent, .now = call->now, .text = text);
 
 	return rc < 0 ? rc
 		      : sql_run(call, task_count_note, .id = task,
@@ -355,7 +453,7 @@ static int task_change_write_note(struct call *call, const void *arg,
 		return fault_hint(&call->fault, "Leave epoch out to write as a "
 						"bystander.");
 	}
-	if ((rc = task_add_note(call, t->id, in->text)) < 0)
+	if ((rc = task_add_note(call, call->caller.agent, t->id, in->text)) < 0)
 		return rc;
 	return event_emit(call, EVENT_TASK_NOTED, t->id, 0, NULL);
 }
@@ -368,11 +466,13 @@ int task_note(struct call *call, const struct task_note_in *in, struct task_note
 
 int task_put_back(struct call *call, int64_t task)
 {
-	int rc = sql_run(call, task_retry, .id = task, .now = call->now);
+	struct task_retry_row t;
+	int rc = sql_row(call, task_retry, &t, .id = task, .now = call->now);
 
 	if (rc <= 0)
 		return rc;
-	rc = task_moved(call, call->caller.team, TASK_STATE_FAILED, TASK_STATE_PENDING);
+	rc = task_moved(call, call->caller.team, TASK_STATE_FAILED, TASK_STATE_PENDING,
+			t.open_deps);
 	if (rc >= 0)
 		rc = sql_run(call, task_restick, .task = task);
 	if (rc < 0)
@@ -391,11 +491,14 @@ static int retry(struct call *call, const void *arg, const struct task_row *t)
 
 	if (rc < 0)
 		return rc;
-	if (rc == 0)
-		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
-				 "task %s is %s; only a failed one is tried again",
-				 in->task,
-				 field_choice(&record_task, "status", t->state_now));
+	if (rc == 0) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/task",
+			  "task %s is %s; only a failed one is tried again", in->task,
+			  field_choice(&record_task, "status", t->state_now));
+		return t->state == TASK_STATE_COMPLETED
+			       ? task_hint(&call->fault, TASK_STATE_COMPLETED)
+			       : call->fault.code;
+	}
 	return team_announce(call, call->caller.team);
 }
 
@@ -416,13 +519,13 @@ static int task_change_cancel(struct call *call, const void *arg,
 	if ((rc = sql_run(call, task_cancel, .id = t->id, .agent = call->caller.agent,
 			  .now = call->now)) < 0)
 		return rc;
-	if (rc == 0)
-		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
-				 in->task,
-				 field_choice(&record_task, "status", t->state));
-	if ((rc = task_moved(call, t->team, t->state, TASK_STATE_CANCELLED)) < 0 ||
-	    (t->state == TASK_STATE_PENDING && t->open_deps &&
-	     (rc = sql_run(call, board_change, .team = t->team, .waiting = -1)) < 0) ||
+	if (rc == 0) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
+			  in->task, field_choice(&record_task, "status", t->state));
+		return task_hint(&call->fault, (enum task_state)t->state);
+	}
+	if ((rc = task_moved(call, t->team, t->state, TASK_STATE_CANCELLED,
+			     t->open_deps)) < 0 ||
 	    (rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->text)) <
 		    0 ||

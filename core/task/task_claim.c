@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "core/assignment/assignment.h"
+#include "core/call/space.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"
 #include "core/turn/chain.h"
 
-enum { BLOCKERS_NAMED = 10 }; /* maximum number of dependencies in a fault */
+enum {
+	BLOCKERS_NAMED = 10, /* maximum number of dependencies in a fault */
+	CLAIM_NAMES = 10, /* maximum number of other tasks in the answer of a claim */
+};
 
 /* --- why a claim fails ----------------------------------------------------------------- */
 
@@ -160,6 +164,39 @@ static int nothing_ready(struct call *call, const struct task_claim_in *in,
 	return rc < 0 ? rc : task_stuck(call, &out->stuck);
 }
 
+/* Tells the other tasks that the agent holds, and what came out of the tasks on which the
+ * claimed task depends. */
+static int tell_around(struct call *call, const struct agent_row *a,
+		       struct task_claim_out *out)
+{
+	struct task_outcomes_row r;
+	struct query q = { 0 };
+	struct task_row *held = NULL;
+	size_t n;
+	int rc = sql_all(call, task_held, &held, &n, .agent = a->id, .team = a->team,
+			 .now = call->now, .limit = CLAIM_NAMES + 1);
+
+	for (size_t i = 0; i < n && out->n_also_holding < CLAIM_NAMES && rc >= 0; i++)
+		if (held[i].id != call->made)
+			arena_add(&call->arena, out->also_holding, out->n_also_holding,
+				  task_name(call, held[i].number));
+	if (rc < 0 || !out->task.n_depends_on)
+		return rc;
+	while ((rc = sql_each(call, &q, task_outcomes, &r, .task = call->made,
+			      .limit = CLAIM_NAMES)) > 0) {
+		struct prior o = { .id = task_name(call, r.number),
+				   .title = r.title,
+				   .branch = r.branch,
+				   .commit = r.commit_id,
+				   .text = r.result };
+
+		if (!space_take(call, &record_prior, &o))
+			break;
+		arena_add(&call->arena, out->results, out->n_results, o);
+	}
+	return query_over(&q, rc);
+}
+
 /*~ The handler.  Station 9 of 12.
  *
  * A handler reads like the specification, since core/call/call.c has done all work that is not
@@ -218,7 +255,7 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	out->epoch = out->task.epoch;
 	out->has_lease_until = out->task.has_lease_until;
 	out->lease_until = out->task.lease_until;
-	return 0;
+	return tell_around(call, &a, out);
 }
 
 int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
@@ -299,7 +336,7 @@ static int end_change(struct call *call, const struct task_row *t, int rc,
 		return rc;
 	if (rc == 0)
 		return not_owner(call, t, c->epoch);
-	if ((rc = task_moved(call, t->team, t->state, c->to)) < 0 ||
+	if ((rc = task_moved(call, t->team, t->state, c->to, t->open_deps)) < 0 ||
 	    (rc = event_emit(call, c->event, t->id, t->owner, c->detail)) < 0)
 		return rc;
 	return team_announce(call, call->caller.team);
@@ -361,7 +398,7 @@ static int block(struct call *call, const void *arg, const struct task_row *t)
 
 	rc = CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_BLOCKED,
 		     .event = EVENT_TASK_BLOCKED, .detail = in->text);
-	return rc < 0 ? rc : task_add_note(call, t->id, in->text);
+	return rc < 0 ? rc : task_add_note(call, call->caller.agent, t->id, in->text);
 }
 
 int task_block(struct call *call, const struct task_block_in *in,
@@ -403,7 +440,12 @@ int task_release(struct call *call, const struct task_release_in *in,
 	return task_once(call, in->team, in->task, task_hold_release, in, &out->task);
 }
 
-enum { READY_SHOWN = 1000 };
+enum {
+	READY_SHOWN = 1000,
+	UNTICKED_NAMED = 10, /* maximum number of criteria that a hint names */
+	UNTICKED_BYTES = 160, /* bytes of the criteria in a fault */
+	UNTICKED_NOTED = 1000, /* bytes of the criteria in a note */
+};
 
 /* Finds the tasks that waited only for the completed task and are ready now. Writes an event
  * for each ready task, and lists the first READY_SHOWN tasks. */
@@ -476,13 +518,39 @@ static int begin_chain(struct call *call, const struct task_row *t)
 	return rc < 0 || !bidden.so ? rc : chain_put(call, call->caller.self, 0);
 }
 
+/* Refuses to complete a task with criteria that are not ticked. */
+static int refuse_unticked(struct call *call, const struct task_row *t)
+{
+	const char *id = task_name(call, t->number), *numbers = "";
+	const char **left = NULL;
+	size_t n, all;
+	int rc = task_unticked(call, t->id, &left, &n, &all);
+
+	if (rc < 0 || n == 0)
+		return rc;
+	for (size_t i = 0; i < n && i < UNTICKED_NAMED; i++)
+		numbers = arena_printf(&call->arena, "%s %.*s", numbers,
+				       (int)strcspn(left[i], " "), left[i]);
+	fault_set(&call->fault, FAULT_CONFLICT, "/task",
+		  "%zu of %zu criteria of task %s %s not ticked: %s", n, all, id,
+		  n == 1 ? "is" : "are", task_join(call, left, n, UNTICKED_BYTES));
+	return fault_hint(&call->fault,
+			  "Tick what holds: {task.tick} %s%s. To complete it all the "
+			  "same, add {anyway=true|--anyway}.",
+			  id, numbers);
+}
+
 static int task_hold_complete(struct call *call, const void *arg,
 			      const struct task_row *t)
 {
 	const struct completing *c = arg;
 	int rc = sql_run(call, task_finish, HELD(call, t, c->in),
-			 .state = TASK_STATE_COMPLETED, .result = c->in->text);
+			 .state = TASK_STATE_COMPLETED, .result = c->in->text,
+			 .branch = c->in->branch, .commit_id = c->in->commit);
 
+	if (rc > 0 && t->parts & TASK_HAS_CRITERIA && !c->in->anyway &&
+	    refuse_unticked(call, t) < 0)
+		return call->fault.code;
 	rc = finished(call, t, EPOCH(c->in), rc, TASK_STATE_COMPLETED, NULL);
 	if (rc >= 0 && call->caller.chain)
 		rc = begin_chain(call, t);
@@ -515,6 +583,26 @@ int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail
 
 /* --- by a daemon --------------------------------------------------------------------- */
 
+/* Notes which criteria were not ticked when a command's result completed a task. */
+static int note_unticked(struct call *call, int64_t agent, const struct task_row *t)
+{
+	const char **left = NULL;
+	size_t n, all;
+	int rc = t->parts & TASK_HAS_CRITERIA
+			 ? task_unticked(call, t->id, &left, &n, &all)
+			 : 0;
+
+	if (rc < 0 || !left)
+		return rc;
+	return task_add_note(
+		call, agent, t->id,
+		arena_printf(&call->arena,
+			     "The command's result completed the task; %zu of %zu "
+			     "criteria %s not ticked: %s",
+			     n, all, n == 1 ? "was" : "were",
+			     task_join(call, left, n, UNTICKED_NOTED)));
+}
+
 int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
 			 const char *result)
 {
@@ -531,13 +619,15 @@ int task_finish_assigned(struct call *call, const struct assignment_row *x, bool
 	rc = sql_run(call, task_finish, .id = x->task, .agent = a.id,
 		     .generation = a.generation, .epoch = x->epoch, .state = state,
 		     .result = result, .now = call->now);
-	if (rc <= 0 || (rc = task_moved(call, t.team, t.state, state)) < 0)
+	if (rc <= 0 || (rc = task_moved(call, t.team, t.state, state, t.open_deps)) < 0)
 		return rc;
 	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
 		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id,
 		      .detail = success ? NULL : why_failed(call, result));
 	if (rc >= 0 && !success)
 		return task_tell_stuck(call, t.team, t.id, t.number, true);
+	if (rc >= 0)
+		rc = note_unticked(call, a.id, &t);
 	return rc < 0 ? rc : make_ready(call, x->task, x->team, &ids, &n);
 }
 
@@ -553,8 +643,8 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
 		     .generation = a.generation, .epoch = x->epoch, .now = call->now);
 	if (rc < 0 ||
 	    (rc > 0 &&
-	     ((rc = task_moved(call, x->team, TASK_STATE_CLAIMED,
-			       TASK_STATE_IN_PROGRESS)) < 0 ||
+	     ((rc = task_moved(call, x->team, TASK_STATE_CLAIMED, TASK_STATE_IN_PROGRESS,
+			       0)) < 0 ||
 	      (rc = event_by(call, .kind = EVENT_TASK_STARTED, .team = x->team,
 			     .actor = a.id, .subject = x->task, .target = a.id)) < 0)))
 		return rc;

@@ -198,6 +198,8 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 		.ended_at = t.ended_at ? t.ended_at : t.lease_until,
 		.description = *t.description ? t.description : NULL,
 		.result = t.result,
+		.branch = t.branch,
+		.commit = t.commit_id,
 	};
 	cut_texts(call, out, t.parts != 0);
 	if (t.parts && !space_take(call, &record_task, out))

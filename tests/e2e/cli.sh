@@ -146,11 +146,16 @@ story() {
 	echo "from a file" >"$TMPDIR/text"
 	is 0 . cadre send coder "@$TMPDIR/text"
 	is 0 . cadre send coder @@you
+	is 0 '^sent #' cadre send coder '- one thing'
+	is 0 '^sent #' cadre send coder '--also = this' --priority=urgent
+	is 2 'A text that begins with - stands behind --' cadre send coder -one
+	is 0 '^sent #' cadre send coder -- -one
 	is 0 . cadre send coder "@you there"
 	is 3 'cannot open' cadre send coder @/no/such/file
 	is 0 'from a pipe' cadre --as coder inbox peek
 	cadre --as coder inbox --take >"$TMPDIR/out" 2>&1
-	for text in 'from a pipe' 'from a file' '^ *@you$' '@you there'; do
+	for text in 'from a pipe' 'from a file' '^ *@you$' '@you there' '^ *- one thing$' \
+		'^ *--also = this$' '^ *-one$'; do
 		grep -q "$text" "$TMPDIR/out" || bad "inbox lacks $text"
 	done
 

@@ -58,7 +58,7 @@ team task create "Three"
 team task create "Four"
 team --as dev claim 001
 team --as dev note 001 "half way"
-team --as dev done 001 --result "done"
+team --as dev done 001 --result "done" --branch main --commit 0a1b2c3 --anyway
 team --as dev claim 003
 team --as tester claim 004
 team --as tester fail 004 "no"

@@ -46,7 +46,7 @@ for i in range(100):
 whole = task("claim")
 assert large in whole, "a claim gives the whole task"
 costs("claim of 6 kB", 1750, whole)
-for action, more in [("start", {}), ("note", {"text": "half"}), ("tick", {"criterion": 1}),
+for action, more in [("start", {}), ("note", {"text": "half"}), ("tick", {"criterion": [1, 2]}),
                      ("block", {"text": "waits"}), ("unblock", {}), ("complete", {"text": "done"})]:
     costs(action, 60, task(action, **more))
 for action in ["fail", "release"]:

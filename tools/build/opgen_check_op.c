@@ -244,7 +244,7 @@ static void check_path(struct schema *s, const struct decl *d)
 			return;
 		}
 		m = member_find(&d->in, arena_strndup(&s->arena, p + 1, n - 1));
-		if (!m || m->def || m->list)
+		if (!m || m->def)
 			decl_refuse(s, d,
 				    ": the path names %.*s, which is no field without a "
 				    "default",

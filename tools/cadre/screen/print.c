@@ -87,7 +87,8 @@ static void print_entry(struct page *p, const struct record *r, const json_t *en
 			printf("[%c] ", json_is_true(json_object_get(entry, field->name))
 						? 'x'
 						: ' ');
-		} else if (field != text && field->type->kind != KIND_INT) {
+		} else if (field != text && field->type->kind != KIND_INT &&
+			   json_object_get(entry, field->name)) {
 			printf("%s  ", plain_value(p, field, entry));
 		}
 	}
@@ -125,12 +126,17 @@ static void print_section(struct page *p, const struct field *field, bool named)
 
 /* --- the page ----------------------------------------------------------------------------- */
 
-/* Finds the field that a word in op->page names. NULL: there is no such field, or the field has
- * no value to show. */
-static const struct field *screen_page_take(struct page *p, const char *word)
+/* Finds the field that a word in op->page names, of the record or else of the answer. p->record
+ * becomes the object with the field. NULL: there is no such field, or the field has no value to
+ * show. */
+static const struct field *screen_page_take(struct page *p, const char *word,
+					    const json_t *record, const json_t *answer)
 {
 	const struct field *field = field_find(p->r, word);
 
+	p->record = field ? record : answer;
+	if (!field)
+		field = field_find(p->op->out, word);
 	return field && screen_is_shown(field, p->record) ? field : NULL;
 }
 
@@ -196,18 +202,20 @@ static void screen_page(const struct cli *cli, const struct op *op, const json_t
 			  .r = nested ? first->type->record : op->out,
 			  .record = nested ? json_object_get(answer, first->name)
 					   : answer };
+	const json_t *const record = p.record;
 	const char *const *word = op->page + !op->says;
 	const struct field *field;
 
 	print_heading(&p, answer);
 	for (; *word && strcmp(*word, "|"); word++)
-		if ((field = screen_page_take(&p, *word)))
+		if ((field = screen_page_take(&p, *word, record, answer)))
 			add_small(&p, field, false);
 	screen_page_end_line(&p);
 	for (word += *word != NULL; *word; word++)
-		if ((field = screen_page_take(&p, *word)))
+		if ((field = screen_page_take(&p, *word, record, answer)))
 			print_section(&p, field,
 				      !screen_is_list(field) ? word[-1][0] != '|' : true);
+	p.record = record;
 	print_rest(&p, op);
 	arena_release(&p.arena);
 }

@@ -353,7 +353,10 @@ static const struct trash_entry *undo_find(struct cli *cli, const char *name,
 	else
 		fault_set(f, FAULT_NOT_FOUND, "/name",
 			  "the trash holds no workspace %.60s", name);
-	fault_hint(f, "See them with: cadre undo.");
+	fault_hint(f,
+		   name[strspn(name, "#0123456789")]
+			   ? "See them with: cadre undo."
+			   : "See them with: cadre undo. For a task: cadre task reopen.");
 	return NULL;
 }
 
