@@ -113,7 +113,7 @@ static const struct prompt prompts[] = {
 	{ .name = "plan-team",
 	  .title = "Plan a team",
 	  .doc = "Turn a goal into a team, a board of tasks and a way to watch it.",
-	  .arguments = { { "goal", "What the team shall reach.", true },
+	  .arguments = { { "goal", "The team's goal.", true },
 			 { "team", "Team to use or to make.", false },
 			 { "members", "How many members, such as 3.", false } },
 	  .write = write_plan },

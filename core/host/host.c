@@ -49,7 +49,7 @@ static void log_level_tick(struct host *host)
 	 * former level or the new level, whichever writes more lines. */
 	if (level > host->log_watch->level)
 		log_set_level(host->log, level);
-	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",
+	log_line(host->log, LOG_LEVEL_INFO, "the log's level has changed",
 		 LOG_TEXT("to", log_level_name(level)));
 	log_set_level(host->log, level);
 	host->log_watch->level = level;

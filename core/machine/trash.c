@@ -350,7 +350,7 @@ int trash_lost(const char *home, const char *name, const char *what, struct faul
 		i++;
 	fault_set(f, FAULT_NOT_FOUND, "", "its %s is gone%s%.80s", what,
 		  i < n ? "; the trash holds what it was: cadre undo "
-			: ": the workspace goes on once that is put back",
+			: ": the workspace goes on when that is put back",
 		  i < n ? name : "");
 	arena_release(&a);
 	return f->code;

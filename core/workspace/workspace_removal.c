@@ -141,10 +141,11 @@ int removal_add_restore(struct call *call, const struct workspace_row *w)
 	while ((rc = sql_each(call, &q, snapshot_lines, &s, .workspace = w->id)) > 0)
 		if (s.state == SNAPSHOT_STATE_READY && s.created_at > f->since)
 			f->since = s.created_at;
-	call->removal->says = arena_printf(&call->arena,
-					   "what was done in %s since its last snapshot "
-					   "would be replaced",
-					   f->name);
+	call->removal->says =
+		arena_printf(&call->arena,
+			     "this would replace the work done in %s since its last "
+			     "snapshot",
+			     f->name);
 	return rc;
 }
 
@@ -377,20 +378,20 @@ static int workspace_removal_refuse(struct call *call, const struct removal *l)
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s%s", work,
 		  *work && *held ? "; " : "", held);
 	if (!*work)
-		return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Tasks "
-						"are cancelled; messages stay as rows.");
+		return fault_hint(&call->fault,
+				  "Add {confirm=true|--yes} to do it. Tasks are "
+				  "cancelled; messages stay as rows.");
 	work = l->notes ? " Without purge the folder is archived." : "";
 	return l->kept || l->notes_kept
-		       ? fault_hint(
-				 &call->fault,
-				 "Do it with {confirm=true|--yes}. What is kept can be "
-				 "brought back for %" PRId64
-				 " days{ by the operator|}: cadre undo.%s",
-				 days, work)
+		       ? fault_hint(&call->fault,
+				    "Add {confirm=true|--yes} to do it. What is kept can "
+				    "be brought back for %" PRId64
+				    " days{ by the operator|}: "
+				    "cadre undo.%s",
+				    days, work)
 		       : fault_hint(
 				 &call->fault,
-				 "Do it with {confirm=true|--yes}. Nothing of it can be "
-				 "brought back.%s",
+				 "Add {confirm=true|--yes} to do it. This cannot be undone.%s",
 				 work);
 }
 

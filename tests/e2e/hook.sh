@@ -284,7 +284,7 @@ holds() {
 }
 
 all
-is 0 'a hook told nothing.*client=claude.*no JSON object' cadre logs -n 1000
+is 0 'a hook told nothing.*client=claude.*not a JSON object' cadre logs -n 1000
 is 0 'a hook told nothing.*event=UserPromptSubmit.*cannot be written' cadre logs -n 1000
 
 # late: prints the number of hooks that showed nothing because their time had run out.

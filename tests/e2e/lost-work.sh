@@ -32,7 +32,7 @@ cadre up >/dev/null
 waited 0 workspace t/b failed
 waited 0 workspace t/a
 [ ! -e "$folder" ] || bad "the folder was made anew"
-is 0 "its folder is gone: the workspace goes on once that is put back" cadre logs
+is 0 "its folder is gone: the workspace goes on when that is put back" cadre logs
 is 0 "$name.*failed: its folder is gone" cadre status
 # The next host also looks for the missing folder, and uses the workspace once the folder is
 # back.

@@ -504,7 +504,7 @@ static int guard_commit(struct cli *cli)
 	rc = guard_ask_all(cli, git, &f);
 	pclose(git);
 	if (rc < 0)
-		fprintf(stderr, "cadre: reservations were not looked at: %s\n", f.text);
+		fprintf(stderr, "cadre: reservations were not checked: %s\n", f.text);
 	return rc > 0;
 }
 
