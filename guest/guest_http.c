@@ -234,7 +234,7 @@ static void guest_http_too_many(struct http_visit *v, int most, const char *what
 
 	fault_set(&f, FAULT_EXHAUSTED, "", "%d %s of this token are under way already",
 		  most, what);
-	fault_hint(&f, "Wait until one of them ends.");
+	fault_hint(&f, "Wait until one ends.");
 	f.retry_after_ms = RETRY_MS;
 	v->x->last = true;
 	visit_fail(v, 0, &f);

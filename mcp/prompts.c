@@ -41,8 +41,8 @@ static void write_start(const struct mcp *m, json_t *args, struct text *out)
 	text_adds(
 		out,
 		"1. `inbox` action `receive`. Answer requests with action `reply`; "
-		"acknowledge the rest with action `ack`. What you neither answer nor "
-		"acknowledge comes again.\n"
+		"acknowledge the rest with action `ack`. Messages without answer or "
+		"`ack` come again.\n"
 		"2. `task` action `list` with your name as `owner`: finish what you hold "
 		"first. Else `task` action `claim` without a task takes the best ready "
 		"one. Nobody else can hold it while you do.\n"

@@ -426,8 +426,7 @@ static int store_restore_check_log(int stage, struct fault *f)
 				       : store_restore_failed(f, "look at restore.tmp");
 	if (st.st_size == 0)
 		return 0;
-	return fault_set(f, FAULT_IO, "",
-			 "what was written to restore.tmp is still in its log");
+	return fault_set(f, FAULT_IO, "", "changes of restore.tmp are still in its log");
 }
 
 /* Makes the staged folder complete and durable before the folder is renamed to restore.ready.

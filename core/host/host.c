@@ -286,7 +286,8 @@ static void say_ready(struct host *host)
 	if (fd < 0)
 		return;
 	if (write(fd, "ready\n", 6) != 6)
-		log_line(host->log, LOG_LEVEL_WARN, "nobody reads ready_fd", LOG_NOTHING);
+		log_line(host->log, LOG_LEVEL_WARN, "no process reads ready_fd",
+			 LOG_NOTHING);
 	close(fd);
 }
 

@@ -196,7 +196,7 @@ static const char *place_text(const struct assignment_place_row *place)
 	};
 
 	if (place->offered)
-		return "its workspace has it, and reports when it runs";
+		return "its workspace has the command, and reports when it runs";
 	return place->workspace ? states[place->state] : "its agent has no workspace";
 }
 

@@ -91,7 +91,7 @@ static int check_cycle(struct call *call, const struct task_row *t,
 	}
 	fault_set(&call->fault, FAULT_CONFLICT, where,
 		  "the dependencies would form a cycle: %s", way);
-	return fault_hint(&call->fault, "Leave one of these dependencies out.");
+	return fault_hint(&call->fault, "Leave out one of these dependencies.");
 }
 
 static int set_deps(struct call *call, const struct task_row *t, const char **deps,

@@ -183,7 +183,7 @@ int budget_check(struct call *call, int64_t team, const char *where)
 	fault_set(&call->fault, FAULT_EXHAUSTED, where, "%s",
 		  tell_left(call, t.name, &b));
 	return fault_hint(&call->fault,
-			  "Members may finish what they hold. {Ask for a higher "
+			  "Members may finish their tasks. {Ask for a higher "
 			  "%s.|To go on, set a higher %s: see cadre team update.}",
 			  kinds[b.kind].where + 1, kinds[b.kind].where + 1);
 }

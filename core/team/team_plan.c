@@ -174,7 +174,7 @@ static int refuse_cycle(struct walk *w, size_t task)
 	while (w->way[i] != task);
 	refuse_task(w->call, w->p, w->way[w->n_way - 1], "depends_on",
 		    "the dependencies would form a cycle: %s", text);
-	return fault_hint(&w->call->fault, "Leave one of these dependencies out.");
+	return fault_hint(&w->call->fault, "Leave out one of these dependencies.");
 }
 
 /* Gives a task its place in the order, after the tasks for which the task waits. Replaces the

@@ -831,8 +831,8 @@ static int can_keep(struct call *call, const struct workspace_row *w)
 	if (rc < 0 || w->path)
 		return rc;
 	return fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
-			 "the guest of workspace %s runs elsewhere: nothing of it can be "
-			 "kept",
+			 "the guest of workspace %s runs elsewhere: its files "
+			 "cannot be kept",
 			 w->name);
 }
 

@@ -11,7 +11,7 @@ entries() { ls "$trash" 2>/dev/null | wc -l; }
 config() { printf '[workspace]\n%s\n' "$1" >"$CADRE_HOME/cadre.toml"; }
 
 cadre team create alpha --roles coder >/dev/null || bad "team"
-is 0 '^no removed workspaces or notes: what one held is kept here for 7 days$' cadre undo
+is 0 '^no removed workspaces or notes: removed files are kept here for 7 days$' cadre undo
 is 0 'No deleted note' cadre vault removed
 is 0 . cadre vault write teams/alpha/plan/a.md "our needle"
 is 4 'would be deleted$' cadre vault delete teams/alpha/plan/a.md

@@ -585,7 +585,7 @@ static void hosted_turn_stop(struct host *host, int64_t turn)
 	u->heard_at = clock_steady_ms();
 	if (u->stage == WAITS)
 		hosted_turn_end(u, TURN_STATE_INTERRUPTED,
-				"it was stopped before it ran");
+				"the turn was stopped before its command ran");
 	else
 		hosted_turn_send_signal(u); /* if the stage is STARTS, on_started() sends
 					       the signal later */

@@ -399,7 +399,7 @@ static void check_ground(struct doctor *d)
 	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
 	if (access(path, F_OK) == 0)
 		doctor_say(d, VERDICT_OK, "replaced",
-			   "remove it when the state is as it should be",
+			   "remove it when the state is in order",
 			   "a former state is kept in %s", path);
 }
 
@@ -812,7 +812,7 @@ static const struct check checks[] = {
 static void refuse_damaged(struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "the state is damaged");
-	fault_hint(f, "put a backup in its place first, as integrity says");
+	fault_hint(f, "put a backup in its place first: see integrity above");
 }
 
 /* Runs the fix of the check. Returns true if the fix has reported an act. */

@@ -225,9 +225,9 @@ static int keep_restore_check_secret(struct restore *r, struct store *store,
 		return f->code;
 	fault_set(f, FAULT_INVALID, "/file", "%.100s is not the secret of %.100s",
 		  r->secret, r->file);
-	return fault_hint(f, "put the right secret there; if that is lost, "
-			     "--any-secret takes this one: then register the agents "
-			     "anew");
+	return fault_hint(f, "put the right secret there; if it is lost, "
+			     "--any-secret takes the present one: then register the "
+			     "agents anew");
 }
 
 /* Checks a backup before a state is made for this backup, so that a backup that cannot be

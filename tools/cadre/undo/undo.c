@@ -239,12 +239,13 @@ static void undo_list_rest(struct cli *cli, size_t n_moving)
 				       undo_stays(cli) ? " " UNDO_STAYS : ""),
 			  0);
 	else
-		cli_prose(cli,
-			  arena_printf(&cli->arena,
-				       "no removed workspaces or notes: what one held is "
-				       "kept here for %" PRId64 " days",
-				       cli->home.settings.config.workspace_keep_days),
-			  0);
+		cli_prose(
+			cli,
+			arena_printf(&cli->arena,
+				     "no removed workspaces or notes: removed files are "
+				     "kept here for %" PRId64 " days",
+				     cli->home.settings.config.workspace_keep_days),
+			0);
 }
 
 static int undo_list(struct cli *cli)
