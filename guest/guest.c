@@ -200,7 +200,7 @@ static int guest_listen(struct guest *g, struct fault *f)
 	arena_release(&a);
 	if (!rc && at.kind == LINK_TCP && !(o->token && *o->token)) {
 		fault_set(f, FAULT_DENIED, "", "a guest at %s needs a token", o->listen);
-		rc = fault_hint(f, "Give one with --token-file FILE or in "
+		rc = fault_hint(f, "Give the token with --token-file FILE or in "
 				   "CADRE_LINK_TOKEN.");
 	}
 	if (rc)
@@ -457,8 +457,8 @@ static int guest_check_state(struct guest *g, bool made, struct fault *f)
 		rmdir(g->state);
 	fault_set(f, FAULT_INVALID, "", "the guest's own folder %.100s lies in %.100s",
 		  g->state, g->dir);
-	return fault_hint(f, "git, copies and commands would reach what it keeps: give a "
-			     "--state elsewhere, or say --state-inside.");
+	return fault_hint(f, "git, copies and commands would reach the guest's "
+			     "files: name another --state, or give --state-inside.");
 }
 
 static int open_state(struct guest *g, struct fault *f)

@@ -63,7 +63,8 @@ int machine_check_name(const char *name, struct fault *f)
 	if (machine_is_name(name))
 		return 0;
 	return fault_set(f, FAULT_INVALID, "/hostname",
-			 "1 to %d of a-z A-Z 0-9 -, the - not first or last", NAME_MOST);
+			 "use 1 to %d of a-z A-Z 0-9 -, without - first or last",
+			 NAME_MOST);
 }
 
 int machine_set_name(const char *name, struct fault *f)
@@ -485,7 +486,7 @@ static void enter_root(void)
 	}
 	if (chdir("/root") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") ||
 	    chdir("/")) {
-		guest_boot_say("the disk is no root: %s", strerror(errno));
+		guest_boot_say("the disk is not a root file system: %s", strerror(errno));
 		power_off();
 	}
 }

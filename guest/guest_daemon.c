@@ -478,7 +478,7 @@ static int add_one(struct poll *poll, struct fault *f)
 	output_parts_take(&p, r.out, strlen(r.out), r.err, strlen(r.err));
 	if (output_parts_bad_offset(&p) >= 0)
 		return fault_set(f, FAULT_INVALID, "/stdout_offset",
-				 "behind the end, or inside a character");
+				 "the offset is behind the end, or inside a character");
 	add_result(poll, &r, &p);
 	return 0;
 }

@@ -164,11 +164,11 @@ static int answer_client(struct guest_request *q, struct fault *f)
 	q->peer->hello = true;
 	if (*g->agent && hello->agent && strcmp(hello->agent, g->agent) != 0)
 		return fault_set(f, FAULT_DENIED, "/agent",
-				 "this workspace is %.64s's, not %.64s's", g->agent,
-				 hello->agent);
+				 "this workspace belongs to %.64s, not to %.64s",
+				 g->agent, hello->agent);
 	if (*g->team && hello->team && strcmp(hello->team, g->team) != 0)
 		return fault_set(f, FAULT_DENIED, "/team",
-				 "this workspace is of team %.64s", g->team);
+				 "this workspace belongs to team %.64s", g->team);
 	free(q->peer->session);
 	q->peer->session = xstrdup(hello->session);
 	guest_request_answer(q, "Hello", &own);

@@ -417,7 +417,7 @@ static int tell_job(struct guest_request *q, struct proc *run, struct fault *f)
 	if (bad >= 0)
 		return fault_set(f, FAULT_INVALID,
 				 bad ? "/stderr_offset" : "/stdout_offset",
-				 "behind the end, or inside a character");
+				 "the offset is behind the end, or inside a character");
 	if (run->over && run->start_errno)
 		return command_not_started(run, "the command", f);
 	out.running = !run->over;
@@ -878,7 +878,8 @@ int answer_turn(struct guest_request *q, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "/timeout_secs",
 				 "a timeout is at least 1 s");
 	if (g->halted)
-		return fault_set(f, FAULT_CONFLICT, "", "commands stand still here");
+		return fault_set(f, FAULT_CONFLICT, "",
+				 "this workspace's commands are stopped");
 	add_env(g, in, &c, &q->arena);
 	if ((rc = background_place(g, f)))
 		return rc;

@@ -105,7 +105,7 @@ static int clean_path(const struct guest *g, const char *path, const char *where
 	char *clean, *to, *begin;
 
 	if (!*path)
-		return fault_set(f, FAULT_INVALID, where, "an empty path");
+		return fault_set(f, FAULT_INVALID, where, "the path is empty");
 	if (*path == '/') {
 		from = path_below(path, g->dir);
 		if (!from)
@@ -139,7 +139,7 @@ static int clean_path(const struct guest *g, const char *path, const char *where
 	if (!path_is_state(g, *out))
 		return 0;
 	return fault_set(f, FAULT_NOT_FOUND, where,
-			 "%.150s is the guest's own, and no file of the workspace", path);
+			 "%.150s belongs to the guest, not to the workspace", path);
 }
 
 int guest_path(struct guest *g, const char *path, const char *where, struct arena *a,
@@ -185,7 +185,7 @@ int guest_path_open(int root, const char *path, int flags, const char *where,
 
 static int no_file(const char *where, const char *path, struct fault *f)
 {
-	return fault_set(f, FAULT_INVALID, where, "%.150s is no file", path);
+	return fault_set(f, FAULT_INVALID, where, "%.150s is not a file", path);
 }
 
 int guest_file_open(int root, const char *path, struct stat *st, const char *where,
@@ -384,7 +384,7 @@ static int upload_begin(struct guest_request *q, const struct upload_part *part,
 	struct upload *u;
 
 	if (!*part->id || strlen(part->id) > ID_MOST)
-		return fault_set(f, FAULT_INVALID, "/upload", "not of 1 to %d bytes",
+		return fault_set(f, FAULT_INVALID, "/upload", "must have 1 to %d bytes",
 				 ID_MOST);
 	if (g->n_uploads >= UPLOADS)
 		return fault_set(f, FAULT_EXHAUSTED, "/upload",
@@ -416,7 +416,7 @@ static int upload_check(const struct upload_part *part, size_t len, struct fault
 		return fault_set(f, FAULT_INVALID, "/offset",
 				 "file too large: at most 1 GiB");
 	if (part->has_mode && (part->mode < 0 || part->mode > MODES))
-		return fault_set(f, FAULT_INVALID, "/mode", "no file mode");
+		return fault_set(f, FAULT_INVALID, "/mode", "not a file mode");
 	return 0;
 }
 
@@ -635,9 +635,8 @@ static int guest_file_write(struct guest_request *q, const struct writing *w,
 	if (w->part.id)
 		return upload_take(q, &w->part, data, (size_t)len, f);
 	if (w->offset < 0 || w->offset > FILE_MAX) {
-		fault_set(f, FAULT_INVALID, "/offset", "not from 0 to 32 MiB");
-		return fault_hint(f,
-				  "A larger file is written in parts: name an upload.");
+		fault_set(f, FAULT_INVALID, "/offset", "must be from 0 to 32 MiB");
+		return fault_hint(f, "Write a larger file in parts: name an upload.");
 	}
 	c.data = data;
 	c.len = (size_t)len;

@@ -77,7 +77,7 @@ static void visit_answer_json(struct http_visit *v, int status, json_t *json)
 
 	json_decref(json);
 	if (!text) {
-		fault_set(&f, FAULT_INTERNAL, "", "the host answers nonsense");
+		fault_set(&f, FAULT_INTERNAL, "", "the host's answer is malformed");
 		visit_fail(v, 0, &f);
 		return;
 	}
@@ -107,7 +107,8 @@ static void guest_http_on_told(void *arg, json_t *answer, const struct fault *wh
 	v->asking = NULL;
 	if (answer && !result) {
 		if (!type || strcmp(type, "Error") != 0)
-			fault_set(&f, FAULT_INTERNAL, "", "the host answers nonsense");
+			fault_set(&f, FAULT_INTERNAL, "",
+				  "the host's answer is malformed");
 		else
 			wire_read_fault(answer, &f);
 	}
@@ -202,8 +203,8 @@ static void guest_http_no_token(struct http_visit *v)
 {
 	struct fault f = { 0 };
 
-	fault_set(&f, FAULT_DENIED, "", "no bearer token of a teammate");
-	fault_hint(&f, "Ask for it with: cadre agent door NAME.");
+	fault_set(&f, FAULT_DENIED, "", "the request has no bearer token of a teammate");
+	fault_hint(&f, "Ask for a token with: cadre agent door NAME.");
 	visit_fail(v, 401, &f);
 }
 
@@ -233,7 +234,7 @@ static void guest_http_too_many(struct http_visit *v, int most, const char *what
 
 	fault_set(&f, FAULT_EXHAUSTED, "", "%d %s of this token are under way already",
 		  most, what);
-	fault_hint(&f, "Let one of them end first.");
+	fault_hint(&f, "Wait until one ends.");
 	f.retry_after_ms = RETRY_MS;
 	v->x->last = true;
 	visit_fail(v, 0, &f);
@@ -291,7 +292,9 @@ static void guest_http_mail_tell_open(struct http_visit *v)
 		tell_health(v);
 		return;
 	}
-	fault_set(&f, FAULT_DENIED, "", "this team's policy has allow_inter_vm off");
+	fault_set(&f, FAULT_DENIED, "",
+		  "the team's policy does not let VMs reach each other "
+		  "(allow_inter_vm)");
 	visit_fail(v, 0, &f);
 }
 
@@ -416,8 +419,8 @@ static json_t *guest_http_mail_read_body(struct http_visit *v)
 
 	if (!json_is_object(args)) {
 		json_decref(args);
-		fault_set(&f, FAULT_INVALID, "", "the body is no JSON object: %.150s",
-			  args ? "it is something else" : error.text);
+		fault_set(&f, FAULT_INVALID, "", "the body is not a JSON object: %.150s",
+			  args ? "the value has another type" : error.text);
 		visit_fail(v, 0, &f);
 		return NULL;
 	}
@@ -671,7 +674,7 @@ static int guest_http_listen_at(struct guest_http *front, const char *address,
 
 	if (!colon || (size_t)(colon - address) >= sizeof(ip) ||
 	    (six && (colon - address < 3 || colon[-1] != ']')))
-		return fault_set(f, FAULT_INVALID, "", "%.100s is no ADDRESS:PORT",
+		return fault_set(f, FAULT_INVALID, "", "%.100s is not ADDRESS:PORT",
 				 address);
 	snprintf(ip, sizeof(ip), "%.*s", (int)(colon - address - 2 * six), address + six);
 	port = strtol(colon + 1, &end, 10);
@@ -752,7 +755,7 @@ static int guest_http_file_take_path(struct http_visit *v, const char **out,
 
 	if (!path || !guest_http_file_is_utf8(path))
 		return fault_set(f, FAULT_INVALID, "/path",
-				 "a broken escape, NUL, or no UTF-8");
+				 "a broken escape, NUL, or not UTF-8");
 	if (!*path || *path == '/')
 		return fault_set(f, FAULT_INVALID, "/path",
 				 "not a path below the workspace");
@@ -761,7 +764,7 @@ static int guest_http_file_take_path(struct http_visit *v, const char **out,
 
 		if (n == 2 && memcmp(at, "..", 2) == 0)
 			return fault_set(f, FAULT_INVALID, "/path",
-					 "`..` leads nowhere here");
+					 "a path may not have `..`");
 		at += n;
 	}
 	return guest_path(g, path, "/path", &v->x->arena, out, f);
@@ -906,9 +909,12 @@ static int check_post(struct http_visit *v, int *status, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "", "file too large: at most 1 GiB");
 	}
 	if (http_header(v->x, "content-range"))
-		return fault_set(f, FAULT_INVALID, "", "a file comes as a whole");
+		return fault_set(f, FAULT_INVALID, "",
+				 "content-range is not supported: send the whole file");
 	if (http_header(v->x, "content-encoding"))
-		return fault_set(f, FAULT_INVALID, "", "a file comes as it is");
+		return fault_set(
+			f, FAULT_INVALID, "",
+			"content-encoding is not supported: send the file as it is");
 	return 0;
 }
 

@@ -234,7 +234,7 @@ static void guest_peer_take_bytes(struct peer *peer, const char *data, size_t le
 		data += used;
 		len -= used;
 		if (rc == 0 && peer->stranger && peer->in.size > STRANGER_MOST)
-			rc = fault_set(&f, FAULT_DENIED, "", "say Hello first");
+			rc = fault_set(&f, FAULT_DENIED, "", "send Hello first");
 		if (rc > 0)
 			guest_peer_take_frame(peer);
 		if (rc < 0) {

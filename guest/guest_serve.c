@@ -329,7 +329,7 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 
 	if (q->peer->stranger && !proves(hello->token, o->token)) {
 		fault_set(f, FAULT_DENIED, "/token", "not the token of this guest");
-		fault_hint(f, "Give the one that the guest was started with.");
+		fault_hint(f, "Give the token with which the guest was started.");
 		guest_request_refuse(q, f);
 		return 0;
 	}
@@ -340,8 +340,9 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 	if (hello->workspace && strcmp(hello->workspace, workspace) != 0) {
 		fault_set(f, FAULT_CONFLICT, "/workspace",
 			  "this is the guest of workspace %s", workspace);
-		return fault_hint(f, "A guest serves one workspace: start another, or "
-				     "this one with a new state folder.");
+		return fault_hint(f,
+				  "A guest serves one workspace: start another guest, or "
+				  "this one with a new state folder.");
 	}
 	if (strcmp(hello->role, "host") == 0 && q->peer->port == WIRE_CONTROL)
 		halt(g, hello->halted);
@@ -581,7 +582,7 @@ void guest_request_serve(struct guest_request *q)
 		return;
 	}
 	if (q->peer->stranger && (!q->packet.type || strcmp(q->packet.type, "Hello"))) {
-		fault_set(&f, FAULT_DENIED, "/type", "say Hello with the token first");
+		fault_set(&f, FAULT_DENIED, "/type", "send Hello with the token first");
 		guest_request_refuse(q, &f);
 		return;
 	}

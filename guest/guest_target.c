@@ -76,7 +76,7 @@ static int look_at_old(struct file_target *t, struct fault *f)
 	if (S_ISLNK(t->old.st_mode))
 		return guest_path_fault(ELOOP, t->where, t->path, f);
 	if (!S_ISREG(t->old.st_mode))
-		return fault_set(f, FAULT_INVALID, t->where, "%.150s is no file",
+		return fault_set(f, FAULT_INVALID, t->where, "%.150s is not a file",
 				 t->path);
 	return 0;
 }
@@ -90,7 +90,7 @@ int target_open(struct guest *g, struct arena *a, struct file_target *t, const c
 	t->folder = t->fd = -1;
 	if (!rc && (strcmp(t->path, ".") == 0 || strcmp(t->path, "/") == 0))
 		rc = fault_set(f, FAULT_INVALID, t->where,
-			       "the workspace itself is no file");
+			       "the workspace itself is not a file");
 	if (!rc)
 		rc = guest_target_open_folder(t, a, f);
 	return rc ? rc : look_at_old(t, f);
@@ -242,10 +242,11 @@ int target_check(const struct file_target *t, const struct file_change *c,
 	size_t behind = c->keep + c->drop < size ? size - c->keep - c->drop : 0;
 
 	if (c->has_mode && (c->mode < 0 || c->mode > MODES))
-		return fault_set(f, FAULT_INVALID, "/mode", "no file mode");
+		return fault_set(f, FAULT_INVALID, "/mode", "not a file mode");
 	if (c->keep > size)
 		return fault_set(f, FAULT_INVALID, "/offset",
-				 "behind the end of the file, %zu bytes", size);
+				 "the offset is behind the end of the file, %zu bytes",
+				 size);
 	if (c->keep + c->len + behind > FILE_MAX)
 		return fault_set(f, FAULT_INVALID, t->where,
 				 "file too large: %zu bytes (max 32 MiB)",

@@ -20,7 +20,8 @@
 
 enum { IN_MEMORY = 64 << 10 };
 
-static const char marker[] = "\n[cadre: what came after 2 MiB was dropped]\n";
+static const char marker[] = "\n"
+			     "[cadre: output beyond 2 MiB was dropped]\n";
 static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 /* Makes an empty buffer; `folder` is borrowed until the buffer is released. */

@@ -61,7 +61,7 @@ static void answer_no_version(struct request *r, const char *asked)
 	text_add_json(&data, asked);
 	text_add(&data, "}", 1);
 	answer_error(r, RPC_NO_VERSION, data.data,
-		     "protocol version %.40s is not served this way", asked);
+		     "protocol version %.40s is not supported this way", asked);
 	text_release(&data);
 }
 
@@ -90,7 +90,7 @@ static bool modern_check(struct request *r, json_t *params)
 		answer_no_version(r, version);
 	else if (level && r->level == LEVEL_NONE)
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
-			     "_meta " META "logLevel is no level: %.40s", level);
+			     "_meta " META "logLevel is not a level: %.40s", level);
 	else {
 		r->status = 0;
 		return true;
@@ -258,8 +258,8 @@ static void legacy_set_level(struct request *r, json_t *params)
 
 	if (level == LEVEL_NONE) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
-			     "level is none of debug, info, notice, warning, error, "
-			     "critical, alert, emergency");
+			     "level must be one of debug, info, notice, warning, "
+			     "error, critical, alert, emergency");
 		return;
 	}
 	r->mcp->level = level;
@@ -353,7 +353,7 @@ bool cursor_none(struct request *r, json_t *params)
 {
 	if (!json_object_get(params, "cursor"))
 		return true;
-	answer_error(r, RPC_INVALID_PARAMS, NULL, "cursor is not one of ours");
+	answer_error(r, RPC_INVALID_PARAMS, NULL, "cursor did not come from this server");
 	return false;
 }
 

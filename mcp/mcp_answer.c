@@ -791,6 +791,8 @@ void wait_hint(const struct request *r, const char *json, struct text *hint)
 		text_addf(hint, "Nothing came in %lld s. Call again to go on waiting.",
 			  (long long)r->wait_s);
 	else if (!r->wait_s && r->op->gives == GIVES_CLAIM && !strstr(json, "\"epoch\":"))
-		text_addf(hint, "Nothing to take now. With %s the call waits for it.",
+		text_addf(hint,
+			  "Nothing to take now. To wait for something, call "
+			  "again with %s.",
 			  r->op->wait->name);
 }

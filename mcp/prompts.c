@@ -41,8 +41,8 @@ static void write_start(const struct mcp *m, json_t *args, struct text *out)
 	text_adds(
 		out,
 		"1. `inbox` action `receive`. Answer requests with action `reply`; "
-		"acknowledge the rest with action `ack`. What you neither answer nor "
-		"acknowledge comes again.\n"
+		"acknowledge the rest with action `ack`. Messages without answer or "
+		"`ack` come again.\n"
 		"2. `task` action `list` with your name as `owner`: finish what you hold "
 		"first. Else `task` action `claim` without a task takes the best ready "
 		"one. Nobody else can hold it while you do.\n"
@@ -113,7 +113,7 @@ static const struct prompt prompts[] = {
 	{ .name = "plan-team",
 	  .title = "Plan a team",
 	  .doc = "Turn a goal into a team, a board of tasks and a way to watch it.",
-	  .arguments = { { "goal", "What the team shall reach.", true },
+	  .arguments = { { "goal", "The team's goal.", true },
 			 { "team", "Team to use or to make.", false },
 			 { "members", "How many members, such as 3.", false } },
 	  .write = write_plan },

@@ -163,7 +163,7 @@ void resources_list(struct request *r, json_t *params)
 		r->word = code ? resources_read_cursor(code) : NULL;
 		if (!r->word) {
 			answer_error(r, RPC_INVALID_PARAMS, NULL,
-				     "cursor is not one of ours");
+				     "cursor did not come from this server");
 			return;
 		}
 	}

@@ -17,10 +17,11 @@
 #include "mcp/rpc.h"
 
 static const char usage[] =
-	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--operator] [--direct]\n"
+	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--operator] "
+	"[--direct]\n"
 	"       cadre mcp --cost [--toolsets core,workspace] [--output-schemas]\n"
-	"Serves the Model Context Protocol on standard input and output; with --cost it says how\n"
-	"many tokens the list of tools takes of each set, a token being 4 bytes, and of all.\n";
+	"Serves the Model Context Protocol on standard input and output.  --cost prints the\n"
+	"tokens that the tools of each set take in the list of tools; a token is 4 bytes.\n";
 
 enum {
 	OUT_MOST = 1 << 20, /* if a round has this many bytes of output, they are written

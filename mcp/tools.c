@@ -162,8 +162,8 @@ static void refuse_long(struct request *r, size_t len)
 		  "the answer takes %zu tokens", len / TOKEN);
 	fault_hint(&f, "%s",
 		   r->op->flags & OP_WRITE
-			   ? "The call is done. Look at what it did by pages."
-			   : "Ask for less, or with a larger max_result_tokens.");
+			   ? "The call is done. Read its result in pages."
+			   : "Ask for less, or set a larger max_result_tokens.");
 	result_fault(r, &f);
 }
 
@@ -265,7 +265,7 @@ static void no_tool(struct request *r, const char *name)
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "name is missing");
 	else if (meant)
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
-			     "no tool %.100s: perhaps %s is meant", name, meant);
+			     "no tool %.100s: did you mean %s?", name, meant);
 	else
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "no tool %.100s", name);
 }
@@ -418,7 +418,7 @@ int tools_open(struct mcp *m, struct fault *f)
 			list_sets(sets, sizeof(sets));
 			fault_set(f, FAULT_INVALID, "/toolsets", "no set of tools `%.*s`",
 				  n < 60 ? (int)n : 60, s);
-			return fault_hint(f, "There are %sand all of them: all.", sets);
+			return fault_hint(f, "The sets are: %sand all.", sets);
 		}
 		s = s[n] ? s + n + 1 : NULL;
 	}

@@ -431,28 +431,28 @@ static bool wal_is_empty(const struct store *s)
 static int refuse_wal(struct fault *f, const char *dir)
 {
 	fault_set(f, FAULT_IO, "",
-		  "state.db-wal in %.110s is not of the state.db beside it: one of them "
-		  "was put there by hand, by git or by an archive",
+		  "state.db-wal in %.110s does not belong to the "
+		  "state.db beside it: a person, git or an archive put "
+		  "one of them there",
 		  dir);
-	return fault_hint(
-		f,
-		"nothing is damaged yet: copy both; was state.db changed with `sqlite3`, "
-		"close that, or open it once with it; was it replaced, put it back, "
-		"or `cadre restore`; else move state.db-wal away");
+	return fault_hint(f, "nothing is damaged yet: copy both files. If `sqlite3` "
+			     "is open, close it; else open state.db once with "
+			     "`sqlite3`, or put the right state.db back, or `cadre "
+			     "restore`, or move state.db-wal away");
 }
 
 static int refuse_journal(struct fault *f, const char *dir)
 {
-	fault_set(
-		f, FAULT_IO, "",
-		"state.db-journal in %.110s is not of the state.db beside it: it was "
-		"put there by hand, by git or by an archive, or a killed `sqlite3` left it",
-		dir);
+	fault_set(f, FAULT_IO, "",
+		  "state.db-journal in %.110s does not belong to the "
+		  "state.db beside it: a person, git, an archive or a "
+		  "killed `sqlite3` left it",
+		  dir);
 	/* A foreign journal damages a state when SQLite writes the journal back.  The state's
 	 * own journal damages the state when SQLite does not write the journal back. */
-	return fault_hint(f, "nothing is damaged yet: copy both files; then, if a killed "
-			     "`sqlite3` left the journal, have `sqlite3` open state.db "
-			     "once, else move state.db-journal away");
+	return fault_hint(f, "nothing is damaged yet: copy both files; if a killed "
+			     "`sqlite3` left the journal, open state.db once with "
+			     "`sqlite3`, else move state.db-journal away");
 }
 
 int ground_vacant(const struct store *s, struct fault *f)
@@ -460,11 +460,11 @@ int ground_vacant(const struct store *s, struct fault *f)
 	if (wal_is_empty(s))
 		return 0;
 	fault_set(f, FAULT_CONFLICT, "",
-		  "state.db was taken away from %.110s, and its log state.db-wal left",
+		  "state.db is gone from %.110s, but its log "
+		  "state.db-wal is there",
 		  s->dir);
-	return fault_hint(f,
-			  "put it back, or `cadre restore` a backup; to begin anew, move "
-			  "state.db-wal and state.db-shm away");
+	return fault_hint(f, "put state.db back, or `cadre restore` a backup; to "
+			     "begin anew, move state.db-wal and state.db-shm away");
 }
 
 int ground_admit(struct store *s, struct fault *f)
@@ -640,14 +640,14 @@ static void ground_lose(struct store *s, const char *trouble)
 	g->lost = true;
 	fault_set(&g->why, FAULT_UNAVAILABLE, "", "%.120s %s%s while it was in use",
 		  s->path, trouble, cut ? "" : ": it was moved, removed or replaced");
-	fault_hint(
-		&g->why,
-		cut ? "nothing more is kept by who has it open, and what was kept lately "
-		      "may be gone: bring a backup back by `cadre restore FILE`, or begin "
-		      "again with what is left (`cadre doctor`, then `cadre up`)"
-		    : "nothing more is kept by who has it open: begin again with what is "
-		      "there now (`cadre up`), or bring it back first; backups are put in "
-		      "place by `cadre restore`");
+	fault_hint(&g->why, cut ? "processes that have it open keep nothing more, and "
+				  "the last changes may be lost: run `cadre restore "
+				  "FILE`, or go on with the rest (`cadre doctor`, then "
+				  "`cadre up`)"
+				: "processes that have it open keep nothing more: put "
+				  "the former files back, or go on with the present ones "
+				  "(`cadre up`); put a backup in place with `cadre "
+				  "restore`");
 }
 
 static int say_lost(const struct ground *g, struct fault *f)

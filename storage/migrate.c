@@ -61,7 +61,7 @@ static int refuse_other(const struct store *s, const struct schema_object *o,
 {
 	fault_set(f, FAULT_DENIED, "", "%.120s: its %.20s %.60s is %s", s->path, o->type,
 		  o->name, what);
-	return fault_hint(f, "use a state that cadre made, or a backup of it");
+	return fault_hint(f, "use a state that cadre made, or a backup of one");
 }
 
 /* Compares an object with the expected object (NULL: no further object is expected). Returns 1
@@ -162,8 +162,8 @@ int store_refuse_newer(const struct store *s, int64_t version, struct fault *f)
 		  "a newer cadre has migrated %s to version %lld; this program "
 		  "knows versions up to %d",
 		  s->path, (long long)version, migration_count);
-	return fault_hint(f, "use the newer cadre; a session over MCP goes on once its "
-			     "server is restarted");
+	return fault_hint(f, "use the newer cadre; restart the MCP server of each "
+			     "open session");
 }
 
 static int migrate_refuse_stranger(struct store *s, struct fault *f)

@@ -42,11 +42,12 @@ static int check_writable(int dir, const char *path, struct fault *f)
 	if (faccessat(dir, ".", W_OK, AT_EACCESS) == 0)
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "",
-		  "%.150s cannot be written (%s), which reading needs too", path,
+		  "cannot write %.150s (%s), which even reading needs", path,
 		  strerror(errno));
 	return fault_hint(f,
-			  "make it writable, or look at a copy, made while nobody uses "
-			  "it: cp -a %.150s COPY; cadre --home COPY status",
+			  "make it writable, or read a copy, made while no "
+			  "process uses it: cp -a %.150s COPY; cadre --home COPY "
+			  "status",
 			  path);
 }
 
@@ -63,7 +64,7 @@ int place_check(int dir, const char *path, bool make, struct fault *f)
 	}
 	if (!make && faccessat(dir, "state.db", F_OK, 0) != 0) {
 		fault_set(f, FAULT_NOT_FOUND, "", "there is no state in %s", path);
-		return fault_hint(f, "make one with `cadre init`");
+		return fault_hint(f, "make a state with `cadre init`");
 	}
 	return check_writable(dir, path, f);
 }

@@ -403,8 +403,8 @@ int store_look(struct store *s, struct fault *f)
 		return store_refuse_newer(s, version, f);
 	if (version < migration_count) {
 		fault_set(f, FAULT_UNAVAILABLE, "",
-			  "somebody has set the version of %s from %d to %lld", s->path,
-			  migration_count, (long long)version);
+			  "another program changed the version of %s from %d to %lld",
+			  s->path, migration_count, (long long)version);
 		return fault_hint(f, "set it back: sqlite3 %s '" SQL_VERSION " = %d'",
 				  s->path, migration_count);
 	}

@@ -51,14 +51,14 @@ static int store_restore_check_version(sqlite3 *db, const char *file, struct fau
 	    store_restore_number(db, statement_table[sql_restore_states].text) != 1) {
 		fault_set(f, FAULT_INVALID, "/file", "%.150s is not a state of cadre's",
 			  file);
-		return fault_hint(f, "`cadre backup` makes what can be restored");
+		return fault_hint(f, "name a file that `cadre backup` wrote");
 	}
 	if (version <= migration_count)
 		return 0;
 	fault_set(f, FAULT_INVALID, "/file",
 		  "%.120s is of version %lld, this program knows versions up to %d", file,
 		  (long long)version, migration_count);
-	return fault_hint(f, "use the newer cadre that has made it");
+	return fault_hint(f, "use the newer cadre that wrote it");
 }
 
 static int open_backup(const char *file, sqlite3 **db, struct fault *f)
@@ -426,8 +426,7 @@ static int store_restore_check_log(int stage, struct fault *f)
 				       : store_restore_failed(f, "look at restore.tmp");
 	if (st.st_size == 0)
 		return 0;
-	return fault_set(f, FAULT_IO, "",
-			 "what was written to restore.tmp is still in its log");
+	return fault_set(f, FAULT_IO, "", "changes of restore.tmp are still in its log");
 }
 
 /* Makes the staged folder complete and durable before the folder is renamed to restore.ready.
@@ -477,9 +476,10 @@ static int store_restore_refuse_stranger(int dir, struct fault *f)
 	if (l.l_pid > 0)
 		lock_holder_name(l.l_pid, name, sizeof(name));
 	fault_set(f, FAULT_UNAVAILABLE, "",
-		  "a backup is to replace the state, but a process has state.db open: %s",
+		  "a backup cannot replace the state, because a process "
+		  "has state.db open: %s",
 		  name);
-	return fault_hint(f, "end it, then repeat");
+	return fault_hint(f, "end that process, then repeat");
 }
 
 int restore_commit(const char *dir, const char *secret, char *aside, size_t room,

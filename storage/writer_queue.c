@@ -79,11 +79,11 @@ static int held_too_long(struct writer_queue *t, enum writer_queue_byte byte,
 		  "process %.120s%s keeps the state from being %s: waited %d s", who.name,
 		  who.stopped ? ", which is stopped," : "", writes ? "written" : "opened",
 		  (int)((clock_steady_ms() - since) / 1000));
-	return fault_hint(f, who.stopped
-				     ? "let it go on (kill -CONT, fg), or end it: what "
-				       "was acknowledged is kept"
-				     : "see what it does, or end it: what was "
-				       "acknowledged is kept");
+	return fault_hint(
+		f, who.stopped ? "let the process go on (kill -CONT, fg), or end it: "
+				 "acknowledged calls are kept"
+			       : "see what the process does, or end it: acknowledged "
+				 "calls are kept");
 }
 
 /* Whether a wait for the turn failed recently, and the process that held the turn then still
@@ -141,8 +141,9 @@ int writer_queue_alone_for(struct writer_queue *t, long wait_ms, const char *why
 					sizeof(names));
 			fault_set(f, FAULT_UNAVAILABLE, "", "%s, but is open in: %s", why,
 				  names);
-			return fault_hint(f, "end them (a host: `cadre down`; a "
-					     "`cadre mcp`: its client), then repeat");
+			return fault_hint(
+				f, "end these processes (a host: `cadre down`; a `cadre "
+				   "mcp`: its client), then repeat");
 		}
 		nanosleep(&pause, NULL);
 	}

@@ -40,8 +40,10 @@ static int check_policy(struct call *call, int64_t team, int64_t from, int64_t t
 	if (rc < 0 || yes)
 		return rc;
 	fault_set(&call->fault, FAULT_DENIED, "",
-		  "this team's policy has allow_inter_vm off");
-	return fault_hint(&call->fault, "Send it through the host: {message.send}.");
+		  "the team's policy does not let VMs reach each other "
+		  "(allow_inter_vm)");
+	return fault_hint(&call->fault,
+			  "Send the message through the host: {message.send}.");
 }
 
 /* --- tokens ------------------------------------------------------------------------ */
@@ -51,8 +53,8 @@ static int check_policy(struct call *call, int64_t team, int64_t from, int64_t t
 static int no_door(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "/door",
-		  "this token opens nothing at this door");
-	return fault_hint(&call->fault, "Ask for one with: {agent.door}{| NAME}.");
+		  "this token is not valid at this door");
+	return fault_hint(&call->fault, "Ask for a token with: {agent.door}{| NAME}.");
 }
 
 int door_find(struct call *call, const char *team, struct caller_row *who)

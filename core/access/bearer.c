@@ -44,9 +44,10 @@ static int64_t bearer_row_of(const char *text)
  * ever made. */
 static int bearer_no_token(struct call *call)
 {
-	fault_set(&call->fault, FAULT_DENIED, "/token", "the token proves nobody");
-	return fault_hint(&call->fault, "It may have been revoked or have ended: ask the "
-					"operator for another one.");
+	fault_set(&call->fault, FAULT_DENIED, "/token", "the token is unknown");
+	return fault_hint(&call->fault,
+			  "The token may be revoked, or its time is over. Ask "
+			  "the operator for a new token.");
 }
 
 static bool bearer_is_good(const struct call *call, const char *text,
@@ -147,10 +148,10 @@ static int bearer_check_kind(struct call *call, const struct token_create_in *in
 {
 	if ((in->agent != NULL) + in->operator+ in->observer == 1)
 		return 0;
-	fault_set(
-		&call->fault, FAULT_INVALID, "/agent",
-		"say whom the token stands for: agent, operator or observer, and one only");
-	return fault_hint(&call->fault, "{token.create}{| --agent TEAM/NAME}");
+	fault_set(&call->fault, FAULT_INVALID, "/agent",
+		  "name exactly one of agent, operator and observer");
+	return fault_hint(&call->fault,
+			  "For an agent: {token.create}{| --agent TEAM/NAME}.");
 }
 
 /* The token's default name: the agent's name, `operator` or `observer`, and the token's
@@ -191,7 +192,8 @@ static int bearer_add(struct call *call, const struct token_create_in *in,
 		return rc;
 	fault_set(&call->fault, FAULT_CONFLICT, "/name", "there is a token %s already",
 		  name);
-	return fault_hint(&call->fault, "Choose another name, or revoke that one.");
+	return fault_hint(&call->fault,
+			  "Choose another name, or revoke the other token.");
 }
 
 /* Refuses a token for the operator's row. The operator has a row in each team, but may act in
@@ -200,8 +202,8 @@ static int check_agent(struct call *call, const struct agent_row *a)
 {
 	if (!a->id || a->kind != AGENT_KIND_OPERATOR)
 		return 0;
-	fault_set(&call->fault, FAULT_INVALID, "/agent", "%s is the operator, no agent",
-		  a->name);
+	fault_set(&call->fault, FAULT_INVALID, "/agent",
+		  "%s is the operator, not an agent", a->name);
 	return fault_hint(&call->fault, "{token.create} {operator=true|--operator} makes "
 					"one for all teams.");
 }
@@ -396,7 +398,7 @@ int token_code(struct call *call, const struct token_code_in *in,
 		return rc;
 	if (rc == 0 || !code_is_good(call, &k))
 		return fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
-				 "the code was given, or has ended");
+				 "the code was used already, or has expired");
 	out->code = bearer_text(call, k.id, k.created_at);
 	out->expires_at = k.expires_at;
 	return 0;
@@ -412,8 +414,8 @@ int token_exchange(struct call *call, const struct token_exchange_in *in,
 	    (rc = sql_run(call, token_give, .id = k.id, .now = call->now)) < 0)
 		return rc;
 	if (rc == 0) {
-		fault_set(&call->fault, FAULT_DENIED, "/code", "this is no code");
-		return fault_hint(&call->fault, "Get one: {token.code}.");
+		fault_set(&call->fault, FAULT_DENIED, "/code", "this is not a code");
+		return fault_hint(&call->fault, "Get a new code: {token.code}.");
 	}
 	if ((rc = code_add(call, "browser", k.kind, BROWSER_S, false)) < 0 ||
 	    (rc = sql_row(call, token_by_id, &k, .id = call->made)) < 0)

@@ -61,8 +61,8 @@ static int limit_refuse(struct call *call, const struct rate_size *size, int64_t
 			       limit_category(limit_rate(call))),
 		  size->per_minute);
 	fault_hint(f,
-		   "Wait %" PRId64
-		   ".%03d s, then repeat it. {limit.list} shows what is left.",
+		   "Wait %" PRId64 ".%03d s, then repeat the call. "
+		   "{limit.list} shows what is left.",
 		   ms / 1000, (int)(ms % 1000));
 	f->retry_after_ms = ms;
 	return f->code;

@@ -43,13 +43,14 @@ static int pair_refuse(struct call *call, const struct agent_row *to, int64_t wa
 {
 	fault_set(&call->fault, FAULT_RATE_LIMITED, where,
 		  delays ? "too many messages to %s are delayed already"
-			 : "%s was written to a moment ago",
+			 : "you wrote to %s a moment ago",
 		  to->name);
-	fault_hint(&call->fault, "Wait %" PRId64 ".%03d s, then send it again%s.",
-		   wait / 1000, (int)(wait % 1000),
+	fault_hint(&call->fault,
+		   "Wait %" PRId64 ".%03d s, then send the message again%s.", wait / 1000,
+		   (int)(wait % 1000),
 		   delays ? ""
-			  : ", or send it with {on_limit=delay|--on-limit delay}: it is "
-			    "delivered then");
+			  : ", or send it now with {on_limit=delay|--on-limit "
+			    "delay}, for delivery at that time");
 	call->fault.retry_after_ms = wait;
 	return call->fault.code;
 }

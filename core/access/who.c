@@ -71,8 +71,9 @@ static bool is_old(struct call *call, const struct caller_row *r, const char *to
 static int replaced(struct call *call, const struct caller_row *r)
 {
 	fault_set(&call->fault, FAULT_CONFLICT, "",
-		  "%s has a new generation (%" PRId64 "); this one is over", r->name,
-		  r->generation);
+		  "%s was registered again (generation %" PRId64 "); this "
+		  "session is over",
+		  r->name, r->generation);
 	return fault_hint(&call->fault, "Register under another name, or ask the lead.");
 }
 
@@ -138,10 +139,12 @@ static int check_proof(struct call *call, const struct caller_row *r)
 		if (is_old(call, r, id->token))
 			return replaced(call, r);
 	}
-	fault_set(&call->fault, FAULT_DENIED, "", "the token does not prove %s in %s",
-		  id->agent, id->team);
-	return fault_hint(&call->fault, "Register under a name of your own, or set "
-					"CADRE_TOKEN as cadre agent env says.");
+	fault_set(&call->fault, FAULT_DENIED, "",
+		  "the token does not belong to agent %s of team %s", id->agent,
+		  id->team);
+	return fault_hint(&call->fault,
+			  "Register under a name of your own, or set CADRE_TOKEN "
+			  "to what `cadre agent env` prints.");
 }
 
 /* Whether an address means a role in a team, and not an agent of that name. */
@@ -237,7 +240,8 @@ static int no_such_caller(struct call *call, const char *team)
 		  in_state(call));
 	if (now)
 		return fault_hint(&call->fault, RENAMED, team, now);
-	return fault_hint(&call->fault, "Register it first: {agent.register}{| NAME}.");
+	return fault_hint(&call->fault,
+			  "Register the agent first: {agent.register}{| NAME}.");
 }
 
 /* The names of the first few teams of the state, "" if there are none; NULL after a failure. */
@@ -274,8 +278,8 @@ static int who_which(struct call *call, const char *name, const char *where)
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_INVALID, where, "several teams have an agent %s",
 		  name);
-	return *names ? hint_teams(call, "Name its team too. ", names)
-		      : fault_hint(&call->fault, "Name its team too.");
+	return *names ? hint_teams(call, "Name the agent's team too. ", names)
+		      : fault_hint(&call->fault, "Name the agent's team too.");
 }
 
 /* Refuses a caller that names an agent but no team. Only an operator who acts as an agent gets
@@ -290,9 +294,9 @@ static int agent_without_team(struct call *call, bool several)
 	if (call->identity.as && !names)
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_INVALID, "/team",
-		  "an agent is named without its team");
-	return names ? hint_teams(call, "Name its team too. ", names)
-		     : fault_hint(&call->fault, "Name its team too.");
+		  "the call names an agent without a team");
+	return names ? hint_teams(call, "Name the agent's team too. ", names)
+		     : fault_hint(&call->fault, "Name the agent's team too.");
 }
 
 static int who_take_caller(struct call *call, const struct caller_row *r)
@@ -472,7 +476,7 @@ static int only_own(struct call *call, const char *team)
 	if ((rc = who_take_seat(call, team)) || (rc = look_below(call, team)))
 		return rc < 0 ? rc : 0;
 	return fault_set(&call->fault, FAULT_DENIED, "/team",
-			 "an agent reaches its own team only");
+			 "an agent can reach only its own team");
 }
 
 int who_team(struct call *call, const char *team)
@@ -575,7 +579,8 @@ int who_enter_again(struct call *call, int64_t team)
 	}
 	if (rc)
 		return rc < 0 ? rc : 0;
-	fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "its team is destroyed");
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/team",
+		  "the agent's team is destroyed");
 	return fault_hint(&call->fault, "See the teams with: {team.list}.");
 }
 
@@ -611,9 +616,11 @@ static int take_team(struct call *call, const char **address, const char *where)
 	    (*address)[own] != '/') {
 		fault_set(&call->fault, FAULT_DENIED, where, "%s is not in team %s",
 			  *address, call->caller.team_name);
-		return who_roams(call) ? fault_hint(&call->fault,
-						    "Name its team by `team`, or none.")
-				       : call->fault.code;
+		return who_roams(call)
+			       ? fault_hint(
+					 &call->fault,
+					 "Name the agent's team with `team`, or leave the team out.")
+			       : call->fault.code;
 	}
 	*address += own + 1;
 	return 0;
@@ -694,7 +701,7 @@ static int nobody_with(struct call *call, const char *role, int64_t except,
 	fault_set(&call->fault, FAULT_NOT_FOUND, where,
 		  "nobody%s in team %s has the role %s", except ? " else" : "",
 		  call->caller.team_name, role);
-	return fault_hint(&call->fault, "The roles there are: %s.", list);
+	return fault_hint(&call->fault, "The team's roles are: %s.", list);
 }
 
 int who_with_role(struct call *call, const char *role, int64_t except, const char *where,
@@ -723,7 +730,7 @@ int who_one(struct call *call, const char *name, const char *where, struct agent
 		fault_set(&call->fault, FAULT_CONFLICT, where,
 			  "%zu members of team %s have the role %s", n,
 			  call->caller.team_name, role);
-		return fault_hint(&call->fault, "Name one of them, such as %s.",
+		return fault_hint(&call->fault, "Name one member, such as %s.",
 				  rows->name);
 	}
 	*a = rows[0];
@@ -741,10 +748,10 @@ int who_may_own(struct call *call, const struct agent_row *a, const char *where)
 	if (!who_observes(a))
 		return 0;
 	fault_set(&call->fault, FAULT_INVALID, where,
-		  "%s is an observer, who claims no tasks", a->name);
+		  "%s is an observer; observers claim no tasks", a->name);
 	return fault_hint(&call->fault,
-			  "Assign it to a member with another role, to nobody, or "
-			  "with a command, which the observer's daemon runs.");
+			  "Assign the task to another member or to nobody, or "
+			  "give a command for the observer's daemon to run.");
 }
 
 int who_ask(struct call *call, enum who least)
@@ -754,7 +761,7 @@ int who_ask(struct call *call, enum who least)
 		[WHO_MEMBER] = "Ask the team's lead or the operator.",
 		[WHO_LEAD] = "Ask the team's lead or the operator.",
 		[WHO_OPERATOR] = "Ask the operator.",
-		[WHO_HOST] = "A running host does it by itself.",
+		[WHO_HOST] = "A running host does this by itself.",
 	};
 
 	return fault_hint(&call->fault, "%s", hints[least]);
@@ -778,7 +785,7 @@ int who_acts(struct call *call, const char *name, const char *where, struct agen
 	if (!name && (rc = sql_row(call, agent_by_id, a, .id = call->caller.agent)) <= 0)
 		return rc < 0 ? rc
 			      : fault_set(&call->fault, FAULT_NOT_FOUND, where,
-					  "the caller's row is gone");
+					  "the caller's agent no longer exists");
 	return a->id == call->caller.agent ? 0 : who_leads(call, where);
 }
 

@@ -299,17 +299,18 @@ static int agent_replace(struct call *call, const struct agent_register_in *in,
 static int agent_taken(struct call *call, const struct agent_row *a)
 {
 	fault_set(&call->fault, FAULT_CONFLICT, "/name",
-		  "%s lives already (generation %" PRId64 ")", a->name, a->generation);
+		  "agent %s is registered already (generation %" PRId64 ")", a->name,
+		  a->generation);
 	if (who_is_nobody(call))
 		return fault_hint(&call->fault,
-				  "Take another name; or a person makes this worktree "
-				  "%s: cadre agent env %s --here.",
+				  "Take another name; or ask a person to keep this "
+				  "worktree for %s: cadre agent env %s --here.",
 				  a->name, a->name);
-	return fault_hint(
-		&call->fault,
-		"Give its token to resume it ({agent.env} {name=|}%s), or `replace` "
-		"it as the lead or the operator.",
-		a->name);
+	return fault_hint(&call->fault,
+			  "To resume the agent, give its token ({agent.env} "
+			  "{name=|}%s); the lead or the operator can `replace` "
+			  "the agent.",
+			  a->name);
 }
 
 /* Registers an agent under a new name. The operator or the lead registers another agent; a
@@ -342,7 +343,7 @@ static int join_nameless(struct call *call, const struct agent_register_in *in,
 {
 	if (in->token || in->replace || in->discard)
 		return fault_set(&call->fault, FAULT_INVALID, "/name",
-				 "`token`, `replace` and `discard` are about a name");
+				 "`token`, `replace` and `discard` need a `name`");
 	if (!call->identity.agent)
 		return join_new(call, in);
 	call->made = call->caller.agent;
@@ -407,9 +408,9 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 
 	if (agent_is_client(call)) {
 		fault_set(&call->fault, FAULT_DENIED, "",
-			  "a client with an agent's token makes no others");
+			  "a client with an agent's token cannot make agents");
 		return fault_hint(&call->fault,
-				  "Its lead adds members, on the host's machine.");
+				  "Ask the lead to add members, on the host's machine.");
 	}
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (!replayed && (rc = agent_join(call, in, &out->resumed)) < 0) ||
@@ -510,9 +511,9 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 
 	if (a->kind == AGENT_KIND_OPERATOR) {
 		fault_set(&call->fault, FAULT_INVALID, "/name",
-			  "the operator's place in a team keeps its name");
+			  "the operator's name in a team cannot change");
 		return fault_hint(&call->fault,
-				  "To give an agent a name, call as that agent.");
+				  "To rename an agent, call as that agent.");
 	}
 	if (agent_reserved(name))
 		return fault_set(&call->fault, FAULT_INVALID, "/new_name",
@@ -688,7 +689,7 @@ static int agent_spawn_greet(struct call *call, const struct agent_spawn_in *in,
 
 	if (!in->message[strspn(in->message, " \t\r\n")])
 		return fault_set(&call->fault, FAULT_INVALID, "/message",
-				 "must say something");
+				 "must contain more than blanks");
 	if (call->identity.agent && (rc = budget_take_message(call)) < 0)
 		return fault_move(&call->fault, "/to", "/message");
 	if ((message = message_store(call, &d)) < 0)
@@ -775,7 +776,7 @@ static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
 		.content =
 			d->overdue
 				? "My daemon is stuck: a command runs past its timeout."
-				: "My daemon is stuck: commands wait, and none moves.",
+				: "My daemon is stuck: commands wait, and none starts.",
 	};
 	int64_t message;
 	int rc = sql_row(call, team_lead, &lead, .team = d->team);
@@ -841,8 +842,8 @@ static int check_valid(struct call *call, const struct agent_row *a, const char 
 	fault_set(&call->fault, FAULT_CONFLICT, "/name",
 		  "the token of %s was made with another secret", a->name);
 	return fault_hint(&call->fault,
-			  "Give it a new one: {agent.register} {name=|}%s "
-			  "{replace=true|--replace}.",
+			  "Give the agent a new token: {agent.register} "
+			  "{name=|}%s {replace=true|--replace}.",
 			  a->name);
 }
 
@@ -853,14 +854,15 @@ int agent_env(struct call *call, const struct agent_env_in *in, struct agent_env
 	int rc;
 
 	if (agent_is_client(call))
-		return fault_set(&call->fault, FAULT_DENIED, "",
-				 "a client with an agent's token is told no others");
+		return fault_set(
+			&call->fault, FAULT_DENIED, "",
+			"a client with an agent's token cannot read other tokens");
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
 		return rc;
 	if (a.kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/name",
-				 "%s is the operator, who has no token", a.name);
+				 "%s is the operator; the operator has no token", a.name);
 	out->token = agent_token(call, &a);
 	if ((rc = check_valid(call, &a, out->token)) < 0)
 		return rc;

@@ -148,7 +148,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 
 	if (env && strlen(env) > ENV_MOST)
 		return fault_set(&call->fault, FAULT_INVALID, "/env",
-				 "an environment takes at most %d bytes of JSON",
+				 "the environment may take at most %d bytes as JSON",
 				 ENV_MOST);
 	if (to->kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
@@ -224,7 +224,7 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 		return rc;
 	if (x->state == ASSIGNMENT_STATE_QUEUED || x->state == ASSIGNMENT_STATE_RUNNING)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
-				 "it has not ended yet");
+				 "the command has not ended yet");
 	rc = sql_row(call, result_ended, &r, .message = x->message);
 	if (rc <= 0 || !r.success)
 		return rc < 0 ? rc : 0;
@@ -278,11 +278,11 @@ int assignment_retry(struct call *call, const struct assignment_retry_in *in,
 	if (!call->made) {
 		if (m.redacted_at)
 			return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
-					 "it is redacted: no command is left to run");
+					 "the message is redacted: its command is gone");
 		rc = sql_row(call, assignment_by_message, &x, .message = m.id);
 		if (rc == 0)
 			return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
-					 "it is no assignment");
+					 "the message is not an assignment");
 		if (rc < 0 || (rc = send_again(call, &x)) < 0)
 			return rc;
 	}
@@ -624,8 +624,8 @@ static int no_result(struct call *call, int64_t message)
 		return rc;
 	return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
 			 x.state == ASSIGNMENT_STATE_CANCELLED
-				 ? "it was called off, and has no result"
-				 : "its result is not there yet");
+				 ? "the assignment was called off, so it has no result"
+				 : "the command has no result yet");
 }
 
 int result_show(struct call *call, const struct result_show_in *in,

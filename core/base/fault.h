@@ -13,30 +13,31 @@
 #include <stdint.h>
 
 /* id, name, CLI exit status, HTTP status, wire code, when the fault happens, hint */
-#define FAULT_LIST(X)                                                                          \
-	X(INVALID, "invalid", 2, 400, "InvalidRequest",                                        \
-	  "An argument is missing or malformed.",                                              \
-	  "Correct the argument named in where and call again.")                               \
-	X(NOT_FOUND, "not_found", 3, 404, "NotFound", "What was named does not exist.",        \
-	  "List what exists and use one of its names.")                                        \
-	X(CONFLICT, "conflict", 4, 409, "Conflict",                                            \
-	  "The state of what was named forbids this now.",                                     \
-	  "Look at its present state before trying again.")                                    \
-	X(DENIED, "denied", 5, 403, "PermissionDenied", "The caller may not do this.",         \
-	  "Ask the operator.")                                                                 \
-	X(RATE_LIMITED, "rate_limited", 6, 429, "RateLimited",                                 \
-	  "The caller calls too often.", "Wait retry_after_ms, then repeat.")                  \
-	X(EXHAUSTED, "exhausted", 6, 429, "Exhausted",                                         \
-	  "A capacity or budget is used up.",                                                  \
-	  "Free some of it, or have the limit raised.")                                        \
-	X(UNAVAILABLE, "unavailable", 7, 503, "Unavailable",                                   \
-	  "It cannot be done now, or its outcome is not known.",                               \
-	  "{Repeat with the same idempotency_key.|Look whether it was done, else repeat it.}") \
-	X(TIMEOUT, "timeout", 7, 504, "Timeout", "Time ran out.",                              \
-	  "Allow more time, or look at the state before repeating.")                           \
-	X(IO, "io", 1, 500, "IoError", "The machine failed to read or write.",                 \
-	  "See the log; `cadre doctor` names the cause.")                                      \
-	X(INTERNAL, "internal", 1, 500, "Internal", "A bug in cadre.",                         \
+#define FAULT_LIST(X)                                                                    \
+	X(INVALID, "invalid", 2, 400, "InvalidRequest",                                  \
+	  "An argument is missing or malformed.",                                        \
+	  "Correct the argument that `where` names, and call again.")                    \
+	X(NOT_FOUND, "not_found", 3, 404, "NotFound", "The named thing does not exist.", \
+	  "List the existing names, and use one of them.")                               \
+	X(CONFLICT, "conflict", 4, 409, "Conflict",                                      \
+	  "The present state of the named thing forbids the call.",                      \
+	  "Look at the present state before you try again.")                             \
+	X(DENIED, "denied", 5, 403, "PermissionDenied", "The caller may not do this.",   \
+	  "Ask the operator.")                                                           \
+	X(RATE_LIMITED, "rate_limited", 6, 429, "RateLimited",                           \
+	  "The caller calls too often.", "Wait retry_after_ms, then repeat the call.")   \
+	X(EXHAUSTED, "exhausted", 6, 429, "Exhausted",                                   \
+	  "A capacity or budget is used up.",                                            \
+	  "Free some of the capacity, or ask for a higher limit.")                       \
+	X(UNAVAILABLE, "unavailable", 7, 503, "Unavailable",                             \
+	  "The call cannot be done now, or its outcome is not known.",                   \
+	  "{Repeat the call with the same idempotency_key.|"                             \
+	  "See whether the call took effect; if not, repeat it.}")                       \
+	X(TIMEOUT, "timeout", 7, 504, "Timeout", "Time ran out.",                        \
+	  "Allow more time, or look at the state before you repeat the call.")           \
+	X(IO, "io", 1, 500, "IoError", "The machine failed to read or write.",           \
+	  "See the log; `cadre doctor` names the cause.")                                \
+	X(INTERNAL, "internal", 1, 500, "Internal", "A bug in cadre.",                   \
 	  "See the log and report it.")
 
 enum fault_index {

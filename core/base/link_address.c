@@ -91,7 +91,8 @@ int link_parse(const char *text, const char *where, struct link_address *out,
 		return fault_set(f, FAULT_INVALID, where, "'%.100s' is not like %s", text,
 				 form->example);
 	}
-	fault_set(f, FAULT_INVALID, where, "'%.100s' is no address of a guest", text);
-	return fault_hint(f, "One is unix:/FOLDER, vsock:CID, serial:/FOLDER, "
+	fault_set(f, FAULT_INVALID, where, "'%.100s' is not the address of a guest",
+		  text);
+	return fault_hint(f, "Write it as unix:/FOLDER, vsock:CID, serial:/FOLDER, "
 			     "hybrid:/PATH or tcp:HOST:PORT.");
 }

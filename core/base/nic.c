@@ -43,17 +43,17 @@ int nic_range_parse(const char *text, struct nic_range *range, struct fault *f)
 	prefix = part < 0 ? -1 : nic_read_part(&s, '\0', 32);
 	if (prefix < PREFIX_LEAST || prefix > PREFIX_MOST) {
 		fault_set(f, FAULT_INVALID, "/network/range",
-			  "network.range is no range of IPv4 addresses: %.40s", text);
+			  "network.range is not a range of IPv4 addresses: %.40s", text);
 		return fault_hint(f,
-				  "Write it as 10.99.0.0/16, with a prefix from %d "
-				  "to %d.",
+				  "Write the range as 10.99.0.0/16, with a prefix from "
+				  "%d to %d.",
 				  PREFIX_LEAST, PREFIX_MOST);
 	}
 	host = UINT32_MAX >> prefix;
 	if (ip & host) {
 		nic_address(ip & ~host, proper);
 		fault_set(f, FAULT_INVALID, "/network/range",
-			  "network.range has bits behind its prefix: %.40s", text);
+			  "network.range has bits set behind its prefix: %.40s", text);
 		return fault_hint(f, "Did you mean %s/%d?", proper, prefix);
 	}
 	*range = (struct nic_range){ ip, prefix };

@@ -258,11 +258,10 @@ static int nobody_yet(struct call *call)
 	fault_set(&call->fault, FAULT_DENIED, "", "you are nobody yet: %s is for %s",
 		  call->op->name,
 		  call->op->who > WHO_LEAD ? "the operator" : "members of a team");
-	return fault_hint(
-		&call->fault,
-		"Register first: `agents`, action `register`; `name` if you have one. "
-		"Until then you look, at all teams. To act as the operator: cadre mcp "
-		"--operator.");
+	return fault_hint(&call->fault,
+			  "Register first: `agents`, action `register`; `name` "
+			  "if you have one. Until then you can only look, at all "
+			  "teams. To act as the operator: cadre mcp --operator.");
 }
 
 /* The team argument of the call, or NULL. */
@@ -308,7 +307,8 @@ static int call_check_may(struct call *call)
 		return nobody_yet(call);
 	if (call->identity.looks && (call->op->flags & OP_WRITE)) {
 		fault_set(&call->fault, FAULT_DENIED, "",
-			  "%s changes something: this token only reads", call->op->name);
+			  "%s changes the state: this token may only read",
+			  call->op->name);
 		return fault_hint(&call->fault,
 				  "Ask the operator for a token of an agent.");
 	}
@@ -447,9 +447,10 @@ int op_perform(struct call *call)
 	 * A function that fails fills the call's fault, which is checked here. */
 	if ((rc = call->op->run(call, call->in, call->out)) < 0 ||
 	    (rc = call->fault.code) < 0)
-		return call->replayed ? fault_hint(&call->fault, "The first call with "
-								 "this key was done.")
-				      : rc;
+		return call->replayed
+			       ? fault_hint(&call->fault,
+					    "The first call with this key took effect.")
+			       : rc;
 	if (call->plans)
 		return 0; /* the handler has only planned, and has not written yet */
 	if ((rc = space_check(call)) < 0)
@@ -593,7 +594,8 @@ static const char *trouble_of(bool deaf)
 
 static const char *help_of(bool deaf)
 {
-	return deaf ? "It makes them anew within seconds; if not: cadre restart"
+	return deaf ? "The host makes its sockets anew within seconds; if "
+		      "not: cadre restart"
 		    : "See `cadre doctor`";
 }
 

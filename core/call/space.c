@@ -131,6 +131,6 @@ int space_check(struct call *call)
 	if (size <= most)
 		return 0;
 	fault_set(&call->fault, FAULT_INVALID, "",
-		  "the answer would take %zu bytes; at most %zu", size, most);
-	return fault_hint(&call->fault, "Nothing was changed. Ask for less at a time.");
+		  "the answer would take %zu bytes; the limit is %zu", size, most);
+	return fault_hint(&call->fault, "Nothing was changed. Ask for less in one call.");
 }

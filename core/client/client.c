@@ -41,8 +41,8 @@ static int open_store(struct client *c, struct store **out, unsigned flags,
 {
 	if (!op_table->run) {
 		fault_set(f, FAULT_UNAVAILABLE, "",
-			  "this program can open no state itself");
-		return fault_hint(f, "Ask a host: CADRE_SOCKET says where it is.");
+			  "this program cannot open a state itself");
+		return fault_hint(f, "Set CADRE_SOCKET to the socket of a host.");
 	}
 	if (home_renew(c->o.home, f) < 0)
 		return f->code;

@@ -262,7 +262,7 @@ static void fail_silent(struct client *c, struct ticket *t)
 	snprintf(text, sizeof(text), "the host, process %d, runs but does not answer",
 		 (int)holder);
 	ticket_fail(c, t, FAULT_UNAVAILABLE, holder ? text : "the host does not answer",
-		    holder      ? "it may still do it; see `cadre doctor`"
+		    holder      ? "the host may still do the call; see `cadre doctor`"
 		    : h->dir[0] ? "see `cadre status`; start it with `cadre up`"
 				: NULL);
 }

@@ -145,13 +145,13 @@ static bool config_is_section(const char *name)
 static int refuse_state_key(struct config_set *s, const struct toml_entry *e,
 			    const char *name, struct fault *f)
 {
-	toml_refuse(s->file, e->at, f, "%.60s is not for a project's file to set", name);
+	toml_refuse(s->file, e->at, f, "a project's file cannot set %.60s", name);
 	if (s->state)
 		return fault_hint(f,
-				  "put it in %.100s/cadre.toml, or in your own: "
-				  "~/.config/cadre/cadre.toml",
+				  "set the key in %.100s/cadre.toml, or in your own "
+				  "file: ~/.config/cadre/cadre.toml",
 				  s->state);
-	return fault_hint(f, "put it in your own file: ~/.config/cadre/cadre.toml");
+	return fault_hint(f, "set the key in your own file: ~/.config/cadre/cadre.toml");
 }
 
 static int take_entry(struct config_set *s, const struct toml_entry *e, const char *name,
@@ -168,7 +168,7 @@ static int take_entry(struct config_set *s, const struct toml_entry *e, const ch
 		return refuse_state_key(s, e, name, f);
 	origin = config_origin_of(s, key);
 	if (origin->source == CONFIG_FILE && origin->file == s->file)
-		return toml_refuse(s->file, e->at, f, "%s is there already, in line %d",
+		return toml_refuse(s->file, e->at, f, "%s is set already, in line %d",
 				   name, origin->at.line);
 	*origin = (struct config_origin){ CONFIG_FILE, s->file, e->value.at };
 	return config_take(s, key, scalar_json(&e->value), f);

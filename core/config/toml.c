@@ -179,7 +179,8 @@ static int read_key_part(struct toml_reader *r, struct toml_text *name)
 		return toml_read_text(r, false, name);
 	name->len = strspn(r->s, bare);
 	if (!name->len)
-		return toml_wrong(r, "a key is letters, digits, - and _, or in quotes");
+		return toml_wrong(
+			r, "a key has only letters, digits, - and _, or is in quotes");
 	name->data = arena_strndup(r->arena, r->s, name->len);
 	r->s += name->len;
 	return 0;
@@ -187,14 +188,14 @@ static int read_key_part(struct toml_reader *r, struct toml_text *name)
 
 static int toml_too_deep(struct toml_reader *r, struct toml_place at)
 {
-	return toml_wrong_at(r, at, "more than %d tables and arrays in each other",
+	return toml_wrong_at(r, at, "tables and arrays are nested more than %d deep",
 			     TOML_DEPTH);
 }
 
 static int toml_is_there(struct toml_reader *r, const struct toml_key *key,
 			 const struct toml_entry *e)
 {
-	return toml_wrong_at(r, key->at, "'%.60s' is there already, in line %d",
+	return toml_wrong_at(r, key->at, "'%.60s' is defined already, in line %d",
 			     key->name.data, e->at.line);
 }
 
@@ -268,7 +269,7 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t)
 	if (toml_read_key(r, &key) < 0)
 		return r->fault->code;
 	if (*r->s != '=')
-		return toml_wrong(r, "a key is followed by = and its value");
+		return toml_wrong(r, "= and a value must follow a key");
 	r->s++;
 	toml_skip_blanks(r);
 	for (; key->next; key = key->next)
@@ -346,7 +347,7 @@ static struct toml_table *toml_read_header(struct toml_reader *r, struct toml_ta
 	if (toml_read_key(r, &key) < 0)
 		return NULL;
 	if (*r->s != ']' || (item && r->s[1] != ']')) {
-		toml_wrong(r, "the header is not closed by %s", item ? "]]" : "]");
+		toml_wrong(r, "the header does not end with %s", item ? "]]" : "]");
 		return NULL;
 	}
 	r->s += 1 + item;

@@ -30,7 +30,8 @@ int toml_check_bytes(struct toml_reader *r, size_t len)
 		if (!n)
 			return toml_wrong(r, "not UTF-8");
 		if (n == 1 && !may_stand(r->s))
-			return toml_wrong(r, "a control character (0x%02x)",
+			return toml_wrong(r,
+					  "a control character (0x%02x) is not allowed",
 					  (unsigned char)*r->s);
 		if (!toml_skip_newline(r))
 			r->s += n;
@@ -64,11 +65,11 @@ static int read_code(struct toml_reader *r, int digits, char **out)
 		int c = tolower((unsigned char)*r->s);
 
 		if (!isxdigit(c))
-			return toml_wrong(r, "%d hexadecimal digits belong here", digits);
+			return toml_wrong(r, "%d hexadecimal digits must follow", digits);
 		code = code << 4 | (uint32_t)(isdigit(c) ? c - '0' : c - 'a' + 10);
 	}
 	if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return toml_wrong(r, "U+%04X is no character", code);
+		return toml_wrong(r, "U+%04X is not a character", code);
 	put_code(out, code);
 	return 0;
 }
@@ -99,7 +100,7 @@ static int read_escape(struct toml_reader *r, bool lines, char **out)
 		return r->s++, read_code(r, r->s[-1] == 'u' ? 4 : 8, out);
 	name = *r->s ? strchr(names, *r->s) : NULL;
 	if (!name)
-		return toml_wrong(r, "no such escape; a backslash itself is \\\\");
+		return toml_wrong(r, "unknown escape; write \\\\ for a backslash");
 	*(*out)++ = codes[name - names];
 	r->s++;
 	return 0;
@@ -147,7 +148,7 @@ static int toml_text_read_body(struct toml_reader *r, char quote, bool lines, ch
 
 	while (!toml_text_ends(r, quote, lines, out)) {
 		if (!*r->s || (!lines && (*r->s == '\n' || *r->s == '\r')))
-			return toml_wrong_at(r, start, "this text is not closed by %s%c",
+			return toml_wrong_at(r, start, "this text does not end with %s%c",
 					     lines ? "three " : "", quote);
 		if (*r->s == '\\' && quote == '"') {
 			if (read_escape(r, lines, out) < 0)
@@ -275,7 +276,7 @@ static int read_decimal(struct toml_reader *r, struct toml_value *v, char *digit
 	if (!toml_number_take_digits(r, 10, &end))
 		return no_number(r);
 	if (*first == '0' && end - first > 1)
-		return toml_wrong_at(r, v->at, "a number does not begin with 0");
+		return toml_wrong_at(r, v->at, "a number must not begin with 0");
 	if (read_fraction(r, &end, &real) < 0)
 		return r->fault->code;
 	*end = '\0';
@@ -357,8 +358,8 @@ static int no_value(struct toml_reader *r)
 	size_t n = word_size(r->s);
 
 	if (!n)
-		return toml_wrong(r, "here a value is missing");
-	return toml_wrong(r, "'%.*s' is no value; a text stands in quotes",
+		return toml_wrong(r, "a value is missing here");
+	return toml_wrong(r, "'%.*s' is not a value; put a text in quotes",
 			  (int)(n < 40 ? n : 40), r->s);
 }
 
@@ -367,7 +368,7 @@ static int no_value(struct toml_reader *r)
 static int toml_value_go_down(struct toml_reader *r)
 {
 	if (r->depth >= TOML_DEPTH)
-		return toml_wrong(r, "more than %d tables and arrays in each other",
+		return toml_wrong(r, "tables and arrays are nested more than %d deep",
 				  TOML_DEPTH);
 	r->depth++;
 	r->s++;
@@ -390,7 +391,7 @@ static int read_array(struct toml_reader *r, struct toml_value *v)
 		if (*r->s == ',')
 			r->s++;
 		else if (*r->s != ']')
-			return toml_wrong(r, "an array goes on with , or ends with ]");
+			return toml_wrong(r, ", or ] must follow a value of an array");
 	}
 	r->s++;
 	r->depth--;
@@ -413,8 +414,10 @@ static int read_braces(struct toml_reader *r, struct toml_value *v)
 		if (*r->s == '}')
 			break;
 		if (*r->s != ',')
-			return toml_wrong(r, "an inline table goes on with , or ends "
-					     "with }, on one line");
+			return toml_wrong(
+				r,
+				", or } must follow a value of an inline table, on the "
+				"same line");
 		r->s++;
 		toml_skip_blanks(r);
 	}

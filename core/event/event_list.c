@@ -161,8 +161,8 @@ int event_gone(struct call *call, const char *where, int64_t first)
 {
 	call->as_of = first - 1;
 	fault_set(&call->fault, FAULT_NOT_FOUND, where,
-		  "events up to %" PRId64 " are gone", first - 1);
-	return fault_hint(&call->fault, "Go on after %" PRId64 ".", first - 1);
+		  "events up to %" PRId64 " were removed", first - 1);
+	return fault_hint(&call->fault, "Continue after event %" PRId64 ".", first - 1);
 }
 
 int event_list(struct call *call, const struct event_list_in *in,

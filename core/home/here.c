@@ -86,12 +86,12 @@ static void here_hash(const char *text, char out[HERE_NAME])
 static int here_refuse(const char *state, const char *name, const char *why,
 		       struct fault *f)
 {
-	fault_set(
-		f, FAULT_DENIED, "",
-		"who this directory is was kept in %.150s/%s%s%s, which %s: it is not used",
-		state, here_folder, *name ? "/" : "", name, why);
-	return fault_hint(f,
-			  "forget it with `cadre whoami --forget`, and register again");
+	fault_set(f, FAULT_DENIED, "",
+		  "cadre does not use %.150s/%s%s%s, which names this "
+		  "directory's agent: that file %s",
+		  state, here_folder, *name ? "/" : "", name, why);
+	return fault_hint(f, "remove the file with `cadre whoami --forget`, and "
+			     "register again");
 }
 
 /* Opens the folder `here` of a state. Returns a descriptor, or -1 if the folder does not exist,
@@ -105,12 +105,12 @@ static int here_open(const char *state, struct fault *f)
 		return -1;
 	dir = openat(top, here_folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0 && errno != ENOENT)
-		here_refuse(state, "", "is no folder", f);
+		here_refuse(state, "", "is not a folder", f);
 	close(top);
 	if (dir < 0)
 		return f->code ? -2 : -1;
 	if (fstat(dir, &st) || st.st_uid != geteuid() || st.st_mode & 077) {
-		here_refuse(state, "", "is open to others", f);
+		here_refuse(state, "", "is open to other users", f);
 		close(dir);
 		return -2;
 	}
@@ -173,11 +173,11 @@ static const char *here_private(int fd, char text[HERE_ROOM])
 	if (fd < 0)
 		return errno == ELOOP ? "is a link" : "cannot be read";
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
-		return "is no plain file";
+		return "is not a plain file";
 	if (st.st_uid != geteuid())
-		return "is another user's";
+		return "belongs to another user";
 	if ((st.st_mode & 07777) != 0600)
-		return "is open to others";
+		return "is open to other users";
 	n = read(fd, text, HERE_ROOM - 1);
 	if (n < 0 || memchr(text, '\0', (size_t)n))
 		return "cannot be read";
@@ -203,7 +203,9 @@ static const char *here_file(int dir, const char *name, struct here *k,
 	why = here_private(fd, text);
 	if (fd >= 0)
 		close(fd);
-	return why || here_file_parse(text, k, birth) ? why : "is not what cadre wrote";
+	return why || here_file_parse(text, k, birth)
+		       ? why
+		       : "was changed since cadre wrote it";
 }
 
 /* Whether `place` is a file-system snapshot of the directory that the file `name` names. The
@@ -320,7 +322,8 @@ static int here_read_in(int dir, const char *state, const char *place, struct he
 	if (!why && !same && !strcmp(name, path) && !strcmp(out->place, place))
 		return 0;
 	if (!same)
-		return here_refuse(state, name, why ? why : "is of another place", f);
+		return here_refuse(state, name,
+				   why ? why : "was made for another directory", f);
 	if (strcmp(out->place, place) == 0)
 		return 1;
 	here_follow(dir, place, now, out);
@@ -696,7 +699,7 @@ static int here_session_keep(const char *state, const struct here *k, bool over,
 			  (int)client, was.agent, was.team);
 	else if (client <= 1 || !process_birth(client, birth) ||
 		 !here_put(dir, name, k, birth))
-		fault_set(f, FAULT_IO, "", "who this session is cannot be kept");
+		fault_set(f, FAULT_IO, "", "cannot keep the agent of this session");
 	close(dir);
 	return f->code;
 }
@@ -744,7 +747,7 @@ static int here_write(const char *state, const struct here *k, bool over, struct
 
 	if (strchr(k->place, '\n') || !here_birth(k->place, birth))
 		return fault_set(f, FAULT_INVALID, "",
-				 "who %.150s is cannot be kept: no such directory",
+				 "cannot keep an agent for %.150s: no such directory",
 				 k->place);
 	dir = here_make(state, f);
 	if (dir < 0)
@@ -844,10 +847,11 @@ int home_recall(struct home *h, struct fault *f)
 		k = s.who;
 	if (team && strcmp(team, k.team) != 0) {
 		fault_set(f, FAULT_DENIED, "/team",
-			  "%s is said, but this directory is %s of team %s", team,
-			  k.agent, k.team);
-		return fault_hint(f, "as the operator: --operator; to forget who it is: "
-				     "cadre whoami --forget");
+			  "the call names team %s, but this directory is kept "
+			  "for %s of team %s",
+			  team, k.agent, k.team);
+		return fault_hint(f, "to act as the operator: --operator; to forget the "
+				     "directory's agent: cadre whoami --forget");
 	}
 	h->who = s.differs ? HOME_BY_SESSION : HOME_BY_PLACE;
 	h->sure = s.own != 0;
@@ -866,7 +870,7 @@ int home_can_keep(struct home *h, struct fault *f)
 {
 	if (keeps(h) && here_place(h->place))
 		return 0;
-	fault_set(f, FAULT_UNAVAILABLE, "", "who this directory is cannot be kept: %s",
+	fault_set(f, FAULT_UNAVAILABLE, "", "cannot keep an agent for this directory: %s",
 		  h->dir[0] ? "the state is another user's, or this is a workspace"
 			    : "this is a workspace");
 	return fault_hint(f, "set CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN instead");

@@ -125,7 +125,9 @@ static void keep_ignore(struct home *h, int dir, enum meant meant)
 	if (!ignore_keep(dir) || h->note[0])
 		return;
 	snprintf(h->note, sizeof(h->note),
-		 "%.400s/.gitignore was another one: it ignores all again", h->dir);
+		 "%.400s/.gitignore was changed: cadre wrote it anew, "
+		 "so that git ignores the whole folder",
+		 h->dir);
 }
 
 static int make_home(const char *path, struct fault *f)
@@ -151,8 +153,10 @@ static int keep_private(int dir, const char *path, enum meant meant, enum home_u
 		if (use != HOME_MAKE)
 			return 0;
 		fault_set(f, FAULT_DENIED, "/home",
-			  "%.150s is open to others and holds other things", path);
-		return fault_hint(f, "`cadre init` makes it a state, and private");
+			  "%.150s is open to other users, and holds files that "
+			  "are not cadre's",
+			  path);
+		return fault_hint(f, "`cadre init` makes the folder a private state");
 	}
 	if (fchmod(dir, 0700))
 		return fault_set(f, FAULT_IO, "/home", "cannot make %.150s private: %m",
@@ -163,11 +167,12 @@ static int keep_private(int dir, const char *path, enum meant meant, enum home_u
 static int no_folder(const char *path, struct fault *f)
 {
 	if (errno == ENOTDIR || errno == ELOOP)
-		return fault_set(f, FAULT_INVALID, "/home", "%.150s is no folder", path);
+		return fault_set(f, FAULT_INVALID, "/home", "%.150s is not a folder",
+				 path);
 	if (errno != ENOENT)
 		return fault_set(f, FAULT_IO, "/home", "%.200s: %m", path);
 	fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s", path);
-	return fault_hint(f, "make one: cadre init");
+	return fault_hint(f, "make a state: cadre init");
 }
 
 static int home_check_folder(int dir, const char *path, enum meant meant,
@@ -219,8 +224,9 @@ static int find_here(char out[4096], struct fault *f)
 	if (errno == ENOENT)
 		fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
 	else
-		fault_set(f, FAULT_IO, "", "cannot tell the current directory: %m");
-	return fault_hint(f, "go to one that is there, or name the state: --home DIR");
+		fault_set(f, FAULT_IO, "", "cannot find the current directory: %m");
+	return fault_hint(f,
+			  "go to an existing directory, or name the state: --home DIR");
 }
 
 /* Fills the fault of a search that found no state upward, and no state in the user's own
@@ -231,7 +237,7 @@ static int found_nothing(const char *here, const char *users, struct fault *f)
 		f, FAULT_NOT_FOUND, "/home",
 		"no state: there is no .cadre in %.200s or above it, and none at %.150s",
 		here, users);
-	return fault_hint(f, "make one for this project: cadre init");
+	return fault_hint(f, "make a state for this project: cadre init");
 }
 
 /* Whether a user's own folder holds a state, perhaps a lost one. The folder also keeps notes of
@@ -259,9 +265,8 @@ static int find_project(struct home *h, enum home_use use, struct fault *f)
 		return f->code;
 	find_upward(&x, dir);
 	if (x.path[0] && x.passed[0])
-		snprintf(h->note, sizeof(h->note),
-			 "%.200s %s: it is passed over for %.200s", x.passed,
-			 trust_reason(x.why), x.path);
+		snprintf(h->note, sizeof(h->note), "%.200s %s: cadre uses %.200s instead",
+			 x.passed, trust_reason(x.why), x.path);
 	if (x.path[0])
 		return home_settle(h, x.path, MEANT_FOUND, use, f);
 	if (x.passed[0] && x.why == FOUND_EDITED)
@@ -322,7 +327,8 @@ static int note_named(struct home *h)
 
 	if (note_known(h, &f) < 0)
 		snprintf(h->note, sizeof(h->note),
-			 "it counts only where it is named (--home, CADRE_HOME): %s",
+			 "cadre uses this state only if you name it (--home, "
+			 "CADRE_HOME): %s",
 			 f.text);
 	return 0;
 }
@@ -553,14 +559,15 @@ static int load_secret(struct home *h, bool create, struct fault *f)
 	}
 	if (n >= 0) {
 		fault_set(f, FAULT_IO, "", "%.150s has %zd bytes instead of 32", path, n);
-		return fault_hint(f, "put it back (a backup has it as FILE.secret), or "
-				     "remove it, and: cadre restore FILE");
+		return fault_hint(f, "put the right file back (a backup has it as "
+				     "FILE.secret), or remove this one and run: cadre "
+				     "restore FILE");
 	}
 	if (errno != ENOENT)
 		return fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", path);
 	fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s", h->dir);
-	return fault_hint(f, "make one: cadre init; a state.db brought here needs its "
-			     "`secret` as well");
+	return fault_hint(f, "make a state: cadre init; a state.db from elsewhere "
+			     "needs its `secret` as well");
 }
 
 /* Fills h->settings and h->vault for the state in h->dir. `flags` are the flags of
@@ -662,7 +669,8 @@ int home_renew(struct home *h, struct fault *f)
 	if (stat(h->dir, &st)) {
 		fault_set(f, FAULT_NOT_FOUND, "/home",
 			  "there is no state at %.150s any more", h->dir);
-		return fault_hint(f, "bring its folder back, or make one: cadre init");
+		return fault_hint(
+			f, "bring the folder back, or make a new state: cadre init");
 	}
 	if (home_is_lost(h->dir, NULL, 0) || home_lost_secret(h->dir))
 		return home_refuse_lost(h->dir, f);

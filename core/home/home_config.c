@@ -53,7 +53,7 @@ static int home_config_take_file(struct config_set *s, const char *path, bool pr
 	} else if (!is_trusted(&st)) {
 		why = NULL;
 	} else if (!S_ISREG(st.st_mode)) {
-		why = "not a file";
+		why = "is not a file";
 	} else if (n < 0) {
 		why = "cannot be read";
 	} else if (n > CONFIG_FILE_MOST) {
@@ -164,8 +164,8 @@ int config_check_shipped(const char *dir, struct fault *f)
 
 	snprintf(path, sizeof(path), "%s/%s", dir, config_file_name);
 	if (home_config_take_file(&s, path, true, f) < 0)
-		fault_hint(f, "if the file is yours: move it away, and back after "
-			      "`cadre init`");
+		fault_hint(f, "if the file is yours: move it away, run `cadre init`, "
+			      "and move it back");
 	config_release(&s);
 	return f->code;
 }

@@ -145,20 +145,21 @@ int find_check_gone(const char *dir, struct fault *f)
 		}
 	if (leads_nowhere(top)) {
 		fault_set(f, FAULT_DENIED, "",
-			  "%.150s/.git leads to a folder of git's that is gone, so the "
-			  "state of its project cannot be found",
+			  "the git folder that %.150s/.git names is gone, so "
+			  "cadre cannot find the project's state",
 			  top);
 		return fault_hint(f,
-				  "`git worktree repair` in the repository, or name the "
-				  "state: --home DIR");
+				  "run `git worktree repair` in the repository, or name "
+				  "the state: --home DIR");
 	}
 	if (trust_each(try_noted, &search, f) < 0 || !search.nearest.how)
 		return f->code;
 	fault_set(f, FAULT_NOT_FOUND, "", "the state %.150s that was noted on %s is gone",
 		  search.nearest.path, search.nearest.day);
 	return fault_hint(f,
-			  "put it back, `cadre restore FILE`, or `cadre init`; to forget "
-			  "it: cadre trust --remove %.150s",
+			  "put it back, or run `cadre restore FILE` or `cadre "
+			  "init`; to forget the state: cadre trust --remove "
+			  "%.150s",
 			  search.nearest.path);
 }
 
@@ -188,7 +189,7 @@ int home_may_make(struct fault *f)
 	if (st.st_uid == geteuid() || !st.st_uid)
 		return 0;
 	fault_set(f, FAULT_DENIED, "/home",
-		  "%.150s is another user's: nothing is made in it", base);
+		  "%.150s belongs to another user: cadre makes nothing there", base);
 	return fault_hint(f, "set HOME or XDG_STATE_HOME to a folder of your own "
 			     "(with sudo: without -E), or name the state: --home DIR");
 }
@@ -210,8 +211,8 @@ int home_check_owner(uid_t owner, const char *path, struct fault *f)
 	if (geteuid())
 		return fault_hint(f, "use a state folder of your own: --home DIR");
 	return fault_hint(f,
-			  "be that user (sudo -u '#%u'), or use a state folder of your "
-			  "own: --home DIR",
+			  "run as that user (sudo -u '#%u'), or use a state "
+			  "folder of your own: --home DIR",
 			  (unsigned)owner);
 }
 
@@ -268,11 +269,12 @@ static int fresh_check_index(const char *path, struct fault *f)
 			f, FAULT_DENIED, "",
 			"%.150s holds files that git tracks, so a pull can change the folder",
 			path);
-		return fault_hint(f, "git rm -r --cached %.150s, then: cadre init", path);
+		return fault_hint(f, "run: git rm -r --cached %.150s, then: cadre init",
+				  path);
 	}
 	fault_set(f, FAULT_DENIED, "",
-		  "%.150s is not made: the index of the git repository around it cannot "
-		  "be read",
+		  "%.150s is not made: cadre cannot read the index of "
+		  "the git repository around it",
 		  path);
 	return fault_hint(f, "repair or remove its .git, or name another folder: "
 			     "cadre --home DIR init");
@@ -335,10 +337,13 @@ static int check_part(int dir, const char *path, const struct dirent *e, struct 
 	if (found_is_plain(dir, e))
 		return 0;
 	fault_set(f, FAULT_DENIED, "",
-		  "%.100s/%.60s is a link or no file: a state has none", path, e->d_name);
+		  "%.100s/%.60s is a link or not a plain file: a state "
+		  "has only plain files",
+		  path, e->d_name);
 	if (strcmp(e->d_name, "vault") == 0)
-		return fault_hint(f, "remove it; vault.root names a vault elsewhere");
-	return fault_hint(f, "remove it, if it is not yours to use");
+		return fault_hint(
+			f, "remove it; to keep the vault elsewhere, set vault.root");
+	return fault_hint(f, "remove it, if you did not put it there");
 }
 
 int find_check_parts(int dir, const char *path, struct fault *f)
@@ -430,9 +435,9 @@ static int refuse_secret(const char *dir, struct fault *f)
 	fault_set(f, FAULT_NOT_FOUND, "/home",
 		  "%.150s/secret is gone: the tokens of all agents are made with it",
 		  dir);
-	return fault_hint(f, "put it back (a backup has it as FILE.secret), or: cadre "
-			     "restore FILE; where it is lost for good: cadre restore "
-			     "--any-secret, with the state.db that is here");
+	return fault_hint(f, "put it back (a backup has it as FILE.secret), or: "
+			     "cadre restore FILE; if it is lost for good: cadre "
+			     "restore --any-secret with the present state.db");
 }
 
 int home_refuse_lost(const char *dir, struct fault *f)
@@ -446,9 +451,9 @@ int home_refuse_lost(const char *dir, struct fault *f)
 	snprintf(path, sizeof(path), "%s/state.db", dir);
 	fault_set(f, FAULT_NOT_FOUND, "/home", "state.db of %.100s is %s%s%.100s%s", dir,
 		  lstat(path, &st) ? "gone" : "empty", *left ? "; " : "", left,
-		  *left ? " are of the state that was there" : "");
-	return fault_hint(f, "bring it back, or: cadre restore FILE; to begin anew on "
-			     "purpose: cadre init --anew");
+		  *left ? " belong to the former state" : "");
+	return fault_hint(f, "bring state.db back, or: cadre restore FILE; to begin "
+			     "a new state on purpose: cadre init --anew");
 }
 
 int home_make_empty(const char *dir, struct fault *f)

@@ -34,7 +34,8 @@ static int make_private(const char *path, struct fault *f)
 	/* In a shared temporary folder, another user may have made a folder of this name as a
 	 * trap. */
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		return fault_set(f, FAULT_DENIED, "", "%.150s is not ours", path);
+		return fault_set(f, FAULT_DENIED, "", "%.150s is not a folder of yours",
+				 path);
 	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
 	/* The folder may be old. With a new modification time, home_sweep_runs() does not
@@ -328,7 +329,8 @@ int home_settle_run(struct home *h, int lock, struct fault *f)
 	if (strcmp(strrchr(run, '/'), strrchr(h->run, '/')) != 0) {
 		memcpy(h->run, run, sizeof(run));
 		memcpy(h->socket, socket, sizeof(socket));
-		return fault_set(f, FAULT_IO, "", "%.150s is another state's", h->dir);
+		return fault_set(f, FAULT_IO, "", "%.150s belongs to another state",
+				 h->dir);
 	}
 	return home_make_run(h, f) < 0 ? (int)f->code : write_holder(h, lock, f);
 }
@@ -340,7 +342,8 @@ int home_hold(struct home *h, struct fault *f)
 
 	if (fd < 0) {
 		fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", h->lock);
-		return fault_hint(f, "a host needs to write in the state's folder");
+		return fault_hint(f,
+				  "a host must be able to write in the state's folder");
 	}
 	if (lock_whole(h, fd, &holder)) {
 		fault_set(f, FAULT_CONFLICT, "", "a host runs already: process %d",

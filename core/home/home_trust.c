@@ -414,8 +414,8 @@ static char *known_read_all(struct fault *f)
 	} else if (st.st_mode &&
 		   (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022)) {
 		fault_set(f, FAULT_DENIED, "",
-			  "%.150s is no file that only you can write", path);
-		fault_hint(f, "if all that is in it is yours: chmod 600 it");
+			  "%.150s must be a file that only you can write", path);
+		fault_hint(f, "if all lines in it are yours: chmod 600 it");
 	} else if (n < 0) {
 		fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", path);
 	} else if (n > FILE_MOST) {
@@ -548,7 +548,8 @@ static int known_replace(const struct known *k, struct fault *f)
 	if (k->how)
 		known_add_line(&out, k);
 	if (k->how && (n >= LINES_MOST || out.len > FILE_MOST)) {
-		fault_set(f, FAULT_EXHAUSTED, "", "%d states are noted", n);
+		fault_set(f, FAULT_EXHAUSTED, "",
+			  "%d states are noted: there is no room for more", n);
 		fault_hint(f, "remove some: cadre trust --list, cadre trust --remove");
 	} else {
 		known_write_all(&out, f);
@@ -908,21 +909,22 @@ static const struct {
 } words[] = {
 	[FOUND_UNKNOWN] = { "was not made here by you",
 			    "if you trust all that is in it: cadre trust %.150s" },
-	[FOUND_LINK] = { "is a link, which never leads to a state",
+	[FOUND_LINK] = { "is a link, and cadre follows no link to a state",
 			 "remove the link, or name the state that you mean: --home DIR" },
 	[FOUND_FOREIGN] = { "belongs to another user",
 			    "name a state of your own: --home DIR" },
 	[FOUND_TRACKED] = { "holds files that git tracks, so a pull can change the folder",
-			    "go back to a branch of your own, or move it away; "
-			    "if you trust all that is in it: cadre trust %.150s" },
+			    "switch to a branch of your own, or move the folder "
+			    "away; if you trust all that is in it: cadre trust "
+			    "%.150s" },
 	[FOUND_WAS_TRACKED] = { "held files that git tracked, so others may have "
 				"changed it",
-				"move it away, and `cadre restore` your backup; "
-				"if you trust all that is in it: cadre trust %.150s" },
+				"move it away, and `cadre restore` your backup; if you "
+				"trust all that is in it: cadre trust %.150s" },
 	[FOUND_UNNOTED] = { "holds files that git tracks, and this cannot be noted",
-			    "first see that the file `known` and its folder can be "
-			    "written (`cadre help trust`), and try again; then move "
-			    "%.150s away, or trust it" },
+			    "make the file `known` and its folder writable (`cadre "
+			    "help trust`), and try again; then move %.150s away, "
+			    "or trust it" },
 	[FOUND_CHANGED] = { "has entries in git's index, or a cadre.toml, that have "
 			    "changed since you trusted it",
 			    "if you trust all that is in it now: cadre trust %.150s" },
@@ -932,9 +934,11 @@ static const struct {
 			  "move it away, and `cadre restore` your backup; "
 			  "if you trust all that is in it: cadre trust %.150s" },
 	[FOUND_NO_INDEX] = { "is in a repository whose index cannot be read",
-			     "repair it, or trust the state: cadre trust %.150s" },
-	[FOUND_STRAY] = { "is of a repository that does not know this worktree",
-			  "`git worktree repair` there, or name the state: --home DIR" },
+			     "repair the repository, or trust the state: cadre "
+			     "trust %.150s" },
+	[FOUND_STRAY] = { "belongs to a repository that does not know this worktree",
+			  "run `git worktree repair` there, or name the state: "
+			  "--home DIR" },
 };
 
 int trust_refuse(const char *path, enum found_why why, struct fault *f)

@@ -42,7 +42,7 @@ static void crowd_turn_away(struct conn *c, const char *why)
 	metrics_hit(c->host->metrics, HIT_CLIENTS);
 	fault_set(&f, FAULT_EXHAUSTED, "", "%s: %zu are connected to the host", why,
 		  c->host->clients->crowd.n);
-	fault_hint(&f, "End some of them. --direct does without the host.");
+	fault_hint(&f, "End some of them, or go without the host: --direct.");
 	f.retry_after_ms = CLIENT_SILENT_MS;
 	wire_write_fault(&c->flow.out, &f, false, NULL);
 	flow_send(&c->flow);
@@ -63,7 +63,7 @@ static void crowd_make_room(struct host *host)
 			oldest = c;
 	if (!oldest)
 		return;
-	crowd_turn_away(oldest, "a newer client needs the place");
+	crowd_turn_away(oldest, "a newer client needs its place");
 	conn_close(oldest);
 }
 
@@ -116,7 +116,8 @@ static void close_largest(struct host *host)
 		if (!most || c->unread.memory > most->unread.memory)
 			most = c;
 	if (most)
-		close_one(most, "the most of all where there is no room for more");
+		close_one(most,
+			  "its unread answers took the most memory, and no room is left");
 }
 
 /* Subtracts the memory of a closing client's unread answers from the memory of all clients'
@@ -138,7 +139,7 @@ static void unread_note(struct conn *c)
 	if (left <= UNREAD_SOFT)
 		c->unread.seconds = 0;
 	if (left > UNREAD_HARD)
-		close_one(c, "more than one may have");
+		close_one(c, "its unread answers take more than one client may have");
 	else if (host->clients->unread.memory > UNREAD_ALL)
 		close_largest(host);
 }

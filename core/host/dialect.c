@@ -173,7 +173,7 @@ static enum heard hear_vault_write(struct conn *c, struct job *job, struct fault
 	json_t *args = speech_args(job);
 
 	if (!op) {
-		fault_set(f, FAULT_INVALID, "/mode", "'%.60s' is no mode", mode);
+		fault_set(f, FAULT_INVALID, "/mode", "'%.60s' is not a mode", mode);
 		fault_hint(f, "Use overwrite, append or prepend.");
 		return HEARD_NONSENSE;
 	}
@@ -386,13 +386,13 @@ static int check_claims(struct conn *c, const json_t *hello, struct fault *f)
 
 	if (json_is_true(json_object_get(hello, "as")))
 		return fault_set(f, FAULT_DENIED, "/as",
-				 "nobody acts as another on this channel");
+				 "a caller cannot act as another agent on this channel");
 	if (agent && strcmp(agent, who.agent))
-		return fault_set(f, FAULT_DENIED, "/agent", "this channel is %.64s's",
-				 who.agent);
+		return fault_set(f, FAULT_DENIED, "/agent",
+				 "this channel belongs to %.64s", who.agent);
 	if (team && strcmp(team, who.team))
 		return fault_set(f, FAULT_DENIED, "/team",
-				 "this channel is of team %.64s", who.team);
+				 "this channel belongs to team %.64s", who.team);
 	who.session = speech_text(hello, "session");
 	keep_identity(c, &who);
 	return 0;
@@ -407,7 +407,7 @@ static enum heard hear_hello(struct conn *c, struct job *job, struct fault *f)
 	};
 
 	if (c->started) {
-		fault_set(f, FAULT_INVALID, "/type", "Hello comes first");
+		fault_set(f, FAULT_INVALID, "/type", "the first message must be Hello");
 		return HEARD_NONSENSE;
 	}
 	c->greeted = true;

@@ -49,7 +49,7 @@ static void log_level_tick(struct host *host)
 	 * former level or the new level, whichever writes more lines. */
 	if (level > host->log_watch->level)
 		log_set_level(host->log, level);
-	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",
+	log_line(host->log, LOG_LEVEL_INFO, "the log's level has changed",
 		 LOG_TEXT("to", log_level_name(level)));
 	log_set_level(host->log, level);
 	host->log_watch->level = level;
@@ -286,7 +286,8 @@ static void say_ready(struct host *host)
 	if (fd < 0)
 		return;
 	if (write(fd, "ready\n", 6) != 6)
-		log_line(host->log, LOG_LEVEL_WARN, "nobody reads ready_fd", LOG_NOTHING);
+		log_line(host->log, LOG_LEVEL_WARN, "no process reads ready_fd",
+			 LOG_NOTHING);
 	close(fd);
 }
 

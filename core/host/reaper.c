@@ -64,7 +64,7 @@ static void on_ticked(struct job *job)
 
 	r->busy = false;
 	if (job->call.fault.code) {
-		log_line(host->log, LOG_LEVEL_WARN, "what ran out is not written down",
+		log_line(host->log, LOG_LEVEL_WARN, "ended leases cannot be stored",
 			 LOG_FAULT(&job->call.fault));
 		add_gap(r, in->gap_since, in->gap_ms,
 			in->leap_ms); /* the next clock.tick moves the leases */
@@ -93,10 +93,12 @@ static void reaper_tick(struct host *host, bool start)
 	in->leap_ms = r->leap_ms;
 	in->start = start;
 	if (r->gap_ms)
-		log_line(host->log, LOG_LEVEL_INFO,
-			 r->gap_ms > 0 ? "nobody could call for a while: leases are moved"
-				       : "the clock was put back: leases are moved",
-			 LOG_NUMBER("seconds", r->gap_ms / 1000));
+		log_line(
+			host->log, LOG_LEVEL_INFO,
+			r->gap_ms > 0
+				? "no calls were possible for a while: leases are extended"
+				: "the clock was put back: leases are shortened",
+			LOG_NUMBER("seconds", r->gap_ms / 1000));
 	r->gap_ms = r->leap_ms = 0;
 	r->busy = true;
 	r->stale = false;

@@ -878,9 +878,10 @@ void http_refuse(struct http_conn *c, int status, enum fault_code code, const ch
 
 	http_conn_forget(c, true);
 	c->last = true;
-	fault_set(&f, code, "", "%s", why && *why ? why : "this is no HTTP");
-	fault_hint(&f, code == FAULT_INVALID ? "Send a request of HTTP/1.1."
-					     : "Try again, and send it at once.");
+	fault_set(&f, code, "", "%s", why && *why ? why : "this is not HTTP");
+	fault_hint(&f, code == FAULT_INVALID
+			       ? "Send an HTTP/1.1 request."
+			       : "Try again, and send the whole request at once.");
 	http_fault(&c->x, status, &f);
 }
 

@@ -188,14 +188,14 @@ static int http_parse_check_host(struct http_conn *c, const struct target *targe
 	const char *host = http_header(&c->x, "host");
 
 	if (http_parse_count(&c->x, "host") > 1 || (c->parser.http_minor == 1 && !host))
-		return http_parse_stop(c, 400, "not one Host header");
+		return http_parse_stop(c, 400, "there must be exactly one Host header");
 	if (host && !is_host(host))
 		return http_parse_stop(c, 400, "a broken Host header");
 	if (target->host && host &&
 	    (strlen(host) != target->n ||
 	     strncasecmp(host, target->host, target->n) != 0))
 		return http_parse_stop(
-			c, 400, "the target is of another host than the Host header");
+			c, 400, "the target names another host than the Host header");
 	return 0;
 }
 
@@ -208,21 +208,22 @@ static int check_head(struct http_conn *c, const struct target *target)
 		if (!is_clean(&c->x.headers[i]))
 			return http_parse_stop(c, 400, "a broken header");
 	if (c->parser.http_major != 1)
-		return http_parse_stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
+		return http_parse_stop(c, 505,
+				       "only HTTP/1.0 and HTTP/1.1 are supported");
 	if (coding && c->parser.http_minor == 0)
-		return http_parse_stop(c, 400, "chunks are of HTTP/1.1");
+		return http_parse_stop(c, 400, "chunks need HTTP/1.1");
 	if (http_parse_check_host(c, target))
 		return -1;
 	if (http_parse_count(&c->x, "authorization") > 1 ||
 	    http_parse_count(&c->x, "origin") > 1 ||
 	    http_parse_count(&c->x, "idempotency-key") > 1)
-		return http_parse_stop(c, 400, "a header comes twice that may come once");
+		return http_parse_stop(c, 400, "a header comes twice, but may come once");
 	if (coding && (http_parse_count(&c->x, "transfer-encoding") > 1 ||
 		       strcasecmp(coding, "chunked") != 0))
-		return http_parse_stop(
-			c, 501, "chunked is the only transfer coding that is spoken");
+		return http_parse_stop(c, 501,
+				       "chunked is the only supported transfer coding");
 	if (*c->x.path != '/' || strchr(c->x.path, '#') || strchr(c->x.query, '#'))
-		return http_parse_stop(c, 400, "the target is no path");
+		return http_parse_stop(c, 400, "the target is not a path");
 	if (expect && strcasecmp(expect, "100-continue") != 0)
 		return http_parse_stop(c, 417, "only 100-continue can be expected");
 	return 0;
@@ -317,7 +318,7 @@ void http_parse(struct http_conn *c)
 				      : llhttp_get_error_pos(&c->parser);
 
 	if (is_head && !c->closing && is_folded(c, c->in, at)) {
-		http_refuse(c, 400, FAULT_INVALID, "a header goes on in the next line");
+		http_refuse(c, 400, FAULT_INVALID, "a header continues on the next line");
 		return;
 	}
 	if (rc == HPE_OK) {

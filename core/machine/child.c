@@ -131,7 +131,7 @@ static int child_await(const struct child *c, const char *name, int64_t ms, int 
 		kill(c->pid, SIGKILL);
 		child_ends(c->pid, 0, status);
 	}
-	return fault_set(f, FAULT_TIMEOUT, "", "%s took over %lld s", name,
+	return fault_set(f, FAULT_TIMEOUT, "", "%s took more than %lld s", name,
 			 (long long)(ms / 1000));
 }
 

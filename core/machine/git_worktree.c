@@ -45,7 +45,7 @@ static int git_hear(struct making *m, const char *const *words, struct child_end
 	}
 	m->ended = true;
 	if (f->code == FAULT_TIMEOUT)
-		return fault_hint(f, "Allow more: --agent.worktree_minutes.");
+		return fault_hint(f, "Allow more time: --agent.worktree_minutes.");
 	return fault_hint(f, "Install it: apt-get install git.");
 }
 
@@ -74,8 +74,9 @@ static int git_list(struct making *m, struct fault *f)
 
 	if (git_hear(m, words, &end, f))
 		return f->code;
-	if (child_judge(&end, "no git repository is here", f))
-		return fault_hint(f, "Call it in the repository, or without --worktree.");
+	if (child_judge(&end, "this directory is not in a git repository", f))
+		return fault_hint(
+			f, "Run the command in a repository, or without --worktree.");
 	m->listed = m->locked = false;
 	rest = end.out;
 	for (const char *at; (at = strsep(&rest, "\n"));) {
@@ -134,7 +135,7 @@ static int git_worktree_take_mark(struct making *m, bool *half, struct fault *f)
 		}
 	}
 	fault_set(f, FAULT_CONFLICT, "",
-		  "git still makes %.200s for a call that was ended", m->path);
+		  "git still makes %.200s, for a command that was ended", m->path);
 	return fault_hint(
 		f, "Wait until git ends, or end git: `fuser -v '%s'` names the process.",
 		m->mark);
@@ -167,11 +168,11 @@ static bool git_worktree_is_made(struct making *m, struct fault *f)
 		return false;
 	if (!end.status && !*end.out)
 		return true;
-	fault_set(f, FAULT_CONFLICT, "",
-		  "git may have been ended before %.200s was whole", m->path);
+	fault_set(f, FAULT_CONFLICT, "", "%.200s may be incomplete: git was ended early",
+		  m->path);
 	fault_hint(f,
-		   "See `git -C '%s' status`; `git worktree remove --force` it when "
-		   "nothing there is yours, and call again.",
+		   "See `git -C '%s' status`. If nothing there is yours, "
+		   "`git worktree remove --force` it and try again.",
 		   m->path);
 	return false;
 }
@@ -179,8 +180,8 @@ static bool git_worktree_is_made(struct making *m, struct fault *f)
 static int git_worktree_refuse_place(const struct making *m, struct fault *f)
 {
 	fault_set(f, FAULT_CONFLICT, "",
-		  "%.200s is there and is no worktree of this repository", m->path);
-	return fault_hint(f, "Move what you need out of it and remove it, or run "
+		  "%.200s exists, and is not a worktree of this repository", m->path);
+	return fault_hint(f, "Move your files out of it and remove it, or run "
 			     "another agent.");
 }
 
@@ -219,11 +220,10 @@ static int forget_gone(struct making *m, struct fault *f)
 	if (m->listed && m->locked) {
 		fault_set(f, FAULT_CONFLICT, "", "%.200s is gone, and locked in git",
 			  m->path);
-		return fault_hint(
-			f,
-			"Bring it back, or `git worktree unlock '%s'`, and call "
-			"again.",
-			m->path);
+		return fault_hint(f,
+				  "Bring it back, or run `git worktree unlock '%s'`, and "
+				  "try again.",
+				  m->path);
 	}
 	return m->listed ? git_run(m, forget, f) : 0;
 }
@@ -275,7 +275,7 @@ static int add_tree(struct making *m, const char **said, struct fault *f)
 
 	if (!f->code && !branch && !has_commit(m, f) && !f->code) {
 		fault_set(f, FAULT_CONFLICT, "", "the repository has no commit yet");
-		fault_hint(f, "Commit something first.");
+		fault_hint(f, "Make a commit first.");
 	}
 	if (f->code || git_hear(m, branch ? known : new, &end, f))
 		return f->code;

@@ -62,7 +62,7 @@ static void make_whole(const char *path, char git[PATH_MAX])
 
 static int golden_refuse(const char *path, char *git, const char *where, struct fault *f)
 {
-	const char *what = "leads by its .git to";
+	const char *what = "uses, by its .git, the folder of";
 	char *end;
 
 	if ((end = strstr(git, "/.git/worktrees/")))
@@ -72,10 +72,10 @@ static int golden_refuse(const char *path, char *git, const char *where, struct 
 	if (end)
 		*end = '\0';
 	fault_set(f, FAULT_INVALID, where,
-		  "%.80s %s %.80s: commits in copies of it would move its branch", path,
+		  "%.80s %s %.80s: commits in its copies would move its branch", path,
 		  what, git);
-	return fault_hint(f, "`git clone` it to a folder of its own and give that one%s",
-			  end ? ", or give the main worktree" : "");
+	return fault_hint(f, "`git clone` it to a new folder, and name that folder%s",
+			  end ? ", or name the main worktree" : "");
 }
 
 int golden_check(const char *path, const char *where, struct fault *f)
@@ -100,6 +100,6 @@ int folder_check(const char *path, const char *where, struct fault *f)
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
-	fault_set(f, FAULT_INVALID, where, "%.180s is no folder", path);
-	return fault_hint(f, "Make it, or name another one.");
+	fault_set(f, FAULT_INVALID, where, "%.180s is not a folder", path);
+	return fault_hint(f, "Make the folder, or name another one.");
 }

@@ -98,7 +98,7 @@ static int copy_content(int from, int to_dir, const char *name, struct fault *f)
 	if (fstat(from, &st))
 		return machine_copy_failed(f, "read", name);
 	if (!S_ISREG(st.st_mode))
-		return fault_set(f, FAULT_IO, "", "%s is no file any more", name);
+		return fault_set(f, FAULT_IO, "", "%s is not a file any more", name);
 	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0 || copy_bytes(from, to, st.st_size) || fchmod(to, mode_for(&st)) ||
 	    futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }))

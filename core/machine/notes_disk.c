@@ -28,9 +28,10 @@ int notes_fault(struct fault *f, const char *what, const char *path)
 	case EISDIR:
 	case EXDEV:
 		fault_set(f, FAULT_CONFLICT, "/path",
-			  "%.180s is no note or folder of the vault", path);
-		return fault_hint(f, "Links, devices and other file systems are not "
-				     "followed.");
+			  "%.180s is not a note or folder of the vault", path);
+		return fault_hint(f,
+				  "cadre does not follow links, devices and other file "
+				  "systems in the vault.");
 	case ENOSPC:
 	case EDQUOT:
 		return fault_set(f, FAULT_UNAVAILABLE, "", "the disk is full");

@@ -106,13 +106,13 @@ static int held_fault(int fd, const struct want *wants, int n, bool waited,
 		found = lock_holder_find(fd, (int64_t)wants[i].byte, &who);
 	if (!found)
 		fault_set(f, FAULT_UNAVAILABLE, "/path",
-			  "somebody else is writing the note");
+			  "another process is writing the note");
 	else
 		fault_set(f, FAULT_UNAVAILABLE, "/path",
 			  "process %.120s%s is writing the note: waited %d s", who.name,
 			  who.stopped ? ", which is stopped," : "", WAIT_MS / 1000);
 	if (who.stopped)
-		fault_hint(f, "let it go on (kill -CONT, fg), or end it");
+		fault_hint(f, "let the process go on (kill -CONT, fg), or end it");
 	f->retry_after_ms = 1000;
 	return f->code;
 }

@@ -72,8 +72,8 @@ static int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	if (guest_state_make_parent(&a, spec, f) == 0 && dir_make(path, 0700))
 		guest_state_failed(f, "make", path);
 	else if (!f->code && !is_folder(path))
-		fault_set(f, FAULT_CONFLICT, "", "%.180s is a link, and no guest's",
-			  path);
+		fault_set(f, FAULT_CONFLICT, "",
+			  "%.180s is a link, and not made by a guest", path);
 	arena_release(&a);
 	return f->code;
 }
@@ -152,7 +152,7 @@ static int sync_name(const char *path, struct fault *f)
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
 	if (!process_is_there(spec->source))
-		return fault_set(f, FAULT_NOT_FOUND, "", "%.180s is no folder",
+		return fault_set(f, FAULT_NOT_FOUND, "", "%.180s is not a folder",
 				 spec->source);
 	if (spec->parent || !spec->home || trash_is_entry(spec->home, spec->source))
 		return tree_copy(spec->source, to, ".cadre", spec->left_out, f);
@@ -329,7 +329,8 @@ int process_remove_folders(const struct workspace_spec *spec, struct fault *f)
 
 	if (strncmp(spec->path, spec->home, n) ||
 	    strncmp(spec->path + n, "/workspaces/", 12) || strstr(spec->path, "/../"))
-		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spec->path);
+		return fault_set(f, FAULT_DENIED, "", "%s does not belong to the host",
+				 spec->path);
 	return tree_remove(spec->path, f) ? f->code : tree_remove(spec->sockets, f);
 }
 
@@ -497,14 +498,14 @@ static int folder_make(const struct workspace_spec *spec, struct fault *f)
 	struct stat st;
 
 	if (stat(spec->path, &st) || !S_ISDIR(st.st_mode))
-		return fault_set(f, FAULT_NOT_FOUND, "", "%.180s is no folder",
+		return fault_set(f, FAULT_NOT_FOUND, "", "%.180s is not a folder",
 				 spec->path);
 	return guest_state_make(spec, f);
 }
 
 static int folder_fork(const struct workspace_spec *spec, struct fault *f)
 {
-	return fault_set(f, FAULT_CONFLICT, "", "%.180s is not copied as a workspace",
+	return fault_set(f, FAULT_CONFLICT, "", "%.180s cannot be copied as a workspace",
 			 spec->path);
 }
 

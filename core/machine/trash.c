@@ -349,8 +349,8 @@ int trash_lost(const char *home, const char *name, const char *what, struct faul
 	while (i < n && strcmp(entries[i].name, name) != 0)
 		i++;
 	fault_set(f, FAULT_NOT_FOUND, "", "its %s is gone%s%.80s", what,
-		  i < n ? "; the trash holds what it was: cadre undo "
-			: ": the workspace goes on once that is put back",
+		  i < n ? "; the trash holds the former files: cadre undo "
+			: ": the workspace goes on when that is put back",
 		  i < n ? name : "");
 	arena_release(&a);
 	return f->code;

@@ -130,7 +130,7 @@ static int bad_yaml(struct reader *r)
 	return fault_set(r->fault, FAULT_CONFLICT, "/path",
 			 "the frontmatter, line %d: %.150s",
 			 (int)r->parser.problem_mark.line + 2,
-			 r->parser.problem ? r->parser.problem : "is no YAML");
+			 r->parser.problem ? r->parser.problem : "it is not YAML");
 }
 
 /* Puts `value` into the innermost open node. yaml_put() takes over the caller's reference to
@@ -140,7 +140,7 @@ static int yaml_put(struct reader *r, json_t *value)
 	struct node *in = r->depth ? &r->nodes[r->depth - 1] : NULL;
 
 	if (!value)
-		return yaml_refuse(r, "a value is no text");
+		return yaml_refuse(r, "a value is not a text");
 	if (!in) {
 		r->root = value;
 		return 0;
@@ -181,7 +181,7 @@ static int take_scalar(struct reader *r)
 	if (wants_key(r)) {
 		probe = json_string(s);
 		if (!probe)
-			return yaml_refuse(r, "a key is no text");
+			return yaml_refuse(r, "a key is not a text");
 		json_decref(probe);
 		r->nodes[r->depth - 1].key = strdup(s);
 		note_key(r, s);
@@ -197,11 +197,11 @@ static int yaml_enter(struct reader *r, json_t *node, bool flow)
 
 	if (wants_key(r)) {
 		json_decref(node);
-		return yaml_refuse(r, "a key is no text");
+		return yaml_refuse(r, "a key is not a text");
 	}
 	if (r->depth == DEPTH) {
 		json_decref(node);
-		return yaml_refuse(r, "it goes too deep");
+		return yaml_refuse(r, "it is nested too deep");
 	}
 	if (r->depth == 0)
 		r->flow = flow;
@@ -234,9 +234,9 @@ static int yaml_take(struct reader *r)
 	case YAML_SEQUENCE_END_EVENT:
 		return yaml_leave(r);
 	case YAML_ALIAS_EVENT:
-		return yaml_refuse(r, "anchors are not followed");
+		return yaml_refuse(r, "anchors are not supported");
 	case YAML_DOCUMENT_START_EVENT:
-		return r->root ? yaml_refuse(r, "it is more than one document") : 0;
+		return r->root ? yaml_refuse(r, "it has more than one document") : 0;
 	case YAML_NO_EVENT:
 	case YAML_STREAM_START_EVENT:
 	case YAML_STREAM_END_EVENT:
@@ -269,7 +269,7 @@ int yaml_read(const char *data, size_t len, json_t **out, struct note_keys *keys
 
 	pthread_once(&lib_once, open_lib);
 	if (!lib.handle || !lib.initialize(&r.parser)) {
-		fault_set(f, FAULT_UNAVAILABLE, "", "there is no libyaml here");
+		fault_set(f, FAULT_UNAVAILABLE, "", "libyaml is not installed");
 		return fault_hint(f, "Install the package libyaml-0-2.");
 	}
 	lib.set_input_string(&r.parser, (const unsigned char *)data, len);
@@ -282,7 +282,7 @@ int yaml_read(const char *data, size_t len, json_t **out, struct note_keys *keys
 		r.root = json_object();
 	}
 	if (rc == 0 && !json_is_object(r.root))
-		rc = yaml_refuse(&r, "it is no mapping");
+		rc = yaml_refuse(&r, "it is not a mapping");
 	if (keys && r.flow)
 		keys->n = 0;
 	if (rc == 0)

@@ -634,11 +634,12 @@ static int inbox_not_held(struct call *call, const struct agent_row *a, int64_t 
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, where,
-				 "it was not sent to %s", a->name);
-	fault_set(&call->fault, FAULT_CONFLICT, where, "%s does not hold it now",
+				 "the message was not sent to %s", a->name);
+	fault_set(&call->fault, FAULT_CONFLICT, where, "%s does not hold the message now",
 		  a->name);
-	return fault_hint(&call->fault, "Receive it (again) before acknowledging it; "
-					"receipt tells where it stands.");
+	return fault_hint(&call->fault,
+			  "Receive the message again before you acknowledge it; "
+			  "`receipt` shows its state.");
 }
 
 int message_ack(struct call *call, const struct message_ack_in *in,

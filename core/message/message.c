@@ -17,7 +17,7 @@ static int find_made(struct call *call, struct message_head_row *m)
 
 	return rc ? rc
 		  : fault_set(&call->fault, FAULT_NOT_FOUND, "/idempotency_key",
-			      "what it sent is cleaned away");
+			      "the message of the first call with this key was removed");
 }
 
 /* Finds a message that the agent `from` may answer. The agent `from` must have sent or received
@@ -82,11 +82,11 @@ static int check_readers(struct call *call, const struct recipients *r)
 		if (!who_observes(&r->agents[i]))
 			continue;
 		fault_set(&call->fault, FAULT_INVALID, "/to",
-			  "%s is an observer, who receives no messages",
+			  "%s is an observer; observers receive no messages",
 			  r->agents[i].name);
 		return fault_hint(&call->fault,
-				  "Send to a member with another role, or to the lead; a "
-				  "note on a task or in the vault is seen by all.");
+				  "Send to the lead or to a member with another role; "
+				  "all can read notes on tasks and in the vault.");
 	}
 	return 0;
 }
@@ -153,10 +153,10 @@ static int check_subtree(struct call *call, struct recipients *r)
 {
 	if (!r->all)
 		return fault_set(&call->fault, FAULT_INVALID, "/subtree",
-				 "`subtree` is for `*`");
+				 "`subtree` needs the recipient `*`");
 	if (call->caller.level < WHO_LEAD)
 		return fault_set(&call->fault, FAULT_DENIED, "/subtree",
-				 "only the lead writes to all teams below");
+				 "only the lead can write to all teams below");
 	r->subtree = r->abroad = true;
 	return 0;
 }
@@ -171,7 +171,7 @@ static int find_recipients(struct call *call, const struct message_send_in *in,
 
 	if (in->n_to == 0)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
-				 "says nobody to send to");
+				 "names no recipient");
 	for (size_t i = 0; i < in->n_to; i++) {
 		if (strcmp(in->to[i], "*") == 0) {
 			r->all = true;
@@ -182,8 +182,9 @@ static int find_recipients(struct call *call, const struct message_send_in *in,
 			return rc;
 	}
 	if (r->all && r->n > 0)
-		return fault_set(&call->fault, FAULT_INVALID, "/to",
-				 "`*` stands alone: it reaches every member");
+		return fault_set(
+			&call->fault, FAULT_INVALID, "/to",
+			"`*` already reaches every member: name no other recipient");
 	return in->subtree ? check_subtree(call, r) : 0;
 }
 
@@ -309,7 +310,8 @@ static int send_assignment(struct call *call, const struct draft *d,
 				 "an assignment has one recipient");
 	if (r->abroad)
 		return fault_set(&call->fault, FAULT_DENIED, "/to",
-				 "work is assigned within a team; ask its lead");
+				 "work can be assigned only within a team; ask the "
+				 "other team's lead");
 	if (assignment_parse(call, d->content, "/text", &p) < 0)
 		return call->fault.code;
 	*message = assignment_send(call, d, &r->agents[0], &p);
@@ -450,7 +452,8 @@ static int message_check_text(struct call *call, const char *text, const char *m
 {
 	if (text[strspn(text, " \t\r\n")] || metadata)
 		return 0;
-	return fault_set(&call->fault, FAULT_INVALID, "/text", "must say something");
+	return fault_set(&call->fault, FAULT_INVALID, "/text",
+			 "must contain more than blanks");
 }
 
 /* Names the recipients that got the message and the recipients that were skipped. Names are
@@ -519,10 +522,10 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 		return rc;
 	if (!rc || to.gone)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
-				 "its sender is gone");
+				 "the message's sender is gone");
 	if (strcmp(d.type, "task_assignment") == 0)
 		return fault_set(&call->fault, FAULT_INVALID, "/message_type",
-				 "a reply assigns nothing");
+				 "a reply cannot assign work");
 	if (!d.thread)
 		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
 	if ((rc = message_spend(call, &only)) < 0 ||

@@ -91,7 +91,7 @@ static int delay(struct call *call, int64_t message, const struct draft *d,
 
 	if (d->expires_at && d->expires_at <= due)
 		return fault_set(&call->fault, FAULT_INVALID, "/ttl_seconds",
-				 "it comes later than its life ends");
+				 "the message would arrive after the end of its life");
 	rc = sql_late(call, delayed_add, .message = message, .agent = to->id,
 		      .due_at = due);
 	if (rc >= 0)

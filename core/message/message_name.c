@@ -65,7 +65,7 @@ static int ambiguous(struct call *call, const char *text, const char *where)
 {
 	fault_set(&call->fault, FAULT_INVALID, where,
 		  "the ids of several messages begin with %s", text);
-	return fault_hint(&call->fault, "Give more of it, or the number: #102.");
+	return fault_hint(&call->fault, "Give more of the id, or the number: #102.");
 }
 
 /* Returns 1 if a message was sent in the caller's team or to the caller's team, 0 if it was

@@ -15,9 +15,10 @@ static int message_redact_check_command(struct call *call, int64_t message)
 	    (x.state != ASSIGNMENT_STATE_QUEUED && x.state != ASSIGNMENT_STATE_RUNNING))
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
-		  "its command has not ended");
+		  "the message's command has not ended");
 	return fault_hint(&call->fault,
-			  "Wait for its result, or cancel its task, which calls it off.");
+			  "Wait for the result, or cancel the command's task, "
+			  "which calls the command off.");
 }
 
 static int message_redact_take_text(struct call *call, int64_t message)
@@ -44,7 +45,7 @@ static int redact(struct call *call, const struct message_head_row *m)
 		return rc;
 	if (call->identity.agent && m->team != call->caller.team) {
 		fault_set(&call->fault, FAULT_DENIED, "/message_id",
-			  "it came from another team");
+			  "the message came from another team");
 		return fault_hint(&call->fault, "Ask its sender, or the operator.");
 	}
 	call->made = m->id;

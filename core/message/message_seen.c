@@ -142,7 +142,7 @@ static int message_seen_give_back(struct call *call, const struct agent_row *a,
 
 	if (!in->has_epoch)
 		return fault_set(&call->fault, FAULT_INVALID, "/epoch",
-				 "a claim is named by its task and its epoch");
+				 "name a claim with both `task` and `epoch`");
 	if ((rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	return undo_claim(call, a, t.id, in->epoch, undone);

@@ -99,7 +99,7 @@ static int mirror_check_bring_back(struct mirror *m)
 
 	if (l->gone)
 		return fault_set(&call->fault, FAULT_UNAVAILABLE, "",
-				 "somebody took the vault away: it is made again");
+				 "the vault was removed: the host makes it again");
 	if (l->all)
 		check_from(m, STAGE_TEAMS);
 	else if (m->check.stage == STAGE_FOLLOW || m->check.stage == STAGE_MAIL)

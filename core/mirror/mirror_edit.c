@@ -312,7 +312,8 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 	    fstatat(m->show.files.root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (!S_ISREG(st.st_mode))
-		return mirror_edit_refuse_unread(e, "it is a link or a folder, no file");
+		return mirror_edit_refuse_unread(e,
+						 "it is a link or a folder, not a file");
 	e->own = files_open_elsewhere(&m->show.files, e->folder, e->name);
 	if (e->own)
 		return true;
@@ -325,7 +326,8 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 	e->own = !files_is_edit(&e->text);
 	if (e->own || !files_edited(&m->show.files, &e->text))
 		return e->own;
-	return files_is_text(&e->text) || mirror_edit_refuse_unread(e, "it is no text");
+	return files_is_text(&e->text) ||
+	       mirror_edit_refuse_unread(e, "it is not a text");
 }
 
 static void add_judged(struct mirror *m, struct mirror_edit *e)

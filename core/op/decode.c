@@ -460,7 +460,7 @@ int field_unknown(const struct record *r, const char *name, const char *where,
 	for (size_t i = 0; i < r->n_fields && n < sizeof(list); i++)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
 				      r->fields[i].name);
-	return fault_hint(f, "Known are: %s", r->n_fields ? list : "none");
+	return fault_hint(f, "Known names: %s", r->n_fields ? list : "none");
 }
 
 static int unknown_field(struct decoder *d, const struct record *r, const char *key,

@@ -40,7 +40,7 @@ json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *erro
 	if (len <= most / CONTAINER_COST || json_cost(text, len) <= most)
 		return json_loadb(text, len, flags, error);
 	*error = (json_error_t){ 0 };
-	snprintf(error->text, sizeof(error->text), "more values than %d MiB hold",
+	snprintf(error->text, sizeof(error->text), "the values take more than %d MiB",
 		 JSON_MOST_MIB);
 	return NULL;
 }

@@ -129,10 +129,10 @@ static json_t *answer_of(const struct op *op)
 
 	json_object_del(s, "additionalProperties");
 	if (op->flags & OP_WRITE)
-		json_object_set_new(json_object_get(s, "properties"), "replayed",
-				    json_pack("{s:s, s:s}", "type", "boolean",
-					      "description",
-					      "The call had been done under its key."));
+		json_object_set_new(
+			json_object_get(s, "properties"), "replayed",
+			json_pack("{s:s, s:s}", "type", "boolean", "description",
+				  "An earlier call with this key gave this answer."));
 	return s;
 }
 
@@ -143,7 +143,7 @@ static json_t *operation(const struct route *r, const char *doc)
 			      "operationId", r->id, "summary", r->summary, "tags",
 			      json_stringn(r->op->name, noun), "parameters",
 			      parameters_of(r), "responses", "200", "description",
-			      "What came of it.", "content", "application/json", "schema",
+			      "The result.", "content", "application/json", "schema",
 			      r->answer, "default", "$ref",
 			      "#/components/responses/fault");
 
@@ -226,8 +226,7 @@ json_t *openapi_document(void)
 			 "Coordination for teams of AI coding agents.", "license", "name",
 			 "MIT", "servers", "url", "/", "security", "token", "paths",
 			 paths, "components", "schemas", schemas, "responses", "fault",
-			 "description", "Why it was not done.", "content",
-			 "application/json", "schema", "$ref",
-			 "#/components/schemas/fault", "securitySchemes", "token", "type",
-			 "http", "scheme", "bearer");
+			 "description", "The fault.", "content", "application/json",
+			 "schema", "$ref", "#/components/schemas/fault",
+			 "securitySchemes", "token", "type", "http", "scheme", "bearer");
 }

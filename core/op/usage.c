@@ -181,8 +181,8 @@ static void put_shape(struct text *out, const struct op *op, const struct field 
 	    (usage_is_bare(op, fd) && op->cli_rest && is_last(op, fd)))
 		return;
 	usage_put_prose(out,
-			type_splits(fd->type) ? "Several with commas between."
-					      : "May be given again.",
+			type_splits(fd->type) ? "Separate several by commas."
+					      : "You can give it several times.",
 			column);
 }
 
@@ -208,9 +208,9 @@ static void put_argument(const struct op *op, const struct field *fd, struct tex
 }
 
 const char op_command_text[] =
-	"From the command's first word on, all words are its own: options of cadre, such\n"
-	"as --json, stand before it.  One word is a line for the shell; several are a\n"
-	"program and its arguments, which reach it as they are.  A -- may stand in front.\n";
+	"From the command's first word on, all words belong to the command: options of cadre,\n"
+	"such as --json, come before it.  One word is a line for the shell; several are a\n"
+	"program and its arguments, which the program gets unchanged.  A -- may come first.\n";
 
 /* Appends the operation's faults, each with its exit status. */
 static void usage_put_faults(const struct op *op, struct text *out)

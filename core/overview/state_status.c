@@ -129,8 +129,7 @@ static int line_team(struct call *call, int64_t *team)
 {
 	int rc = 0;
 
-	if (!call->identity.agent &&
-	    (call->identity.team || call->identity.by_default))
+	if (!call->identity.agent && (call->identity.team || call->identity.by_default))
 		rc = who_team(call, NULL);
 	*team = call->caller.team;
 	return rc;
@@ -269,8 +268,8 @@ static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
 		  "%" PRId64 " events and %" PRId64
 		  " messages would be removed, which gc.keep_days = %" PRId64 " keeps",
 		  n.events, n.messages, days);
-	return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Nothing of it "
-					"can be brought back.");
+	return fault_hint(&call->fault,
+			  "Add {confirm=true|--yes} to do it. This cannot be undone.");
 }
 
 int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_out *out)

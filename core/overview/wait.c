@@ -75,7 +75,7 @@ static int tell_hindrance(struct call *call, const struct task_row *t, const cha
 		return rc;
 	*why = h.why && *h.why ? h.why : NULL;
 	if (h.id != t->id)
-		*why = arena_printf(&call->arena, "task %s comes first and %s%s%s",
+		*why = arena_printf(&call->arena, "task %s must end first and %s%s%s",
 				    task_name(call, h.number),
 				    h.state == TASK_STATE_FAILED ? "failed"
 								 : "was called off",
@@ -189,14 +189,14 @@ static const char *place_text(const struct assignment_place_row *place)
 {
 	static const char *const states[] = {
 		[WORKSPACE_STATE_CREATING] = "its workspace is being made",
-		[WORKSPACE_STATE_READY] = "its workspace has not heard of it yet",
+		[WORKSPACE_STATE_READY] = "its workspace has not received it yet",
 		[WORKSPACE_STATE_STOPPED] = "its workspace is stopped",
 		[WORKSPACE_STATE_FAILED] = "its workspace failed",
 		[WORKSPACE_STATE_DESTROYED] = "its workspace is destroyed",
 	};
 
 	if (place->offered)
-		return "its workspace has it, and will say when it runs";
+		return "its workspace has the command, and reports when it runs";
 	return place->workspace ? states[place->state] : "its agent has no workspace";
 }
 

@@ -57,10 +57,10 @@ static size_t glob_below(const char *given, const char *root)
 static const char *glob_go_up(char *out, size_t *n)
 {
 	if (!*n)
-		return "it leaves the project";
+		return "the path leads out of the project";
 	while (*n && out[*n - 1] != '/')
 		if (is_wild(out[--*n]))
-			return "`..` stands behind a `*` or `?`";
+			return "`..` may not follow a `*` or `?`";
 	*n -= *n > 0; /* the slash before the removed name */
 	return NULL;
 }
@@ -73,7 +73,7 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 		size_t skip = glob_below(given, root);
 
 		if (!skip)
-			return "it is not below the project";
+			return "the path is not in the project";
 		given += skip;
 	}
 	while (*given) {
@@ -84,7 +84,7 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 			why = glob_go_up(out, &n);
 		} else if (len && !(len == 1 && *given == '.')) {
 			if (n + len + 2 > GLOB_PATH)
-				return "it is too long";
+				return "the path is too long";
 			if (n)
 				out[n++] = '/';
 			memcpy(out + n, given, len);
@@ -111,13 +111,14 @@ static bool glob_has_choice(const char *glob)
 const char *glob_fault(const char *glob)
 {
 	if (!*glob)
-		return "it is the whole project, which is `**`";
+		return "write `**` for the whole project";
 	if (strlen(glob) > GLOB_BYTES)
-		return "it is longer than 255 bytes";
+		return "the path is longer than 255 bytes";
 	if (glob_has_choice(glob))
-		return "`{a,b}` means nothing here: name each glob by itself";
+		return "`{a,b}` has no meaning here: name each glob by itself";
 	if (strchr(glob, '\\'))
-		return "`\\` means nothing here, and no name with it can be held";
+		return "`\\` has no meaning here, and a path with it cannot "
+		       "be reserved";
 	return NULL;
 }
 

@@ -145,7 +145,8 @@ static int reservation_not_held(struct call *call, const char *name, const char 
 	fault_set(&call->fault, FAULT_NOT_FOUND, reservation_place(call, "globs", i),
 		  "%s holds no reservation of %s", name, glob);
 	return fault_hint(&call->fault,
-			  "It may be over, or spelled otherwise: {reservation.list}.");
+			  "The reservation may be over, or its path is spelled "
+			  "differently: see {reservation.list}.");
 }
 
 /* --- taking ------------------------------------------------------------------------------ */
@@ -154,9 +155,11 @@ static int reservation_not_held(struct call *call, const char *name, const char 
 static int too_much(struct call *call, const char *where)
 {
 	fault_set(&call->fault, FAULT_INVALID, where,
-		  "comparing this with the reservations of team %s takes too long",
+		  "comparing these globs with the reservations of team "
+		  "%s takes too long",
 		  call->caller.team_name);
-	return fault_hint(&call->fault, "Name less at once, with fewer `*` and `?`.");
+	return fault_hint(&call->fault,
+			  "Name fewer globs at once, with fewer `*` and `?`.");
 }
 
 static int in_the_way(struct call *call, const struct reservation_line_row *r,
@@ -169,10 +172,10 @@ static int in_the_way(struct call *call, const struct reservation_line_row *r,
 		  "%s: %s holds %s of %s until %s", glob, r->name,
 		  r->shared ? "a shared reservation" : "the reservation", r->paths,
 		  until);
-	return fault_hint(
-		&call->fault,
-		"Choose other paths, wait until then, or ask %s to give it back.",
-		r->name);
+	return fault_hint(&call->fault,
+			  "Choose other paths, wait until then, or ask %s to "
+			  "release them.",
+			  r->name);
 }
 
 /* Counts the globs that the caller does not hold yet. A glob that the caller already holds gets
@@ -211,9 +214,9 @@ static int reservation_check_free(struct call *call, const char **globs, size_t 
 				return too_much(call, "/globs");
 	if (count + count_new(call, globs, n, rows, count) > TEAM_MOST) {
 		fault_set(&call->fault, FAULT_EXHAUSTED, "/globs",
-			  "team %s holds %zu reservations, of at most %d",
+			  "team %s holds %zu reservations; the limit is %d",
 			  call->caller.team_name, count, TEAM_MOST);
-		return fault_hint(&call->fault, "Name folders, not each file of them.");
+		return fault_hint(&call->fault, "Name folders instead of each file.");
 	}
 	return 0;
 }

@@ -67,23 +67,24 @@ int task_mine(struct call *call, const char *id, struct task_row *t)
 		return 0;
 	}
 	fault_set(&call->fault, FAULT_INVALID, "/task",
-		  n ? "you hold several tasks: say which"
-		    : "you hold no task: say which");
-	return n ? fault_hint(&call->fault, "You hold %s and %s, among others or alone.",
+		  n ? "you hold several tasks: name one" : "you hold no task: name one");
+	return n ? fault_hint(&call->fault, "You hold, for example, %s and %s.",
 			      task_name(call, held[0].number),
 			      task_name(call, held[1].number))
-		 : fault_hint(&call->fault, "Claim one first, or name it.");
+		 : fault_hint(&call->fault, "Claim a task first, or name one.");
 }
 
 int task_hint(struct fault *f, enum task_state state)
 {
 	if (state == TASK_STATE_PENDING)
-		return fault_hint(f, "Claim it first.");
+		return fault_hint(f, "Claim the task first.");
 	if (state == TASK_STATE_FAILED)
-		return fault_hint(f, "Put it back on the board first: {task.retry}.");
+		return fault_hint(f,
+				  "Put the task back on the board first: {task.retry}.");
 	if (state == TASK_STATE_COMPLETED)
-		return fault_hint(f, "Put it back on the board first: {task.reopen}.");
-	return fault_hint(f, "It is over: take another one.");
+		return fault_hint(f,
+				  "Put the task back on the board first: {task.reopen}.");
+	return fault_hint(f, "The task has ended: take another one.");
 }
 
 int task_once(struct call *call, const char *team, const char *task, task_change *change,

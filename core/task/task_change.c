@@ -43,7 +43,7 @@ static const char *trimmed(struct call *call, const char *title)
 		n--;
 	if (n)
 		return arena_strndup(&call->arena, title, n);
-	fault_set(&call->fault, FAULT_INVALID, "/title", "must say something");
+	fault_set(&call->fault, FAULT_INVALID, "/title", "must contain more than blanks");
 	return NULL;
 }
 
@@ -90,8 +90,9 @@ static int check_cycle(struct call *call, const struct task_row *t,
 		way = arena_printf(&call->arena, "%s → %s", way,
 				   task_name(call, at.number));
 	}
-	fault_set(&call->fault, FAULT_CONFLICT, where, "it would close a cycle: %s", way);
-	return fault_hint(&call->fault, "Leave one of these dependencies out.");
+	fault_set(&call->fault, FAULT_CONFLICT, where,
+		  "the dependencies would form a cycle: %s", way);
+	return fault_hint(&call->fault, "Leave out one of these dependencies.");
 }
 
 static int set_deps(struct call *call, const struct task_row *t, const char **deps,
@@ -313,7 +314,7 @@ static int task_change_set_text(struct call *call, const struct task_update_in *
 		return rc;
 	fault_set(&call->fault, FAULT_CONFLICT, "/updated_at",
 		  "task %s changed meanwhile", task_name(call, t->number));
-	return fault_hint(&call->fault, "Look at it again: {task.show} %s.",
+	return fault_hint(&call->fault, "Read the task again: {task.show} %s.",
 			  task_name(call, t->number));
 }
 
@@ -336,7 +337,7 @@ static int task_change_update(struct call *call, const void *arg,
 	if (in->depends_on) {
 		if (t->state != TASK_STATE_PENDING)
 			return fault_set(&call->fault, FAULT_CONFLICT, "/depends_on",
-					 "only a pending task can come to wait");
+					 "only a pending task can wait for other tasks");
 		blocked = set_deps(call, t, in->depends_on, in->n_depends_on);
 		if (blocked < 0)
 			return blocked;
@@ -448,10 +449,10 @@ static int task_change_write_note(struct call *call, const void *arg,
 
 	if (in->has_epoch && in->epoch != t->epoch) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/epoch",
-			  "epoch %" PRId64 " is over; the task is at %" PRId64, in->epoch,
-			  t->epoch);
-		return fault_hint(&call->fault, "Leave epoch out to write as a "
-						"bystander.");
+			  "epoch %" PRId64 " is over; the task's epoch is %" PRId64,
+			  in->epoch, t->epoch);
+		return fault_hint(&call->fault,
+				  "Leave `epoch` out to write without the claim.");
 	}
 	if ((rc = task_add_note(call, call->caller.agent, t->id, in->text)) < 0)
 		return rc;
@@ -493,7 +494,7 @@ static int retry(struct call *call, const void *arg, const struct task_row *t)
 		return rc;
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/task",
-			  "task %s is %s; only a failed one is tried again", in->task,
+			  "task %s is %s; only a failed task can be retried", in->task,
 			  field_choice(&record_task, "status", t->state_now));
 		return t->state == TASK_STATE_COMPLETED
 			       ? task_hint(&call->fault, TASK_STATE_COMPLETED)
@@ -569,7 +570,7 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 		return rc;
 	if (in->command && !in->agent)
 		return fault_set(&call->fault, FAULT_INVALID, "/agent",
-				 "a command needs the agent whose daemon runs it");
+				 "a command needs an agent, whose daemon runs it");
 	if (in->agent && !in->command && (rc = who_may_own(call, &to, "/agent")) < 0)
 		return rc;
 	/* If an observer's daemon runs the command, the task gets no assignee. An observer
@@ -581,7 +582,7 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
-				 "task %s is %s; only a pending one can be assigned",
+				 "task %s is %s; only a pending task can be assigned",
 				 in->task,
 				 field_choice(&record_task, "status", t->state_now));
 	if ((rc = event_emit(call, EVENT_TASK_ASSIGNED, t->id, to.id, NULL)) < 0)

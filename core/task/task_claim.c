@@ -62,12 +62,14 @@ static int not_claimable(struct call *call, const struct task_row *t)
 	if (t->open_deps) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s waits for %s", id,
 			  open_deps(call, t));
-		return fault_hint(f, "Finish those first; ready lists what can be "
-				     "claimed now.");
+		return fault_hint(f,
+				  "Finish those tasks first; `ready` lists the tasks to "
+				  "claim now.");
 	}
-	fault_set(f, FAULT_CONFLICT, "/task", "task %s is meant for %s", id,
+	fault_set(f, FAULT_CONFLICT, "/task", "task %s is assigned to %s", id,
 		  a.name ? a.name : "another agent");
-	return fault_hint(f, "Take another one; the lead can assign it anew.");
+	return fault_hint(f,
+			  "Take another task, or ask the lead to assign this one anew.");
 }
 
 /* --- claiming ---------------------------------------------------------------------------- */
@@ -304,17 +306,19 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	if (t->owner != call->caller.agent) {
 		fault_set(f, FAULT_CONFLICT, where, "task %s is held by %s", id, a.name);
 		return who_roams(call)
-			       ? fault_hint(f,
-					    "Only its owner may do this; as the operator "
-					    "you may act as it: cadre --as %s …",
-					    a.name)
-			       : fault_hint(f, "Only its owner may do this.");
+			       ? fault_hint(
+					 f,
+					 "Only the owner may do this; the operator can act as "
+					 "the owner: cadre --as %s …",
+					 a.name)
+			       : fault_hint(f, "Only the owner may do this.");
 	}
 	if (epoch >= 0 && epoch != t->epoch) {
 		fault_set(f, FAULT_CONFLICT, "/epoch",
-			  "epoch %" PRId64 " of task %s is over; it is at %" PRId64,
+			  "epoch %" PRId64 " of task %s is over; the task's epoch is "
+			  "%" PRId64,
 			  epoch, id, t->epoch);
-		return fault_hint(f, "That claim ended: stop the work it stood for.");
+		return fault_hint(f, "Your claim has ended: stop the work on the task.");
 	}
 	return fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
 			 field_choice(&record_task_line, "status", t->state_now));

@@ -346,7 +346,7 @@ static int find_owner(struct call *call, const struct task_list_in *in,
 {
 	if (in->mine && in->owner)
 		return fault_set(&call->fault, FAULT_INVALID, "/owner",
-				 "`mine` says whose tasks are listed");
+				 "give `mine` or `owner`, not both");
 	if (in->mine)
 		return who_is(call, NULL, "/mine", owner);
 	return in->owner ? who_agent(call, in->owner, "/owner", owner) : 0;

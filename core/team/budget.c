@@ -65,8 +65,8 @@ static int above_refuses(struct call *call, int64_t above, int64_t kind, int64_t
 	fault_set(&call->fault, FAULT_EXHAUSTED, kinds[kind].where, "%s",
 		  tell_left(call, t.name, &b));
 	return fault_hint(&call->fault,
-			  most ? "Ask for less, or have its %s raised."
-			       : "Say with %s how many of them this team gets.",
+			  most ? "Ask for less, or ask for a higher %s."
+			       : "Set %s to the number of them that this team gets.",
 			  kinds[kind].where + 1);
 }
 
@@ -112,14 +112,14 @@ static int budget_refuse(struct call *call, const struct team_row *t, int64_t ki
 			  "team %s has used %" PRId64 " %s, and has reserved %" PRId64
 			  " for teams below it",
 			  t->name, b.used, kinds[kind].noun, b.reserved);
-		return fault_hint(&call->fault, "Allow as many, or more.");
+		return fault_hint(&call->fault, "Set the limit to their sum, or higher.");
 	}
 	rc = sql_row(call, budget_unlimited, &free, .team = t->id, .kind = kind);
 	if (rc <= 0 || !most)
 		return rc < 0 ? rc : above_refuses(call, t->parent, kind, most);
 	fault_set(&call->fault, FAULT_CONFLICT, kinds[kind].where,
 		  "team %s below has no limit of its own", free.name);
-	return fault_hint(&call->fault, "Give that one a limit first.");
+	return fault_hint(&call->fault, "Give that team a limit first.");
 }
 
 int budget_change(struct call *call, int64_t team, const struct budget_wish *wish)
@@ -183,8 +183,8 @@ int budget_check(struct call *call, int64_t team, const char *where)
 	fault_set(&call->fault, FAULT_EXHAUSTED, where, "%s",
 		  tell_left(call, t.name, &b));
 	return fault_hint(&call->fault,
-			  "What is held may be finished. {Ask for a higher %s.|A higher "
-			  "%s lets it go on, see cadre team update.}",
+			  "Members may finish their tasks. {Ask for a higher "
+			  "%s.|To go on, set a higher %s: see cadre team update.}",
 			  kinds[b.kind].where + 1, kinds[b.kind].where + 1);
 }
 
@@ -203,8 +203,9 @@ int budget_take_message(struct call *call)
 		return rc < 0 ? rc : budget_announce(call);
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/to", "%s",
 		  tell_left(call, call->caller.team_name, &b));
-	return fault_hint(&call->fault, "Messages to the operator are free: ask there "
-					"for a higher max_messages.");
+	return fault_hint(&call->fault,
+			  "Messages to the operator are free: ask the operator "
+			  "for a higher max_messages.");
 }
 
 /* Counts spending in the team up to the team's limit. The spending beyond the limit is counted
@@ -300,14 +301,15 @@ static int warn(struct call *call, const struct budget_turned_row *r)
 		return rc;
 	return team_notice(
 		call, "budget",
-		arena_printf(&call->arena, "%s.%s", left,
-			     !over ? ""
-			     : r->kind == BUDGET_KIND_MESSAGES
-				     ? " Until it may send more, its agents write to the "
-				       "operator alone, and it gets no new claims, "
-				       "assignments, members and teams below it."
-				     : " Until it may spend more, it gets no new claims, "
-				       "assignments, members and teams below it."));
+		arena_printf(
+			&call->arena, "%s.%s", left,
+			!over ? ""
+			: r->kind == BUDGET_KIND_MESSAGES
+				? " Until the limit is raised, the team's agents can "
+				  "write only to the operator. The team gets no new "
+				  "claims, assignments, members and teams below it."
+				: " Until the limit is raised, the team gets no new "
+				  "claims, assignments, members and teams below it."));
 }
 
 /* Announces the budgets of the call's team that have become low or used up since the last

@@ -10,7 +10,7 @@ int estop_check(struct call *call, const char *where)
 		return 0;
 	fault_set(&call->fault, FAULT_CONFLICT, where, "team %s is stopped",
 		  call->caller.team_name);
-	return fault_hint(&call->fault, "Nothing new begins before {team.thaw}.");
+	return fault_hint(&call->fault, "Nothing new can begin before {team.thaw}.");
 }
 
 /* Moves the ends of leases by ESTOP_FAR into the future, in a team that was stopped at the time
@@ -167,12 +167,12 @@ static int estop_walk(struct call *call, const char *team, bool all, each *f,
 
 	if (all && call->identity.agent) {
 		fault_set(&call->fault, FAULT_DENIED, "/all",
-			  "only the operator means all teams");
+			  "only the operator can name all teams");
 		return who_ask(call, WHO_OPERATOR);
 	}
 	if (all && team)
 		return fault_set(&call->fault, FAULT_INVALID, "/all",
-				 "say a team, or all");
+				 "name a team, or give `all`");
 	if (all)
 		return estop_walk_all(call, f, w);
 	if ((rc = team ? team_enter_below(call, team) : 0) < 0 ||
@@ -227,7 +227,7 @@ int team_thaw(struct call *call, const struct team_thaw_in *in, struct team_thaw
 		return rc;
 	if (w.denied && !w.n_done) {
 		fault_set(&call->fault, FAULT_DENIED, "/team",
-			  "it was stopped from above, and goes on from there");
+			  "the stop came from above the team, and so must the thaw");
 		return fault_hint(&call->fault,
 				  "Ask the lead of the team above it, or the operator.");
 	}

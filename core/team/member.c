@@ -50,7 +50,7 @@ int member_check_role(struct call *call, const struct role *r, const char *where
 	return twice ? fault_set(&call->fault, FAULT_INVALID,
 				 arena_printf(&call->arena, "%s/resources/%s", where,
 					      twice),
-				 "the role says %s itself, too", twice)
+				 "the role sets %s, too", twice)
 		     : 0;
 }
 
@@ -81,7 +81,7 @@ static int plan_place(struct call *call, const struct role *r, const char *golde
 			arena_printf(&call->arena, "%s/backend", where),
 			w->backend == BACKEND_KIND_FOLDER
 				? "a member with a runner works in its project folder"
-				: "a guest elsewhere is attached by workspace create");
+				: "attach a guest elsewhere with workspace create");
 	if ((rc = workspace_set_golden(call, golden, snapshot, w)) < 0)
 		return rc;
 	if (w->backend == BACKEND_KIND_QEMU && w->source)
@@ -281,11 +281,12 @@ static int find_heir(struct call *call, const char *name, const struct agent_row
 	if ((rc = who_agent(call, name, "/to", to)) < 0)
 		return rc;
 	if (to->id == a->id)
-		return fault_set(&call->fault, FAULT_INVALID, "/to", "%s is who leaves",
-				 a->name);
+		return fault_set(&call->fault, FAULT_INVALID, "/to",
+				 "%s is the member that leaves", a->name);
 	if (who_observes(to))
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
-				 "%s is an observer, who receives no messages", to->name);
+				 "%s is an observer; observers receive no messages",
+				 to->name);
 	return 0;
 }
 
@@ -328,7 +329,7 @@ static int member_let_go(struct call *call, const struct member_remove_in *in)
 		return rc;
 	if (a.kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/name",
-				 "the operator is no member");
+				 "the operator is not a member");
 	call->made = a.id;
 	if ((rc = find_heir(call, in->to, &a, &to)) < 0 ||
 	    (rc = task_give_back(call, a.id, "its owner left the team")) < 0 ||

@@ -32,8 +32,8 @@ static int check_maker(struct call *call)
 	if (rc < 0 || (rc > 0 && r.nests && call->caller.level >= WHO_MEMBER))
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_DENIED, "/parent",
-		  "only the lead of team %s, or a member whose role nests, makes a team "
-		  "below it",
+		  "only the lead of team %s, or a member whose role "
+		  "nests, can make a team below it",
 		  call->caller.team_name);
 	return who_ask(call, WHO_LEAD);
 }
@@ -83,10 +83,10 @@ int team_enter_below(struct call *call, const char *name)
 static int team_above_too_deep(struct call *call, const struct team_row *above)
 {
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/parent",
-		  "team %s has %" PRId64 " teams above it: none is made below it "
-		  "(limits.max_nesting_depth)",
+		  "team %s has %" PRId64 " teams above it, so it can have no "
+		  "team below (limits.max_nesting_depth)",
 		  above->name, above->depth);
-	return fault_hint(&call->fault, "Make it below a higher team.");
+	return fault_hint(&call->fault, "Make the team below a higher team.");
 }
 
 /* Refuses a policy that is wider than the policy of `team` or of a team above `team`. The fault
@@ -112,9 +112,9 @@ static int team_check_policy(struct call *call, int64_t team,
 			  bar.name,
 			  wish->allow_internet ? "the internet"
 					       : "its VMs to reach each other");
-	return fault_hint(
-		&call->fault,
-		"A team below another narrows its policy, and never widens it.");
+	return fault_hint(&call->fault,
+			  "A team's policy may only narrow the policy of the "
+			  "team above.");
 }
 
 /* Opens ports in the team that the call makes or changes. If `above` is not 0, the team `above`
@@ -157,7 +157,7 @@ static int team_above_refuses(struct call *call, const struct team_row *above,
 		  " reserved for teams below it",
 		  above->name, above->max_vms - vms.used - vms.reserved, above->max_vms,
 		  vms.used, vms.reserved);
-	return fault_hint(&call->fault, "Ask for fewer, or have its max_vms raised.");
+	return fault_hint(&call->fault, "Ask for fewer, or ask for a higher max_vms.");
 }
 
 /* Changes a team's limits, its network policy and its name. */
@@ -186,7 +186,7 @@ static int team_name_taken(struct call *call, const char *name, const char *wher
 {
 	fault_set(&call->fault, FAULT_CONFLICT, where, "there is a team %s already",
 		  name);
-	return fault_hint(&call->fault, "Choose another name, or destroy that one.");
+	return fault_hint(&call->fault, "Choose another name, or destroy that team.");
 }
 
 /* Renames a team. The old name still finds the team, unless another team has this name now or
@@ -225,11 +225,12 @@ static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_
 		return rc < 0 ? rc : team_above_refuses(call, &above, &more);
 	}
 	fault_set(&call->fault, FAULT_CONFLICT, "/max_vms",
-		  "team %s has %" PRId64 " workspaces and has left %" PRId64
-		  " to teams below it",
+		  "team %s has %" PRId64 " workspaces and has reserved "
+		  "%" PRId64 " for teams below it",
 		  t->name, vms.used, vms.reserved);
 	return fault_hint(&call->fault,
-			  "Remove some with {workspace.destroy}, or allow as many.");
+			  "Remove some with {workspace.destroy}, or set the "
+			  "limit to their sum or higher.");
 }
 
 static int team_update_set_ports(struct call *call, const struct team_row *t,
@@ -304,11 +305,12 @@ static int team_update_row(struct call *call, const struct team_update_in *in)
 	int rc;
 
 	if (where)
-		return fault_set(&call->fault, FAULT_DENIED, where,
-				 strcmp(where, "/new_name")
-					 ? "only the operator, or the lead of the team "
-					   "above, changes this of a team"
-					 : "only the operator renames a team");
+		return fault_set(
+			&call->fault, FAULT_DENIED, where,
+			strcmp(where, "/new_name")
+				? "only the operator, or the lead of the team above, may "
+				  "change this"
+				: "only the operator may rename a team");
 	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) <= 0)
 		return rc;
 	call->made = t.id;
@@ -857,7 +859,7 @@ static int team_destroy_find(struct call *call, const char *team)
 	    (t.parent && call->caller.level >= WHO_LEAD))
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_DENIED, "/team",
-		  "a team is not ended by its own members");
+		  "a team's own members cannot end it");
 	return fault_hint(&call->fault, "%s",
 			  t.parent ? "Ask its lead, or the lead of the team above it."
 				   : "Ask the operator.");

@@ -96,10 +96,10 @@ static int check_commands(struct call *call, const struct team_plan *p)
 	json_array_foreach(tasks, i, task) {
 		if (!json_object_get(task, "command"))
 			continue;
-		refuse_task(call, p, i, "command", "a plan runs no commands");
+		refuse_task(call, p, i, "command", "a plan cannot run commands");
 		return fault_hint(&call->fault,
-				  "Leave it out, and once the task is ready: "
-				  "{task.assign} with a command.");
+				  "Leave the command out. When the task is ready, assign "
+				  "it with a command: {task.assign}.");
 	}
 	return 0;
 }
@@ -173,8 +173,8 @@ static int refuse_cycle(struct walk *w, size_t task)
 				    text);
 	while (w->way[i] != task);
 	refuse_task(w->call, w->p, w->way[w->n_way - 1], "depends_on",
-		    "it would close a cycle: %s", text);
-	return fault_hint(&w->call->fault, "Leave one of these dependencies out.");
+		    "the dependencies would form a cycle: %s", text);
+	return fault_hint(&w->call->fault, "Leave out one of these dependencies.");
 }
 
 /* Gives a task its place in the order, after the tasks for which the task waits. Replaces the
@@ -300,9 +300,9 @@ static int assign_tasks(struct call *call, const struct team_create_in *in,
 		const char *name = p->says.team.tasks[i].assign_to;
 
 		if (name && !(p->assignees[i] = assignee_of(call, in, name, turns)))
-			return refuse_task(call, p, i, "assign_to",
-					   "%s is no agent and no role of the team",
-					   name);
+			return refuse_task(
+				call, p, i, "assign_to",
+				"%s is neither an agent nor a role of the team", name);
 	}
 	return 0;
 }

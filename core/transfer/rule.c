@@ -8,14 +8,14 @@ const struct rule rule_table[] = {
 	{ sql_rule_owner_lost, "task", "id", "task",
 	  "is a task whose owner or assignee is lost" },
 	{ sql_rule_operator_wrong, "agent", "id", "agent",
-	  "is no agent of its team: `operator`, of that kind, is one agent alone, and lives "
-	  "as long as the team" },
+	  "breaks the rule that a team has one agent `operator`, "
+	  "alone of this kind, which lives as long as the team" },
 	{ sql_rule_operator_none, "team", "id", "team",
 	  "is a team without its one operator" },
 	{ sql_rule_lead_none, "team", "id", "team",
 	  "is a team that lives, and whose lead does not" },
 	{ sql_rule_holder_far, "agent", "id", "agent",
-	  "is held by nobody of the team above" },
+	  "is held by no agent of the team above" },
 	{ sql_rule_owner_far, "task", "id", "task",
 	  "is a task whose owner, assignee or notes are of another team" },
 	{ sql_rule_lease_long, "task", "id", "task",
@@ -37,7 +37,8 @@ const struct rule rule_table[] = {
 	{ sql_rule_message_far, "message", "id", "message",
 	  "is a message from or to an agent of a team neither above nor below its own" },
 	{ sql_rule_stop_far, "team", "id", "team",
-	  "is a team that was stopped by nobody of it or of one above" },
+	  "is a team that no agent of it, or of a team above, "
+	  "has stopped" },
 	{ sql_rule_vms_over, "team", "id", "team",
 	  "is a team that left more workspaces to those below it than it may have" },
 	{ sql_rule_budget_over, "team", "id", "team",
@@ -71,10 +72,9 @@ int rule_check_lost(struct store *store, struct fault *f)
 				  "rows of the state are lost: %s %lld of %s %s",
 				  rule_table[i].column, (long long)row,
 				  rule_table[i].table, rule_table[i].what);
-			fault_hint(
-				f,
-				"`cadre doctor` looks at all of it; `cadre restore FILE` goes "
-				"back to a backup");
+			fault_hint(f,
+				   "look at the whole state with `cadre doctor`, or go "
+				   "back to a backup: `cadre restore FILE`");
 		}
 	store_rollback(store);
 	return f->code;

@@ -72,7 +72,7 @@ static int transfer_export_put_row(void *with, const struct transfer_value *valu
 		if (json_object_set_new(line, name, value) == 0)
 			continue;
 		json_decref(line);
-		return fault_set(f, FAULT_IO, "", "%s of a row of %s is no text in UTF-8",
+		return fault_set(f, FAULT_IO, "", "%s of a row of %s is not UTF-8 text",
 				 name, t->name);
 	}
 	x->report->rows++;
@@ -104,9 +104,8 @@ static int transfer_export_gather(void *with, const struct note_entry *entry,
 	struct arena *a = &x->call->arena;
 
 	if (entry->closed)
-		return fault_set(f, FAULT_IO, "",
-				 "cannot look into %.180s of the vault: %s", entry->path,
-				 strerror(entry->closed));
+		return fault_set(f, FAULT_IO, "", "cannot open %.180s of the vault: %s",
+				 entry->path, strerror(entry->closed));
 	if (entry->folder)
 		return NOTES_ENTER;
 	if (transfer_export_is_told(x, entry->path))

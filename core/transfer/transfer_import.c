@@ -63,7 +63,7 @@ static int transfer_check_references(struct import *m, FILE *in)
 
 			if (rc > 0)
 				return transfer_check_blame(m, in, i, c, n - m->from[to],
-							    "is the number of no row");
+							    "is not the number of a row");
 			if (rc < 0)
 				return rc;
 		}
@@ -298,8 +298,8 @@ static int take_as(struct import *m)
 		return f->code;
 	if (m->n_roots != 1)
 		return fault_set(f, FAULT_INVALID, "/as",
-				 "the export holds %zu teams that are below none, and a "
-				 "name is for one",
+				 "the export holds %zu teams without a team above, and "
+				 "a name is for one",
 				 m->n_roots);
 	rc = is_taken(m, m->root, m->as);
 	if (rc > 0) {
@@ -398,11 +398,11 @@ static int move_numbers(struct import *m, struct transfer_line *line)
 			return m->call->fault.code;
 		moved[i].n = n + m->from[table];
 		if (moved[i].n > transfer_key_most(m->call->now))
-			return fault_set(&m->call->fault, FAULT_INVALID, "/file",
-					 "%s %" PRId64
-					 " has no place behind the rows that "
-					 "are here",
-					 c->name, n);
+			return fault_set(
+				&m->call->fault, FAULT_INVALID, "/file",
+				"%s %" PRId64
+				" is too large to be added to the present numbers",
+				c->name, n);
 	}
 	memcpy(line->values, moved, sizeof(moved));
 	return 0;

@@ -113,8 +113,7 @@ static int transfer_line_check_version(const json_t *json, struct fault *f)
 	const json_t *version = json_object_get(json, "version");
 
 	if (!format || strcmp(format, TRANSFER_FORMAT) != 0)
-		return transfer_line_refuse(f,
-					    "the file does not begin as an export does");
+		return transfer_line_refuse(f, "the file does not begin like an export");
 	if (!json_is_integer(version))
 		return transfer_line_refuse(f, "version has to be a whole number");
 	if (json_integer_value(version) == TRANSFER_VERSION)
@@ -123,8 +122,8 @@ static int transfer_line_check_version(const json_t *json, struct fault *f)
 		  "the export is of version %" JSON_INTEGER_FORMAT
 		  ", this program knows version %d",
 		  json_integer_value(version), TRANSFER_VERSION);
-	return fault_hint(f, "import it with the cadre that has made it, and take a "
-			     "backup of that state");
+	return fault_hint(f, "import the file with the version of cadre that wrote "
+			     "it, and take a backup of that state");
 }
 
 static int transfer_line_read_header(struct transfer_line *line, int64_t now,
@@ -179,7 +178,7 @@ static int transfer_line_read_note(struct transfer_line *line, struct fault *f)
 	if (!line->path || !*line->path)
 		return transfer_line_refuse(f, "path has to be a text");
 	if (!line->text == !line->base64)
-		return transfer_line_refuse(f, "a note has a text, or base64");
+		return transfer_line_refuse(f, "a note needs a text or base64, not both");
 	return 0;
 }
 
@@ -199,7 +198,7 @@ static int read_row(struct transfer_reader *r, const char *name, struct fault *f
 				 name);
 	if (line->table < r->table)
 		return fault_set(f, FAULT_INVALID, "/file",
-				 "a row of %s stands behind those of %s", name,
+				 "a row of %s comes after the rows of %s", name,
 				 transfer_table[r->table].name);
 	r->table = line->table;
 	t = &transfer_table[line->table];
@@ -223,7 +222,7 @@ static int read_row(struct transfer_reader *r, const char *name, struct fault *f
 			return fault_set(f, FAULT_INVALID, "/file",
 					 "a row of %s has no field %.64s", name, key);
 	}
-	return transfer_line_refuse(f, "a field is there twice");
+	return transfer_line_refuse(f, "a field comes twice");
 }
 
 static int transfer_line_read_end(struct transfer_reader *r, struct fault *f)
@@ -241,10 +240,12 @@ static int transfer_line_read_end(struct transfer_reader *r, struct fault *f)
 	transfer_sum(&all, hex);
 	if (!json_is_integer(end) || json_integer_value(end) != r->n - 1)
 		return transfer_line_refuse(
-			f, "lines are missing: their number is not what it says");
+			f, "lines are missing: their number differs from the one "
+			   "in the last line");
 	if (!said || strcmp(said, hex) != 0)
 		return transfer_line_refuse(
-			f, "the file was changed: its sum is not what it says");
+			f, "the file was changed: its checksum differs from the "
+			   "one in the last line");
 	return 0;
 }
 
@@ -264,7 +265,7 @@ static int read_object(struct transfer_reader *r, struct fault *f)
 		return transfer_line_read_note(&r->line, f);
 	}
 	if (r->table == transfer_count)
-		return transfer_line_refuse(f, "a row stands behind notes");
+		return transfer_line_refuse(f, "a row comes after the notes");
 	return read_row(r, json_string_value(row), f);
 }
 
@@ -277,10 +278,10 @@ static int transfer_line_parse(struct transfer_reader *r, struct fault *f)
 	r->line.json = json_take(r->bytes ? r->bytes : "", r->len, JSON_REJECT_DUPLICATES,
 				 &error);
 	if (!r->line.json)
-		return fault_set(f, FAULT_INVALID, "/file", "it is no JSON: %.120s",
+		return fault_set(f, FAULT_INVALID, "/file", "it is not JSON: %.120s",
 				 error.text);
 	if (!json_is_object(r->line.json))
-		return transfer_line_refuse(f, "it is no object of JSON");
+		return transfer_line_refuse(f, "it is not a JSON object");
 	return read_object(r, f);
 }
 
@@ -302,7 +303,7 @@ int transfer_read(struct transfer_reader *r, struct fault *f)
 	} else {
 		r->n++;
 		if (rc > 0 && behind)
-			transfer_line_refuse(f, "something stands behind the end");
+			transfer_line_refuse(f, "more text comes after the end");
 		else if (rc > 0)
 			rc = transfer_line_parse(r, f);
 	}
@@ -310,7 +311,7 @@ int transfer_read(struct transfer_reader *r, struct fault *f)
 		return 1;
 	transfer_at(r->n, f);
 	if (f->code == FAULT_INVALID && r->n > 1)
-		fault_hint(f, "nothing was imported; take the file as `cadre export` "
-			      "wrote it");
+		fault_hint(f, "nothing was imported; use the file exactly as `cadre "
+			      "export` wrote it");
 	return f->code;
 }

@@ -20,7 +20,7 @@ int transfer_note_check(struct call *call, const char *path)
 	if (!strcmp(resolved, path))
 		return 0;
 	return fault_set(&call->fault, FAULT_INVALID, "/file",
-			 "path is not spelled as paths of notes are");
+			 "path is not the path of a note");
 }
 
 /* Gets the bytes of a line's note. Bytes decoded from base64 are in the arena. */
@@ -36,7 +36,7 @@ static int transfer_note_take_bytes(struct call *call, const struct transfer_lin
 	n = base64_decode(out->data, line->base64, line->size);
 	if (n < 0)
 		return fault_set(&call->fault, FAULT_INVALID, "/file",
-				 "base64 is no base64");
+				 "base64 is not valid");
 	out->len = (size_t)n;
 	return 0;
 }
@@ -96,12 +96,13 @@ static int transfer_note_take_path(struct call *call, json_t **set, const char *
 	if ((is = json_object_get(*set, path)))
 		return transfer_note_taken(
 			call, path,
-			json_is_true(is) ? "an earlier note has it"
-					 : "it is the folder of an earlier note");
+			json_is_true(is) ? "an earlier note has the same path"
+					 : "an earlier note is below this path");
 	for (const char *p = path; (p = strchr(p, '/')); p++) {
 		if (json_is_true(json_object_getn(*set, path, (size_t)(p - path))))
-			return transfer_note_taken(call, path,
-						   "a folder of it is an earlier note");
+			return transfer_note_taken(
+				call, path,
+				"an earlier note has the path of a folder of it");
 		json_object_setn_new(*set, path, (size_t)(p - path), json_false());
 	}
 	json_object_set_new(*set, path, json_true());

@@ -38,7 +38,7 @@ static int transfer_value_check_range(const struct transfer_column *c, int64_t n
 	if (n >= min && n <= max)
 		return 0;
 	return fault_set(f, FAULT_INVALID, "/file",
-			 "%s is %" PRId64 ", where %" PRId64 " to %" PRId64 " may stand",
+			 "%s is %" PRId64 ", but must be %" PRId64 " to %" PRId64,
 			 c->name, n, min, max);
 }
 
@@ -98,7 +98,7 @@ static int transfer_value_check_size(const struct transfer_column *c, size_t siz
 	if ((int64_t)size >= min && (int64_t)size <= max)
 		return 0;
 	return fault_set(f, FAULT_INVALID, "/file",
-			 "%s has %zu bytes, where %" PRId64 " to %" PRId64 " may stand",
+			 "%s has %zu bytes, but must have %" PRId64 " to %" PRId64,
 			 c->name, size, min, max);
 }
 
@@ -107,7 +107,7 @@ static int check_slug(const struct transfer_column *c, const char *s, struct fau
 	if (!s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-")])
 		return 0;
 	return fault_set(f, FAULT_INVALID, "/file",
-			 "%s may have small letters, digits and dashes alone", c->name);
+			 "%s may have only small letters, digits and dashes", c->name);
 }
 
 static int transfer_value_check_json(const struct transfer_column *c, const char *s,
@@ -119,7 +119,7 @@ static int transfer_value_check_json(const struct transfer_column *c, const char
 	json_decref(json);
 	if (object)
 		return 0;
-	return fault_set(f, FAULT_INVALID, "/file", "%s has to be an object of JSON",
+	return fault_set(f, FAULT_INVALID, "/file", "%s has to be a JSON object",
 			 c->name);
 }
 
@@ -140,8 +140,8 @@ static int transfer_value_check_text(const struct transfer_column *c,
 		return transfer_value_check_json(c, v->text, f);
 	if (type_matches(t, v->text))
 		return 0;
-	return fault_set(f, FAULT_INVALID, "/file", "%s is not spelled as a %s is",
-			 c->name, t->name);
+	return fault_set(f, FAULT_INVALID, "/file", "%s is not a valid %s", c->name,
+			 t->name);
 }
 
 int transfer_take(const struct transfer_column *c, const json_t *json, int64_t now,

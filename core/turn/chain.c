@@ -64,10 +64,10 @@ int chain_tell(struct call *call, const struct agent_row *to)
 	return team_tell(
 		call, to->team, notice,
 		arena_printf(&call->arena,
-			     "Agents have answered each other for %" PRId64
-			     " turns (limits.chain) without a person's word. Mail "
-			     "for %s waits, and starts no turn. Write to %s to let "
-			     "it go on: `cadre send %s TEXT`.",
+			     "Agents have answered each other for %" PRId64 " turns "
+			     "(limits.chain) without a word from a person. Mail for "
+			     "%s waits, and starts no turn. Write to %s to let it "
+			     "go on: `cadre send %s TEXT`.",
 			     chain_most(call), to->name, to->name, to->name),
 		chain_most(call));
 }

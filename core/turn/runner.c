@@ -108,7 +108,7 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 	}
 	if (who_observes(&a))
 		return fault_set(&call->fault, FAULT_INVALID, where,
-				 "%s is an observer, who gets no mail and so no turns",
+				 "%s is an observer; observers get no mail and no turns",
 				 a.name);
 	if (!a.workspace && (rc = make_place(call, &a, where)) < 0)
 		return rc;
@@ -163,9 +163,10 @@ static int limit_tell(struct call *call, const struct runner_all_row *r, int64_t
 	return team_tell(
 		call, r->team, "runner",
 		arena_printf(&call->arena,
-			     "The client of %s is at the limit of its plan. Agents with "
-			     "this client take their next turns at %.16sZ; their mail "
-			     "waits. Give an agent another runner to go on before.",
+			     "The client of %s is at the limit of its plan. Agents "
+			     "with this client take their next turns at %.16sZ; "
+			     "their mail waits. To go on earlier, give an agent "
+			     "another runner.",
 			     a.name, at),
 		CHAIN_NOTICE);
 }

@@ -88,10 +88,10 @@ static int tell_hour(struct call *call, const struct agent_row *a)
 	return team_notice(
 		call, "runner",
 		arena_printf(&call->arena,
-			     "%s has begun %" PRId64
-			     " turns within an hour (limits.turns_per_hour) without a "
-			     "person's word. The next one begins when the hour is over, "
-			     "or when a person writes to it: `cadre send %s TEXT`.",
+			     "%s has begun %" PRId64 " turns within an hour "
+			     "(limits.turns_per_hour) without a word from a person. "
+			     "The next turn begins when the hour is over, or when a "
+			     "person writes to it: `cadre send %s TEXT`.",
 			     a->name, chain_per_hour(call), a->name));
 }
 
@@ -297,14 +297,14 @@ static int tell_failed(struct call *call, const struct turn_row *u, const char *
 	if (rc <= 0 || a.gone || a.status == AGENT_STATUS_FAILED ||
 	    (rc = agent_say_status(call, &a, AGENT_STATUS_FAILED)) < 0)
 		return rc < 0 ? rc : 0;
-	return team_notice(call, "runner",
-			   arena_printf(&call->arena,
-					"%s takes no more turns: its runner has failed "
-					"%" PRId64 " times, the last time since %s. Its "
-					"mail waits. Give it its runner anew to go on.",
-					a.name,
-					call->settings->config.runner_max_failures,
-					reason ? reason : "it ended badly"));
+	return team_notice(
+		call, "runner",
+		arena_printf(&call->arena,
+			     "%s takes no more turns: its runner has failed %" PRId64 " "
+			     "times, the last time because %s. Its mail waits. To "
+			     "let it go on, set its runner anew.",
+			     a.name, call->settings->config.runner_max_failures,
+			     reason ? reason : "it ended badly"));
 }
 
 static int count_failure(struct call *call, const struct turn_row *u, const char *reason)
@@ -358,11 +358,11 @@ static int turn_tell_stopped(struct call *call, const struct turn_row *u)
 		return rc;
 	return team_notice(
 		call, "runner",
-		arena_printf(
-			&call->arena,
-			"Urgent mail has stopped %d turns of %s in a row. The next "
-			"one runs to its end: only the lead and the operator stop it.",
-			STOPPED_MOST, a.name));
+		arena_printf(&call->arena,
+			     "Urgent mail has stopped %d turns of %s in a row. The "
+			     "next turn runs to its end: only the lead and the "
+			     "operator can stop it.",
+			     STOPPED_MOST, a.name));
 }
 
 static int count_stopped(struct call *call, const struct turn_row *u)
@@ -561,8 +561,9 @@ static int find_turn(struct call *call, const struct turn_read_in *in, struct tu
 	int rc;
 
 	if (!id && !in->agent)
-		return fault_set(&call->fault, FAULT_INVALID, "/turn",
-				 "0 is the last turn of an `agent`");
+		return fault_set(
+			&call->fault, FAULT_INVALID, "/turn",
+			"turn 0 means the last turn of an agent: name the `agent`");
 	if (!id) {
 		if ((rc = who_agent(call, in->agent, "/agent", &a)) < 0 ||
 		    (rc = sql_row(call, turn_last, &last, .agent = a.id)) < 0)

@@ -144,7 +144,7 @@ int vault_stage(struct call *call, struct vault_work *w, const struct text *text
 	if (text->len > NOTE_MOST) {
 		fault_set(&call->fault, FAULT_EXHAUSTED, "/content",
 			  "%.150s would be over 10 MiB", w->path);
-		return fault_hint(&call->fault, "Go on in another note.");
+		return fault_hint(&call->fault, "Continue in another note.");
 	}
 	rc = notes_of(call)->stage(notes_of(call)->self, w->path, text, &w->move,
 				   &call->arena, &call->fault);
@@ -231,7 +231,7 @@ int vault_none(struct call *call, const char *path)
 {
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no note %.180s",
 		  path);
-	return fault_hint(&call->fault, "See what there is with: {vault.list}.");
+	return fault_hint(&call->fault, "List the notes with: {vault.list}.");
 }
 
 int vault_find(struct call *call, struct vault_work *w, const char *to)
@@ -253,7 +253,7 @@ int vault_vacant(struct call *call, const char *to)
 
 	return rc <= 0 ? rc
 		       : fault_set(&call->fault, FAULT_CONFLICT, "/to",
-				   "there is a note %.180s", to);
+				   "there is a note %.180s already", to);
 }
 
 static int run_move(struct call *call, struct vault_work *w)
@@ -279,7 +279,8 @@ int vault_move(struct call *call, const struct vault_move_in *in,
 	if ((rc = vault_note(call, to, "/to", VAULT_WRITE, &w->to)) < 0)
 		return rc;
 	if (strcmp(w->path, w->to) == 0)
-		return fault_set(&call->fault, FAULT_INVALID, "/to", "it is there");
+		return fault_set(&call->fault, FAULT_INVALID, "/to",
+				 "the note has this path already");
 	w->run = run_move;
 	w->event = EVENT_VAULT_MOVED;
 	return vault_finish(call, &out->path, &out->size);

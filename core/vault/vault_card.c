@@ -100,20 +100,22 @@ static int refuse_field(struct call *call, const char *field, bool moved)
 	if (moved) {
 		fault_set(&call->fault, FAULT_CONFLICT, where,
 			  "the card has another %s now", field);
-		return fault_hint(&call->fault, "Read the card again, and change that.");
+		return fault_hint(&call->fault,
+				  "Read the card again, and edit the new text.");
 	}
-	fault_set(&call->fault, FAULT_DENIED, where, "%s is the host's to write", field);
-	return fault_hint(&call->fault, "Leave it as it is; change description, skills, "
-					"protocols, schemas and project.");
+	fault_set(&call->fault, FAULT_DENIED, where, "only the host writes %s", field);
+	return fault_hint(&call->fault,
+			  "Leave that member unchanged; change description, "
+			  "skills, protocols, schemas and project.");
 }
 
 static int refuse_moved(struct call *call, const struct origin *from, const char *why)
 {
 	fault_set(&call->fault, FAULT_CONFLICT, "/content",
-		  "the card has changed since event %" PRId64
-		  ", which this text was made from; %s",
+		  "the card has changed since event %" PRId64 ", on which "
+		  "this text is based; %s",
 		  from->rev, why);
-	return fault_hint(&call->fault, "Read the card again, and change that.");
+	return fault_hint(&call->fault, "Read the card again, and edit the new text.");
 }
 
 /* Whether the text was made from the card of an earlier agent that had the same name as `a`.
@@ -153,7 +155,7 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 			return 1;
 		return refuse_moved(call, from,
 				    arena_printf(&call->arena,
-						 "it says something else of: %s",
+						 "it has another value of: %s",
 						 card_differences(call, said, &as_said)));
 	}
 	if (!(field = first_foreign(said, &is)))
@@ -252,9 +254,10 @@ int vault_write_card(struct call *call, const struct vault_card *card,
 		return rc;
 	json = json_take(content, strlen(content), JSON_REJECT_DUPLICATES, &error);
 	if (!json) {
-		fault_set(&call->fault, FAULT_INVALID, "/content", "no JSON: %s, line %d",
-			  error.text, error.line);
-		return fault_hint(&call->fault, "A card is one object: write it whole.");
+		fault_set(&call->fault, FAULT_INVALID, "/content",
+			  "not JSON: %s, line %d", error.text, error.line);
+		return fault_hint(&call->fault,
+				  "A card is one JSON object: write the whole object.");
 	}
 	rc = change_card(call, &a, json);
 	json_decref(json);

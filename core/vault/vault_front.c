@@ -333,7 +333,7 @@ static int make_inner(struct call *call, const struct frontmatter *f, json_t *ch
 		rc = vault_front_too_long(call);
 	else if (!vault_front_says(call, inner, map))
 		rc = fault_set(&call->fault, FAULT_INVALID, "/frontmatter",
-			       "a value cannot be told in YAML");
+			       "a value cannot be written in YAML");
 	json_decref(map);
 	return rc;
 }

@@ -29,7 +29,7 @@ static int vault_list_walk(struct call *call, const char *folder, const char *gi
 		return rc;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path", "there is no folder %.180s",
 		  *folder ? folder : "/");
-	return fault_hint(&call->fault, "See what there is with: {vault.list}.");
+	return fault_hint(&call->fault, "List the notes with: {vault.list}.");
 }
 
 /* Whether an entry is shown to the caller. */
@@ -52,7 +52,7 @@ static int vault_list_gather(void *with, const struct note_entry *e, struct faul
 		return next;
 	if (g->n == ENTRIES_MOST)
 		return fault_set(f, FAULT_EXHAUSTED, "/path",
-				 "the folder holds too much; list those below it");
+				 "the folder holds too much; list one of its subfolders");
 	arena_add(a, g->entries, g->n,
 		  (struct vault_entry){
 			  .path = arena_strdup(a, e->path),

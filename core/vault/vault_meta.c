@@ -23,11 +23,12 @@ static int vault_meta_check_room(struct call *call, const char *front)
 	if (!call->form.most || strlen(front) <= space_all(call))
 		return 0;
 	fault_set(&call->fault, FAULT_INVALID, "/path",
-		  "the frontmatter takes %zu bytes, and the answer %zu", strlen(front),
-		  call->form.most);
-	return fault_hint(
-		&call->fault,
-		"Read it by parts: {vault.read}, whose `next` is the next `offset`.");
+		  "the frontmatter takes %zu bytes, and the answer may "
+		  "take only %zu",
+		  strlen(front), call->form.most);
+	return fault_hint(&call->fault,
+			  "Read the note in parts: {vault.read}; its `next` is "
+			  "the next `offset`.");
 }
 
 /* --- reading ------------------------------------------------------------------------ */

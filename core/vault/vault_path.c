@@ -49,10 +49,10 @@ static int vault_path_add_part(struct walker *w, const char *part, size_t n)
 	if (n == 0 || (n == 1 && *part == '.'))
 		return 0;
 	if (n == 2 && memcmp(part, "..", 2) == 0)
-		return refuse_name(w, "a path has no `..`");
+		return refuse_name(w, "a path may not have `..`");
 	if (!vault_path_is_plain(part, n))
 		return vault_path_refuse(w, FAULT_INVALID,
-					 "a path has no control characters");
+					 "a path may not have control characters");
 	if (*part == '.' && !is_archive(w, part, n))
 		return refuse_name(w, "names that begin with a dot are hidden");
 	if (n > PART_MOST || w->len + n + 1 > NOTE_PATH || w->parts == NOTE_DEPTH)
@@ -149,14 +149,14 @@ static int check_reach(struct walker *w, bool folder, enum vault_access access)
 		return 0;
 	if (n && *team == '.')
 		return vault_path_refuse(w, FAULT_DENIED,
-					 "the archive is the operator's");
+					 "only the operator may use the archive");
 	if (n)
 		return fault_set(&w->call->fault, FAULT_DENIED, w->where,
 				 "teams/%.*s is another team's folder", (int)n, team);
 	if (access == VAULT_READ)
 		return 0;
 	fault_set(&w->call->fault, FAULT_DENIED, w->where,
-		  "an agent writes in its own team's folder only");
+		  "an agent can write only in its own team's folder");
 	return fault_hint(&w->call->fault, "Use a path below teams/%s/.",
 			  w->call->caller.team_name);
 }
@@ -198,7 +198,7 @@ static const struct mirrored {
 	{ "cards/", is_card,
 	  "Write the whole card (`vault write`), or: agent update, status." },
 	{ "messages/", is_day, "Send a message instead." },
-	{ "", is_team_page, "It shows the team; write a note beside it." },
+	{ "", is_team_page, "This file shows the team; write a note beside it." },
 };
 
 /* The kind of a mirrored file, or NULL if the file shows no row. */
@@ -226,8 +226,8 @@ const char *vault_edited(struct call *call, const char *path, const char *data,
 	return m && !page_sealed(data, len)
 		       ? arena_printf(
 				 &call->arena,
-				 "somebody edited this file, which shows a row: it may differ "
-				 "from that. %s",
+				 "this file shows a row, but was edited by hand and may "
+				 "differ from the row. %s",
 				 m->hint)
 		       : NULL;
 }
@@ -261,9 +261,8 @@ int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 	int rc;
 
 	if (entry->closed)
-		return fault_set(f, FAULT_IO, "",
-				 "cannot look into %.180s of the vault: %s", entry->path,
-				 strerror(entry->closed));
+		return fault_set(f, FAULT_IO, "", "cannot open %.180s of the vault: %s",
+				 entry->path, strerror(entry->closed));
 	if (entry->folder || !vault_is_mirrored(entry->path))
 		return !entry->folder;
 	rc = notes->read(notes->self, entry->path, whole, &text, &stamp, f);
@@ -280,7 +279,8 @@ static int check_mirrored(struct walker *w)
 	if (!m)
 		return 0;
 	fault_set(&w->call->fault, FAULT_CONFLICT, w->where,
-		  "%.200s shows what the state holds; it is not written by hand",
+		  "%.200s shows a part of the state, and cannot be "
+		  "written by hand",
 		  w->path);
 	return fault_hint(&w->call->fault, "%s", m->hint);
 }
@@ -289,10 +289,11 @@ static int check_note(struct walker *w, const char *given)
 {
 	if (w->parts == 0 || given[strlen(given) - 1] == '/')
 		return vault_path_refuse(w, FAULT_INVALID,
-					 "it names a folder, not a note");
+					 "the path names a folder, not a note");
 	if (vault_is_note(w->call, w->path))
 		return 0;
-	fault_set(&w->call->fault, FAULT_INVALID, w->where, "not a note's extension");
+	fault_set(&w->call->fault, FAULT_INVALID, w->where,
+		  "a note's name cannot end like this");
 	return fault_hint(&w->call->fault, "Notes end with one of: %s.",
 			  w->call->settings->config.vault_extensions);
 }

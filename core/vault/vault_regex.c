@@ -131,9 +131,12 @@ static int vault_regex_check_size(const char *pattern, size_t *piece, struct fau
 		size_t n = measure_one(&m, s);
 
 		if (!n) {
-			fault_set(f, FAULT_INVALID, "/query",
-				  "the expression refers back or goes too deep");
-			return fault_hint(f, "Search for less, and look at the lines.");
+			fault_set(
+				f, FAULT_INVALID, "/query",
+				"the expression has a back reference, or is nested too deep");
+			return fault_hint(
+				f,
+				"Search with a simpler expression, and look at the lines.");
 		}
 		s += n;
 	}
@@ -143,7 +146,7 @@ static int vault_regex_check_size(const char *pattern, size_t *piece, struct fau
 	if (m.depth)
 		return fault_set(f, FAULT_INVALID, "/query",
 				 "a parenthesis is not closed");
-	fault_set(f, FAULT_INVALID, "/query", "the expression repeats too much");
+	fault_set(f, FAULT_INVALID, "/query", "the expression repeats a part too often");
 	return fault_hint(f, "Use * and + for long repetitions.");
 }
 
@@ -192,7 +195,7 @@ int regex_open(struct vault_regex *r, const char *pattern, struct fault *f)
 	if (rc == 0)
 		return 0;
 	regerror(rc, &r->re, why, sizeof(why));
-	fault_set(f, FAULT_INVALID, "/query", "no expression: %s", why);
+	fault_set(f, FAULT_INVALID, "/query", "not an expression: %s", why);
 	return fault_hint(f, "Write a POSIX extended expression, or leave regex out.");
 }
 

@@ -186,12 +186,12 @@ static int vault_trash_refuse(struct call *call, const struct vault_work *w)
 		  "note %.120s, %" PRId64 " bytes, would be deleted%s", w->path,
 		  w->move.is.size, kept ? "" : " for good");
 	return kept ? fault_hint(&call->fault,
-				 "Do it with {confirm=true|--yes}. It can be brought "
+				 "Add {confirm=true|--yes} to do it. It can be brought "
 				 "back for %" PRId64 " days: {vault.restore}.",
 				 call->settings->config.workspace_keep_days)
-		    : fault_hint(&call->fault,
-				 "Do it with {confirm=true|--yes}. Nothing of it can be "
-				 "brought back.");
+		    : fault_hint(
+			      &call->fault,
+			      "Add {confirm=true|--yes} to do it. This cannot be undone.");
 }
 
 static int run_delete(struct call *call, struct vault_work *w)
@@ -292,7 +292,7 @@ static int vault_trash_gather(void *with, const struct note_entry *e, struct fau
 		return NOTES_PASS;
 	if (g->n == REMOVED_MOST)
 		return fault_set(f, FAULT_EXHAUSTED, "/path",
-				 "the trash holds too much; list a folder of it");
+				 "the trash holds too much; list one folder of it");
 	arena_add(a, g->notes, g->n,
 		  (struct vault_removed_note){
 			  .path = arena_strdup(a, path),
@@ -409,12 +409,12 @@ static int vault_trash_check_place(struct call *call, const struct vault_work *w
 		return 0;
 	if (owner)
 		fault_set(&call->fault, FAULT_CONFLICT, "/to",
-			  "%.120s was a note of team %.64s, as it is called now", w->path,
-			  owner->name);
+			  "%.120s was a note of the team that is now called %.64s",
+			  w->path, owner->name);
 	else
 		fault_set(&call->fault, FAULT_CONFLICT, "/to",
 			  "%.120s was a note of a former team of that name", w->path);
-	return fault_hint(&call->fault, "Name the path to put it at with {to|--to}.");
+	return fault_hint(&call->fault, "Name the new path with {to|--to}.");
 }
 
 /* Finds the newest entry that contains the note, among the entries that the caller may see.
@@ -449,9 +449,10 @@ static int none_removed(struct call *call, const char *path, const char *to)
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/path",
 		  "the trash holds no note %.100s%s%.100s", path,
 		  rc ? "; there is a note " : "", rc ? to : "");
-	return fault_hint(&call->fault, rc ? "It may be brought back already. See what "
-					     "the trash holds with: {vault.removed}."
-					   : "See what it holds with: {vault.removed}.");
+	return fault_hint(&call->fault,
+			  rc ? "The note may be back already. List the trash with: "
+			       "{vault.removed}."
+			     : "List the trash with: {vault.removed}.");
 }
 
 static int run_restore(struct call *call, struct vault_work *w)

@@ -143,7 +143,7 @@ int workspace_is_here(struct call *call, const struct workspace_row *w, const ch
 		return 0;
 	fault_set(&call->fault, FAULT_UNAVAILABLE, where,
 		  "another host runs workspace %s: %s", w->name, w->host_name);
-	return fault_hint(&call->fault, "Call it on the machine of that host.");
+	return fault_hint(&call->fault, "Make the call on that host's machine.");
 }
 
 /* Checks that an operation may work in the workspace, and that the workspace is ready. */
@@ -163,8 +163,8 @@ static int workspace_reach(struct call *call, const char *team, const char *name
 			  "workspace %s is %s", w.name,
 			  field_choice(&record_workspace, "state", w.state));
 		return fault_hint(&call->fault,
-				  "Start it, or wait until it is ready; `cadre logs` "
-				  "says what keeps a guest from coming up.");
+				  "Start the workspace, or wait until it is ready; "
+				  "`cadre logs` shows why a guest does not start.");
 	}
 	call->workspace.asked = w.id;
 	return 0;
@@ -389,15 +389,14 @@ static int begun(struct call *call)
 
 	if (rc < 0)
 		return rc;
-	fault_set(
-		&call->fault, FAULT_CONFLICT, "/idempotency_key",
-		"this was begun under this key already, in workspace %s of team %s, and "
-		"no answer of it is kept",
-		rc ? w.name : "?", rc ? w.team_name : "?");
-	return fault_hint(
-		&call->fault,
-		"It goes on still, or its answer was lost. Repeat this later, or "
-		"look at what it did there; a new key runs it again.");
+	fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
+		  "a call with this key began already, in workspace %s "
+		  "of team %s, and its answer is not kept",
+		  rc ? w.name : "?", rc ? w.team_name : "?");
+	return fault_hint(&call->fault,
+			  "The first call still runs, or its answer was lost. "
+			  "Repeat the call later, or look at the workspace; a "
+			  "new key runs it again.");
 }
 
 /* Checks that the caller's team is not stopped. Then raises the chain number of the workspace's
@@ -832,8 +831,8 @@ static int can_keep(struct call *call, const struct workspace_row *w)
 	if (rc < 0 || w->path)
 		return rc;
 	return fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
-			 "the guest of workspace %s runs elsewhere: nothing of it can be "
-			 "kept",
+			 "the guest of workspace %s runs elsewhere: its files "
+			 "cannot be kept",
 			 w->name);
 }
 
@@ -850,9 +849,10 @@ static int snapshot_insert(struct call *call, const struct workspace_row *w,
 			  failed ? "nothing was ever in workspace %s: it has failed"
 				 : "workspace %s holds nothing yet",
 			  w->name);
-		return fault_hint(&call->fault, failed ? "`cadre doctor` says why; then "
-							 "{workspace.start}."
-						       : "Wait until it is ready.");
+		return fault_hint(
+			&call->fault,
+			failed ? "`cadre doctor` says why; then {workspace.start}."
+			       : "Wait until it is ready.");
 	}
 	if ((id = sql_new_id(call, snapshot)) < 0)
 		return call->fault.code;

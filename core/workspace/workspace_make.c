@@ -121,7 +121,7 @@ static int find_worker(struct call *call, const char *agent, struct agent_row *a
 		return 0;
 	fault_set(&call->fault, FAULT_CONFLICT, "/agent", "%s has a workspace already",
 		  a->name);
-	return fault_hint(&call->fault, "Destroy that one first.");
+	return fault_hint(&call->fault, "Destroy that workspace first.");
 }
 
 static int workspace_make_row(struct call *call, const char *agent,
@@ -149,10 +149,10 @@ static int check_attach(struct call *call, const struct workspace_create_in *in)
 
 	if (!in->address)
 		return fault_set(f, FAULT_INVALID, "/address",
-				 "a guest to attach needs an address");
+				 "attaching a guest needs its address");
 	if (in->source)
 		return fault_set(f, FAULT_INVALID, "/source",
-				 "nothing is copied to a guest that runs already");
+				 "a guest that runs already gets no copy");
 	if (link_parse(in->address, "/address", &at, f))
 		return f->code;
 	if (at.kind == LINK_VSOCK && at.number == LINK_CID_ANY)
@@ -160,8 +160,8 @@ static int check_attach(struct call *call, const struct workspace_create_in *in)
 				 "a guest to attach has a CID of its own");
 	if ((at.kind == LINK_TCP) == !in->token)
 		return fault_set(f, FAULT_INVALID, "/token",
-				 in->token ? "only a guest at a TCP address has one"
-					   : "a guest at a TCP address needs one");
+				 in->token ? "only a guest at a TCP address takes a token"
+					   : "a guest at a TCP address needs its token");
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int workspace_set_vm(struct call *call, const struct vm_wishes *w, const char *w
 			return fault_set(&call->fault, FAULT_INVALID,
 					 arena_printf(&call->arena, "%s/%s", where,
 						      vm_only[i].name),
-					 "only a VM (backend qemu) has one");
+					 "works only with a VM (backend qemu)");
 	return 0;
 }
 
@@ -230,7 +230,7 @@ static int check_backend(struct call *call, const struct workspace_create_in *in
 	}
 	if (in->address || in->token)
 		return fault_set(f, FAULT_INVALID, in->address ? "/address" : "/token",
-				 "only a guest to attach has one");
+				 "works only with a guest to attach");
 	if (in->backend == BACKEND_KIND_QEMU && in->source &&
 	    !is_kept_disk(call, in->source))
 		return fault_set(f, FAULT_INVALID, "/source",
@@ -272,7 +272,7 @@ static int workspace_is_made(struct call *call, const struct workspace_row *w,
 		fault_set(&call->fault, FAULT_UNAVAILABLE, where,
 			  "%s is still being made", w->name);
 		return fault_hint(&call->fault,
-				  "{Call again once it is ready|Wait for it: cadre wait "
+				  "{Call again when it is ready|Wait for it: cadre wait "
 				  "workspace %.80s; or make it with --wait}.",
 				  w->name);
 	}
@@ -297,9 +297,11 @@ static int set_parent(struct call *call, const struct workspace_row *w,
 				 w->name);
 	if (w->backend == BACKEND_KIND_FOLDER) {
 		fault_set(&call->fault, FAULT_CONFLICT, where,
-			  "workspace %s is a person's folder, which is not copied as one",
+			  "workspace %s is a person's folder, and cannot be "
+			  "copied as a workspace",
 			  w->name);
-		return fault_hint(&call->fault, "Make a copy of the folder: `source`.");
+		return fault_hint(&call->fault,
+				  "To copy the folder, name it as `source`.");
 	}
 	if ((rc = workspace_is_made(call, w, where)) < 0)
 		return rc;
@@ -372,8 +374,9 @@ int network_take(struct call *call, int64_t workspace)
 		  "all %" PRId64 " addresses of %s "
 		  "are in use",
 		  nic_slots(&range) - 1, call->settings->network_range);
-	return fault_hint(&call->fault, "Destroy a workspace, or set network.range in "
-					"cadre.toml to a wider one.");
+	return fault_hint(&call->fault,
+			  "Destroy a workspace, or set a wider network.range in "
+			  "cadre.toml.");
 }
 
 /* --- what is allowed ------------------------------------------------------------- */
@@ -541,7 +544,7 @@ static int network_refuse_taken(struct call *call, const struct vm *vm, size_t i
 		  "%s port %" PRId64 " leads to %s already",
 		  field_choice(&record_port_forward, "transport", f->transport), f->port,
 		  owner.name);
-	return fault_hint(&call->fault, "Choose another port, or take it from there.");
+	return fault_hint(&call->fault, "Choose another port, or close that one first.");
 }
 
 static int set_forwards(struct call *call, const struct vm *vm,
@@ -551,7 +554,7 @@ static int set_forwards(struct call *call, const struct vm *vm,
 
 	if (call->caller.level < WHO_OPERATOR)
 		return fault_set(&call->fault, FAULT_DENIED, "/forwards",
-				 "only the operator opens ports of this machine");
+				 "only the operator can open ports of this machine");
 	if ((rc = sql_run(call, network_forwards_clear, .workspace = vm->row)) < 0)
 		return rc;
 	for (size_t i = 0; i < n; i++) {

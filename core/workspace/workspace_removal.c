@@ -141,10 +141,11 @@ int removal_add_restore(struct call *call, const struct workspace_row *w)
 	while ((rc = sql_each(call, &q, snapshot_lines, &s, .workspace = w->id)) > 0)
 		if (s.state == SNAPSHOT_STATE_READY && s.created_at > f->since)
 			f->since = s.created_at;
-	call->removal->says = arena_printf(&call->arena,
-					   "what was done in %s since its last snapshot "
-					   "would be replaced",
-					   f->name);
+	call->removal->says =
+		arena_printf(&call->arena,
+			     "this would replace the work done in %s since its last "
+			     "snapshot",
+			     f->name);
 	return rc;
 }
 
@@ -377,20 +378,21 @@ static int workspace_removal_refuse(struct call *call, const struct removal *l)
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s%s", work,
 		  *work && *held ? "; " : "", held);
 	if (!*work)
-		return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Tasks "
-						"are cancelled; messages stay as rows.");
+		return fault_hint(&call->fault,
+				  "Add {confirm=true|--yes} to do it. Tasks are "
+				  "cancelled; messages stay as rows.");
 	work = l->notes ? " Without purge the folder is archived." : "";
 	return l->kept || l->notes_kept
 		       ? fault_hint(
 				 &call->fault,
-				 "Do it with {confirm=true|--yes}. What is kept can be "
-				 "brought back for %" PRId64
-				 " days{ by the operator|}: cadre undo.%s",
+				 "Add {confirm=true|--yes} to do it. The kept files can "
+				 "be brought back for %" PRId64
+				 " days{ by the operator|}: "
+				 "cadre undo.%s",
 				 days, work)
 		       : fault_hint(
 				 &call->fault,
-				 "Do it with {confirm=true|--yes}. Nothing of it can be "
-				 "brought back.%s",
+				 "Add {confirm=true|--yes} to do it. This cannot be undone.%s",
 				 work);
 }
 
@@ -407,17 +409,17 @@ const char *removal_tell(struct call *call)
 	if (l->kept)
 		text = arena_printf(
 			a,
-			"what %zu workspace%s held is kept until %.10s, or until the "
-			"trash needs the room: cadre undo",
+			"the files of %zu workspace%s are kept until %.10s, or "
+			"until the trash needs the room: cadre undo",
 			l->kept, plural(l->kept), until);
 	if (l->large)
 		text = arena_printf(a,
-				    "%s%swhat %zu workspace%s held was larger than "
-				    "workspace.trash_mb and goes for good",
+				    "%s%sthe files of %zu workspace%s are larger than "
+				    "workspace.trash_mb and are removed for good",
 				    text, *text ? "; " : "", l->large, plural(l->large));
 	if (l->notes_kept)
 		text = arena_printf(a,
-				    "%s%sits notes are kept until %.10s at the latest%s: "
+				    "%s%sthe notes are kept until %.10s at the latest%s: "
 				    "cadre undo %s/",
 				    text, *text ? "; " : "", until,
 				    l->notes_large ? ", unless larger than "

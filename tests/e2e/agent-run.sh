@@ -33,8 +33,8 @@ is 0 '^two$' cadre agent run ann --worktree -- cat file
 is 0 '^one$' cat file
 is 0 'two' git log --oneline crew.ann
 is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
-mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'is no worktree of this repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
-(cd / && is 1 'no git repository is here: fatal: not a git' cadre agent run eve --worktree -- true; exit $failed) || failed=1
+mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'is not a worktree of this repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
+(cd / && is 1 'this directory is not in a git repository: fatal: not a git' cadre agent run eve --worktree -- true; exit $failed) || failed=1
 until_is 'eve  *eve  *offline' cadre agent list
 # A worktree that was removed is made anew and continues the agent's branch. A worktree that a
 # person locked is left alone. A branch that a person has checked out in another folder is left
@@ -55,7 +55,7 @@ is 1 "$TMPDIR/elsewhere'" cadre agent run fay --worktree -- true
 git worktree remove "$TMPDIR/elsewhere" && git branch -q -D crew.fay
 is 0 '^one$' cadre agent run fay --worktree -- cat file
 rm "$fay/.git"
-is 4 'is no worktree of this repository' cadre agent run fay --worktree -- true
+is 4 'is not a worktree of this repository' cadre agent run fay --worktree -- true
 [ -e "$fay/file" ] || bad "a folder that is no worktree was removed"
 mkdir ../unborn && (cd ../unborn && git init -q . && is 4 'has no commit yet' cadre agent run gus --worktree -- true; git worktree prune; [ ! -e "$CADRE_HOME/worktrees/crew.gus" ] || bad "half a worktree"; exit $failed) || failed=1
 

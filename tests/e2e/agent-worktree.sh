@@ -78,7 +78,7 @@ whole dan
 touch "$(place dan).making"
 whole dan
 touch "$(place dan).making" && echo mine >"$(place dan)/mine"
-is 4 'may have been ended before' cadre agent run dan --worktree -- true
+is 4 'may be incomplete: git was ended early' cadre agent run dan --worktree -- true
 [ "$(cat "$(place dan)/mine")" = mine ] || bad "a file of a person's is gone"
 git worktree remove --force "$(place dan)"
 whole dan
@@ -88,11 +88,11 @@ whole dan
 git init -q "$TMPDIR/next" && git -C "$TMPDIR/next" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
 touch "$(place dan).making" && echo mine >"$(place dan)/mine"
 in_next() { (cd "$TMPDIR/next" && cadre agent run dan --worktree -- true); }
-is 4 'is no worktree of this repository' in_next
+is 4 'is not a worktree of this repository' in_next
 [ "$(cat "$(place dan)/mine")" = mine ] || bad "a worktree of another repository is gone"
 rm "$(place dan)/mine"
 whole dan
-is 4 'is no worktree of this repository' in_next
+is 4 'is not a worktree of this repository' in_next
 [ ! -e "$(place dan).making" ] || bad "a worktree of another repository has a mark"
 
 # The command also works under a parent process that ignores SIGCHLD.

@@ -48,7 +48,7 @@ is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.., or
 # For workspaces with work, the question names the files and their number.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
 is 4 '2 workspaces would go, 1 with work that was done there: 1 file (shop/w-1/work.txt)$' cadre team destroy shop
-is 4 'Do it with --yes[.].*cadre undo' cadre team destroy shop
+is 4 'Add --yes to do it[.].*cadre undo' cadre team destroy shop
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 is 4 '1 workspace would go, 1 with work' cadre workspace destroy shop/w-1
 is 0 '^a.txt$' cadre exec --team shop shop/w-2 ls
@@ -77,7 +77,7 @@ until_is '^a.txt$' cadre exec --team snap snap/w ls
 is 0 . cadre workspace snapshot snap/w s1
 is 0 . cadre workspace restore snap/w s1
 until_is '^precious$' cadre exec --team snap snap/w 'echo precious | tee p.txt'
-is 4 'what was done in snap/w since its last snapshot would be replaced: 1 file (snap/w/p.txt)$' cadre workspace restore snap/w s1
+is 4 'this would replace the work done in snap/w since its last snapshot: 1 file (snap/w/p.txt)$' cadre workspace restore snap/w s1
 snapshot() { mcp "$1" snapshot; }
 snapshot '{"action":"restore","workspace":"snap/w","snapshot":"s1"}' >said
 grep -q '"code":"conflict","where":"/confirm"' said || bad "restore over MCP: $(cat said)"
@@ -166,7 +166,7 @@ answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 4 'note teams/notes/mine.md, 8 bytes, would be deleted$' cadre vault delete teams/notes/mine.md
 answers n cadre vault delete teams/notes/mine.md >said && bad "no was taken for yes"
-grep -q 'Do it with --yes. It can be brought back for 7 days: cadre vault restore' said || bad "vault delete asks: $(cat said)"
+grep -q 'Add --yes to do it. It can be brought back for 7 days: cadre vault restore' said || bad "vault delete asks: $(cat said)"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 0 . cadre vault write teams/notes/other.md more
 is 0 . cadre vault delete --yes teams/notes/other.md
@@ -182,7 +182,7 @@ cadre team create t --roles '[{"name":"a","workspace":true},{"name":"b","workspa
 until_is '^2000000$' cadre exec --team t t/a 'head -c 2000000 /dev/urandom >big; stat -c %s big'
 until_is '^b$' cadre exec --team t t/b 'echo b | tee b'
 is 4 '1 with work that was done there, 1 larger than workspace.trash_mb goes for good: 1 file (t/a/big)$' cadre workspace destroy t/a
-is 4 'Nothing of it can be brought back' cadre workspace destroy t/a
+is 4 'This cannot be undone' cadre workspace destroy t/a
 is 4 '2 with work that was done there, 1 larger than' cadre team destroy t
 is 4 'What is kept can be brought back for 7 days' cadre team destroy t
 is 0 'what 1 workspace held was larger than workspace.trash_mb and goes for good' cadre workspace destroy t/a --yes
@@ -208,7 +208,7 @@ is 0 '^removed [1-9]' cadre gc --keep-days 0 --yes
 cadre team create mail --roles ann,bob >/dev/null || bad "team"
 cadre --team mail --as ann send bob "for you" >/dev/null
 answers n cadre --team mail --as bob inbox >said && bad "the mail of bob was taken"
-grep -q 'takes the mail of bob' said || bad "inbox says: $(cat said)"
+grep -q 'take the mail that bob needs' said || bad "inbox says: $(cat said)"
 answers n cadre --team mail inbox --agent bob >said && bad "the mail of bob was taken with --agent"
 grep -q 'To look: cadre --as bob inbox peek' said || bad "inbox --agent says: $(cat said)"
 answers n cadre --team mail --as bob inbox peek | grep -q 'for you' || bad "peek shows nothing"

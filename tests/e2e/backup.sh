@@ -36,7 +36,7 @@ is 0 verified cadre backup --keep 1
 last=$(sed 's/: .*//' "$TMPDIR/out")
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"
 is 2 'from 1 on' cadre backup --keep 0
-is 2 'folder of backups alone' cadre backup --keep 2 "$TMPDIR/other.db"
+is 2 'only with the folder of backups' cadre backup --keep 2 "$TMPDIR/other.db"
 # A backup that fails leaves no file. The hint of the fault advises the person to free some
 # space on the disk.
 mkdir "$TMPDIR/small"

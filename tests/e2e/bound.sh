@@ -27,8 +27,8 @@ for asked in "team create gamma" "task assign 001 bob" "task create x --assignee
 	is 5 "^hint: Ask the team's lead or the operator\\.$" cadre $asked
 done
 is 5 '^hint: Ask the operator\.$' cadre team destroy beta --yes
-is 5 'holds what all teams removed' cadre undo
-is 5 'holds what all teams removed' cadre undo no-such-one
+is 5 'holds the removed things of all teams' cadre undo
+is 5 'holds the removed things of all teams' cadre undo no-such-one
 [ ! -e "$TMPDIR/b.db" ] && [ ! -e "$TMPDIR/b.db.secret" ] && [ ! -d "$CADRE_HOME/backups" ] || bad "a backup was made"
 cadre backup --json | grep -q '"code":"denied"' || bad "no fault in JSON"
 is 0 verified cadre --operator backup "$TMPDIR/b.db"
@@ -39,12 +39,12 @@ is 5 'restart is for the operator' cadre restart
 is 0 '^up already' cadre up
 is 0 "the host serves" cadre --operator logs
 is 0 '^down: process' cadre --operator down
-is 5 '^hint: Name its team by' cadre --operator --team beta send alpha/coder hi
+is 5 '^hint: Name the agent.s team with' cadre --operator --team beta send alpha/coder hi
 is 5 '^hint: Use another path' cadre vault read teams/../x
 
 # A bound caller needs --operator to act as another agent, even of the same team. With
 # --operator, the event of a change names the agent of --as, and says that the operator acted.
-is 5 'alpha is said, but this directory is bob' cadre --team alpha --as coder claim
+is 5 'names team alpha, but this directory is kept for bob' cadre --team alpha --as coder claim
 is 5 'cannot act as another' cadre --as lead inbox
 grep -q -e '--operator' "$TMPDIR/err" || bad "it says not how"
 is 5 'cannot act as another' cadre --as coder claim

@@ -94,7 +94,7 @@ mv "$TMPDIR/new.json" "$cards/coder.json"
 until_done test -e "$cards/coder.conflict.json" || bad "an old card is taken"
 until_done described counts || bad "an old card stays"
 is 0 '"go"' cadre agent whois crew/coder --json
-until_is 'cards/coder.json where=/content error="the card has changed since event .* says something else of: description, skills' cadre logs
+until_is 'cards/coder.json where=/content error="the card has changed since event .* has another value of: description, skills' cadre logs
 rm "$cards/coder.conflict.json"
 # A saved card is accepted even if the host has changed a field meanwhile. In this test the
 # agent has begun to work.
@@ -111,7 +111,7 @@ no_conflict || bad "a card whose agent began to work is kept as a conflict"
 # A saved file that is no text is moved beside the card, and is logged.
 printf 'a\0b' >"$cards/coder.json"
 until_done test -e "$cards/coder.conflict.json" || bad "a binary file stays as a card"
-until_is 'cards/coder.json error="it is no text' cadre logs
+until_is 'cards/coder.json error="it is not a text' cadre logs
 rm "$cards/coder.conflict.json"
 rm "$cards/coder.json"; ln -s guard.json "$cards/coder.json"
 until_done test -L "$cards/coder.conflict.json" || bad "a link stays as a card"

@@ -51,8 +51,8 @@ is 0 '^usage: cadre start' cadre help start
 grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
 is 0 'follow goes on' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
-is 3 'hint: make one: cadre init' cadre status
-is 3 'hint: make one: cadre init' cadre task list
+is 3 'hint: make a state: cadre init' cadre status
+is 3 'hint: make a state: cadre init' cadre task list
 # Without a state, `status --line`, which serves a shell prompt, prints nothing and returns 0.
 line=$(cadre status --line 2>&1) && [ -z "$line" ] || bad "a prompt is told '$line' of no state"
 # `init` makes a state. Any command that has --create and names the state's folder makes a state
@@ -293,7 +293,7 @@ is 0 '^--json --as$' cadre exec shop/coder echo --json --as
 is 0 '^--json -- two words$' cadre exec shop/coder -- printf '%s %s %s\n' --json -- 'two words'
 is 0 '^--help$' cadre exec -- shop/coder echo --help
 is 0 'such$' cadre exec --help
-is 0 'as --json, stand before' cadre help exec
+is 0 'such as --json, come before' cadre help exec
 [ "$(cadre complete -- exec '' | cut -f 1)" = "$(cadre workspace list --json | grep -o '"name":"[^"]*"' |
 	head -n 1 | cut -d'"' -f 4)" ] || bad "no workspace to choose"
 printf 'a\000b\377' >"$TMPDIR/bytes"
@@ -311,8 +311,8 @@ kinds='pipe folder socket'
 # only on some file systems.
 mknod "$odd/device" c 240 200 2>/dev/null && kinds="$kinds device"
 for kind in $kinds; do
-	is 2 "invalid.*$kind is no file" timeout 60 "$CADRE" workspace read shop/coder $kind
-	is 2 "invalid.*$kind is no file" timeout 60 "$CADRE" workspace write shop/coder $kind "@$TMPDIR/bytes"
+	is 2 "invalid.*$kind is not a file" timeout 60 "$CADRE" workspace read shop/coder $kind
+	is 2 "invalid.*$kind is not a file" timeout 60 "$CADRE" workspace write shop/coder $kind "@$TMPDIR/bytes"
 done
 [ -p "$odd/pipe" ] && [ -S "$odd/socket" ] || bad "a pipe or a socket was replaced"
 is 0 'bytes' cadre workspace ls shop/coder some # the guest does not hang

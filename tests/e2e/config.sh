@@ -40,7 +40,7 @@ is 0 "^team.default  *c  *$TMPDIR/shop/deep/cadre.toml:1$" cadre config
 # A project's file may not set a key of the state. The refusal names the file in which the key
 # belongs.
 printf 'team.default = "c"\nvault.root = "/"\n' >../cadre.toml
-is 2 "$TMPDIR/shop/deep/cadre.toml:2:7: vault.root is not for a project's file to set" cadre config
+is 2 "$TMPDIR/shop/deep/cadre.toml:2:7: a project's file cannot set vault.root" cadre config
 hint "put it in $TMPDIR/shop/.cadre/cadre.toml"
 is 2 'vault.root is not for' cadre team list
 rm ../cadre.toml "$project"
@@ -95,8 +95,8 @@ wrong 'max_total_vms = 3\n' ":1:1: unknown key 'max_total_vms'" "Did you mean 'l
 wrong '\n[inbox]\ncapacity = "many"\n' ':3:12: inbox.capacity must be a whole number' 'Messages that'
 wrong 'inbox.capacity = -1\n' ':1:18: inbox.capacity must be 0 to 1000000, not -1' 'Messages that'
 wrong '[state]\ndurability = "fast"\n' ":2:14: state.durability 'fast' is none of full, normal" 'When'
-wrong '[inbox]\ncapacity = 1\ncapacity = 2\n' ":3:1: 'capacity' is there already, in line 2" 'line 3'
-wrong '# fine\n[inbox\n' ':2:7: the header is not closed' 'line 2'
+wrong '[inbox]\ncapacity = 1\ncapacity = 2\n' ":3:1: 'capacity' is defined already, in line 2" 'line 3'
+wrong '# fine\n[inbox\n' ':2:7: the header does not end' 'line 2'
 rm "$toml"
 is 2 'CADRE_GC_KEEP_DAYS must be a whole number' env CADRE_GC_KEEP_DAYS=soon cadre config
 is 2 '--gc.keep_days must be 0 to 36500' cadre config --gc.keep_days 40000

@@ -28,7 +28,7 @@ is 0 . cadre agent env tester
 is 0 . cadre team create yard --roles coder,cook
 is 2 'say which team' cadre task list
 is 2 'several teams have an agent coder' cadre agent env coder
-grep -q 'hint: Name its team too. Teams: crew, shop, yard' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
+grep -q 'hint: Name the agent.s team too. Teams: crew, shop, yard' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
 is 0 . cadre agent env cook
 is 0 'shop is the default team' cadre use shop
 is 0 'In the shop' cadre task list

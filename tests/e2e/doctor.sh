@@ -55,16 +55,16 @@ is 5 'for the operator' env CADRE_TEAM=red CADRE_AGENT=w \
 
 cadre backup >/dev/null
 chmod 644 "$H/secret" "$H/state.db" "$H"/backups/*.secret
-names bad secret "$H/secret is open to others: 644"
+names bad secret "$H/secret is open to other users: 644"
 grep -q 'cadre doctor --fix; or: chmod 600 it' out || bad "what to do: $(cat out)"
-names bad permissions "backups/.*secret is open to others"
+names bad permissions "backups/.*secret is open to other users"
 mends permissions 'secret had the mode 644, and has 600'
 [ "$(stat -c %a "$H/secret" "$H/state.db" "$H"/backups/*.secret | sort -u)" = 600 ] || bad "modes: $(stat -c '%a %n' "$H"/*)"
 chmod 711 "$H/backups"
-names bad permissions "$H/backups is open to others: 711"
+names bad permissions "$H/backups is open to other users: 711"
 mends permissions 'backups had the mode 711, and has 700'
 chmod 777 "$H/state.db" "$H/vault" "$H"
-names bad permissions "$H/vault is open to others: 777"
+names bad permissions "$H/vault is open to other users: 777"
 mends permissions 'state.db had the mode 777, and has 600'
 [ "$(stat -c %a "$H/state.db" "$H/vault" "$H" | tr '\n' ' ')" = '600 700 700 ' ] || bad "modes of 777: $(stat -c '%a %n' "$H" "$H"/*)"
 
@@ -108,14 +108,14 @@ done
 
 page=$H/vault/teams/red/tasks/001-find-it.md
 rm "$page"
-names warn vault '1 files are not as their rows: teams/red/tasks/001'
+names warn vault '1 files differ from their rows: teams/red/tasks/001'
 mends mirror 'files of the vault were written anew'
 [ -s "$page" ] || bad "the file is not there again"
 echo "by hand" >>"$page"
 cp "$page" edited
 names warn vault '1 file was edited by hand and may differ from its row: teams/red/tasks/001-find-it.md'
 is 0 'may differ from its row' cadre doctor --fix
-is 0 'somebody edited this file, which shows a row' sh -c 'cadre vault read teams/red/tasks/001-find-it.md 2>&1 >/dev/null'
+is 0 'this file shows a row, but was edited by hand' sh -c 'cadre vault read teams/red/tasks/001-find-it.md 2>&1 >/dev/null'
 is 0 '"edited":"somebody edited' cadre vault read teams/red/tasks/001-find-it.md --json
 cmp "$page" edited || bad "a person's edit is gone"
 rm "$page"
@@ -140,7 +140,7 @@ card=vault/teams/red/cards/stray.json
 cp "$H/state.db" whole.db
 sqlite3 "$H/state.db" "DELETE FROM agent_inbox WHERE agent = (SELECT id FROM agent WHERE name = 'stray'); DELETE FROM agent WHERE name = 'stray'"
 echo rubbish >"$H/vault/.cadre-cursor"
-is 0 '^did *mirror *files of the vault that no row knows are in' cadre doctor --fix
+is 0 '^did *mirror *files of the vault without a row are in' cadre doctor --fix
 [ -s "$(echo "$H"/doctor-*/"$card")" ] || bad "the card is not kept"
 rm -r "$H"/doctor-*
 
@@ -169,7 +169,7 @@ is 0 . cadre doctor
 cadre --team red --as w claim 001 --lease-seconds 5 >/dev/null
 cadre --team red --as w inbox --lease-seconds 1 --limit 1 >/dev/null
 sqlite3 "$H/state.db" "UPDATE task SET lease_until = lease_until - 200000; UPDATE delivery SET due_at = due_at - 200000 WHERE due_at IS NOT NULL; UPDATE host SET alive_at = 0"
-names warn leases 'some ran out more than a minute ago'
+names warn leases 'some leases ran out more than a minute ago'
 before=$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')
 is 0 'did *leases *.*those of 1 tasks and 1 messages had ended' cadre doctor --fix
 [ "$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')" = "$before" ] ||
@@ -252,7 +252,7 @@ os.execv(sys.executable, ["qemu-system-x86_64", "-c", "import time; time.sleep(6
 vm=$!
 words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
 until_is '^qemu-system' words
-names warn guest "process $vm runs in .*a workspace that no row knows"
+names warn guest "process $vm runs in .*a workspace without a row"
 rm -rf "$H/replaced" # an earlier restore made this folder
 is 0 "did *orphans *process $vm is ended; its files stay" cadre doctor --fix
 [ -z "$({ tr -d '\0' <"/proc/$vm/cmdline"; } 2>/dev/null)" ] || bad "the VM runs on"

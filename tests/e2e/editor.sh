@@ -36,7 +36,7 @@ none_left() { [ -z "$(drafts)" ] || { bad "$1 left $(drafts)"; rm -f $(drafts); 
 # kept PATTERN WHAT: checks that the command kept and named one file that holds PATTERN. The
 # kept file is then removed.
 kept() {
-	file=$(sed -n 's/^what you wrote is kept: \([^\r]*\).*/\1/p' "$TMPDIR/out")
+	file=$(sed -n 's/^your text is kept: \([^\r]*\).*/\1/p' "$TMPDIR/out")
 	[ -n "$file" ] && [ "$file" = "$(drafts)" ] && grep -q -e "$1" "$file" || bad "$2: the text is lost"
 	rm -f "$file"
 }
@@ -57,7 +57,7 @@ EOF
 	does <<'EOF'
 echo >"$1"
 EOF
-	typed 2 'the text is empty: nothing is done' send coder
+	typed 2 'the text is empty: nothing was changed' send coder
 	none_left "an empty text"
 	is 0 '' "$CADRE" --team shop --as coder inbox peek
 	grep -q Hello "$TMPDIR/out" && bad "it was sent all the same"

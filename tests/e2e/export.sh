@@ -193,10 +193,10 @@ grep '"row":"team"' shop.jsonl | grep -o '"name":"[^"]*"' | tr '\n' ' ' | grep -
 grep -q '"row":"note","path":"notes/' shop.jsonl && bad "a team's export has notes of others"
 is 3 'there is no team nobody' cadre export x.jsonl --team nobody
 is 4 'there is a team shop already' b import shop.jsonl --as shop
-is 2 'is not spelled as a name' b import shop.jsonl --as ../up
+is 2 'is not a valid name' b import shop.jsonl --as ../up
 is 2 'operator is a reserved name' b import shop.jsonl --as operator
 is 0 'team shop is here as depot' b import shop.jsonl --as depot
-is 2 'holds 2 teams that are below none' b import a2.jsonl --as both
+is 2 'holds 2 teams without a team above' b import a2.jsonl --as both
 is 0 'Three' b task list --team depot
 cadre export cellar.jsonl --team cellar >/dev/null
 is 0 'team cellar is here as cave' b import cellar.jsonl --as cave
@@ -281,15 +281,15 @@ head -c 3000 a2.jsonl >bad.jsonl; refused 'the file is cut: this line has no end
 head -c 0 a2.jsonl >bad.jsonl; refused 'line 1: the file is cut'
 (sed '10d' a2.jsonl) >bad.jsonl; refused "line $((lines - 1)): lines are missing"
 sed '9s/"at":1/"at":2/;9,$s/"created_at":1/"created_at":2/' a2.jsonl >bad.jsonl; refused "line $lines: the file was changed"
-(cat a2.jsonl; echo '{}') >bad.jsonl; refused "line $((lines + 1)): something stands behind the end"
+(cat a2.jsonl; echo '{}') >bad.jsonl; refused "line $((lines + 1)): more text comes after the end"
 head -c 100000 /dev/urandom >bad.jsonl; refused 'line 1: '
-refused 'line 1: the file does not begin as an export does' 'lines[0]["format"] = "x"'
+refused 'line 1: the file does not begin like an export' 'lines[0]["format"] = "x"'
 refused 'line 1: the export is of version 2, this program knows version 1' 'lines[0]["version"] = 2'
 refused 'line 1: ids has to be' 'lines[0]["ids"] = [1, 2, 1 << 50]'
 refused 'line 1: there is no field more' 'lines[0]["more"] = 1'
 refused 'line 2: it is no JSON' 'lines[1] = "{"'
-refused 'line 2: it is no object' 'lines[1] = "[]"'
-refused 'line 2: it is no JSON: duplicate' 'lines[1] = "{\"row\":\"team\",\"row\":\"team\"}"'
+refused 'line 2: it is not a JSON object' 'lines[1] = "[]"'
+refused 'line 2: it is not JSON: duplicate' 'lines[1] = "{\"row\":\"team\",\"row\":\"team\"}"'
 refused 'line 2: row has to be' 'lines[1] = {"id": 1}'
 refused 'line 2: there are no rows of token' 'lines[1] = {"row": "token", "id": 1}'
 refused 'line 2: a row of team has no field depth' 'lines[1]["depth"] = 3'
@@ -298,26 +298,26 @@ refused 'line 2: name has to be a text' 'lines[1]["name"] = 7'
 refused 'line 2: id has to be a whole number' 'lines[1]["id"] = "1"'
 refused 'line 2: id is 0' 'lines[1]["id"] = 0'
 refused 'line 2: id is 4611686018427387904' 'lines[1]["id"] = 1 << 62'
-refused 'line 2: name is not spelled as a name is' 'lines[1]["name"] = "../../etc"'
+refused 'line 2: name is not a valid name' 'lines[1]["name"] = "../../etc"'
 refused 'line 2: name has 300 bytes' 'lines[1]["name"] = "x" * 300'
 refused 'line 2: state is 99' 'lines[1]["state"] = 99'
 refused 'line 2: allow_internet is 2' 'lines[1]["allow_internet"] = 2'
-refused 'slug may have small letters' 'first("task")["slug"] = "../x"'
+refused 'slug may have only small letters' 'first("task")["slug"] = "../x"'
 refused 'metadata has to be an object' 'next(l for l in lines if "metadata" in l)["metadata"] = "[1]"'
 refused 'there is no event 4711' 'first("event")["kind"] = 4711'
 refused 'content has 17000000 bytes' 'first("message")["content"] = "x" * 17000000'
 refused 'state is 0, where 4 to 4' 'first("workspace")["state"] = 0'
 refused 'a row of workspace has no field path' 'first("workspace")["path"] = "/etc"'
-refused 'a row of agent stands behind those of event' 'lines.insert(len(lines) - 3, first("agent"))'
-refused 'a row stands behind notes' 'lines.append(first("event"))'
+refused 'a row of agent comes after the rows of event' 'lines.insert(len(lines) - 3, first("agent"))'
+refused 'a row comes after the notes' 'lines.append(first("event"))'
 refused 'line [0-9]*: UNIQUE constraint' 'lines.insert(3, dict(lines[2]))'
 refused 'line [0-9]*: FOREIGN KEY constraint' 'first("task")["team"] = 777'
-refused 'line [0-9]*: sender 777 is the number of no row' 'first("message")["sender"] = 777'
-refused 'line [0-9]*: agent 777 is the number of no row' 'first("delivery")["agent"] = 777'
+refused 'line [0-9]*: sender 777 is not the number of a row' 'first("message")["sender"] = 777'
+refused 'line [0-9]*: agent 777 is not the number of a row' 'first("delivery")["agent"] = 777'
 # An import refuses a file with a team that nobody could act in, or with rows that no operation
 # makes.
 op='next(l for l in lines if l.get("row") == "agent" and l["team"] == lines[1]["id"] and l["kind"] == 1)'
-alone='is no agent of its team: `operator`'
+alone='breaks the rule that a team has one agent `operator`'
 refused 'line [0-9]*: operator is a reserved name' "$op"'["kind"] = 0'
 refused "line [0-9]*: id [0-9]* $alone" "$op"'["name"] = "nobody"'
 refused "line [0-9]*: id [0-9]* $alone" "$op"'["gone"] = 1'
@@ -336,7 +336,7 @@ far='x = first("agent", team=first("team", name="old")["id"])["id"]; '
 refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("message")["sender"] = x'
 refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("delivery")["agent"] = x'
 refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("delayed")["agent"] = x'
-refused 'line 2: id [0-9]* is a team that was stopped by nobody of it or of one above' 'lines[1].update(stopped_at=1, stopped_by=first("agent", name="hand")["id"])'
+refused 'line 2: id [0-9]* is a team that no agent of it, or of a team above, has stopped' 'lines[1].update(stopped_at=1, stopped_by=first("agent", name="hand")["id"])'
 refused 'line [0-9]*: id [0-9]* is a task with a longer lease than claims have' 'first("task")["lease_ms"] = 86400001'
 refused 'line [0-9]*: id [0-9]* is a task with more attempts than any has' 'first("task")["attempts"] = 1001'
 refused 'line [0-9]*: id [0-9]* is a message with a longer content than messages have' 'first("message")["content"] = "x" * 262145'
@@ -361,14 +361,14 @@ refused 'seq is [0-9]*, where 1 to' 'last = [l for l in lines if l["row" if "row
 refused 'line 2: parent is not the number of an earlier row' 'lines[1]["parent"] = lines[1]["id"]'
 refused 'line [0-9]*: number 9 is not the next one' 'first("task", number=2)["number"] = 9'
 refused 'line [0-9]*: CHECK constraint' 'first("task", state=0)["owner"] = 1'
-refused 'a path has no' 'first("note")["path"] = "../../x.md"'
+refused 'a path may not have' 'first("note")["path"] = "../../x.md"'
 refused 'hidden' 'first("note")["path"] = ".trash/x.md"'
-refused 'line [0-9]*: .*shows what the state holds' 'first("note")["path"] = "teams/here/tasks/001-x.md"'
-refused 'a note has a text, or base64' 'first("note")["base64"] = "AA=="'
-refused 'line [0-9]*: path notes/bin.md: an earlier note has it' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md")]'
-refused 'line [0-9]*: path notes/bin.md/x.md: a folder of it is an earlier note' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md/x.md")]'
-refused 'line [0-9]*: path notes/bin.md: it is the folder of an earlier note' 'n = first("note"); lines += [dict(n, path="notes/bin.md/x.md"), dict(n, path="notes/bin.md")]'
-refused 'base64 is no base64' 'n = first("note"); n.pop("text", None); n["base64"] = "~~~~"'
+refused 'line [0-9]*: .*shows a part of the state' 'first("note")["path"] = "teams/here/tasks/001-x.md"'
+refused 'a note needs a text or base64, not both' 'first("note")["base64"] = "AA=="'
+refused 'line [0-9]*: path notes/bin.md: an earlier note has the same path' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md")]'
+refused 'line [0-9]*: path notes/bin.md/x.md: an earlier note has the path of a folder of it' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md/x.md")]'
+refused 'line [0-9]*: path notes/bin.md: an earlier note is below this path' 'n = first("note"); lines += [dict(n, path="notes/bin.md/x.md"), dict(n, path="notes/bin.md")]'
+refused 'base64 is not valid' 'n = first("note"); n.pop("text", None); n["base64"] = "~~~~"'
 judge_codes
 is 3 'cannot read' "$CADRE" --home "$E" import nothing.jsonl
 is 2 'is no file' "$CADRE" --home "$E" import /dev/null

@@ -31,7 +31,7 @@ refused() { # WHAT PATH TEXT
 	for how in "team create t --golden $2 --roles $worker" "workspace create --team one --source $2"; do
 		# shellcheck disable=SC2086 # words
 		cadre $how >"$TMPDIR/out" 2>&1 && bad "$1: taken by $how"
-		grep -q "invalid: .*$3: commits in copies of it would move its branch" "$TMPDIR/out" ||
+		grep -q "invalid: .*$3: commits in its copies would move its branch" "$TMPDIR/out" ||
 			bad "$1: $(cat "$TMPDIR/out")"
 		grep -q 'hint: `git clone` it' "$TMPDIR/out" || bad "$1: no hint: $(cat "$TMPDIR/out")"
 	done
@@ -47,7 +47,7 @@ mkdir link
 ln -s ../shop/.git link/.git
 refused worktree "$TMPDIR/tree" 'is a linked worktree of .*/shop'
 refused submodule "$TMPDIR/shop/part" 'is a submodule of .*/shop'
-refused link "$TMPDIR/link" 'leads by its .git to .*/shop/.git'
+refused link "$TMPDIR/link" 'uses, by its .git, the folder of .*/shop/.git'
 git clone -q tree clone
 cadre workspace create --team one --source "$TMPDIR/clone" >/dev/null || bad "a clone is not taken"
 cadre workspace create --team one --source "$TMPDIR/shop" >/dev/null || bad "a main worktree is not taken"

@@ -98,7 +98,7 @@ for how in rm mv rm-db rm-wal replace over anew; do
 		[ "$(sqlite3 "file:$CADRE_HOME/state.db?immutable=1" 'PRAGMA integrity_check')" = ok ] ||
 			bad "$how: the copy was damaged"
 		cadre --team t --as b inbox peek >"$story/out" 2>&1 && bad "$how: a foreign WAL was taken"
-		grep -q 'state.db-wal .*is not of the state.db beside it' "$story/out" || bad "$how: $(cat "$story/out")"
+		grep -q 'state.db-wal .*does not belong to the state.db beside it' "$story/out" || bad "$how: $(cat "$story/out")"
 		grep -q 'cadre restore' "$story/out" || bad "$how: restore is not named"
 		cadre doctor | grep -q 'bad *state .*state.db-wal' || bad "$how: doctor says nothing"
 		cadre restore --yes "$story/other.db" >/dev/null || bad "$how: restore"
@@ -213,7 +213,7 @@ wait $host 2>/dev/null
 clients=
 cp "$story/w.db" "$CADRE_HOME/state.db"
 cadre --team t --as b inbox peek >"$story/out" 2>&1 && bad "the WAL left by a crash was applied to the backup"
-grep -q 'is not of the state.db beside it' "$story/out" || bad "$(cat "$story/out")"
+grep -q 'does not belong to the state.db beside it' "$story/out" || bad "$(cat "$story/out")"
 cadre restore --yes "$story/w.db" >/dev/null || bad "restore"
 cadre --team t --as b inbox peek | grep -q first || bad "the backup is not there"
 exit $failed

@@ -48,7 +48,7 @@ for what in wal:log journal:journal; do
 	cp "$TMPDIR/${what#*:}" "$CADRE_HOME/state.db-$kind"
 	for verb in status "task list" up; do
 		cadre $verb >"$TMPDIR/out" 2>&1 && bad "$kind: $verb goes on"
-		grep -q "state.db-$kind in .* is not of the state.db beside it: .*by git or by an archive" \
+		grep -q "state.db-$kind in .* does not belong to the state.db beside it: .*git.* an archive" \
 			"$TMPDIR/out" || bad "$kind: $verb: $(cat "$TMPDIR/out")"
 		grep -q "nothing is damaged yet: .*move state.db-$kind away" "$TMPDIR/out" ||
 			bad "$kind: $verb does not say what to do: $(cat "$TMPDIR/out")"

@@ -284,7 +284,7 @@ holds() {
 }
 
 all
-is 0 'a hook told nothing.*client=claude.*no JSON object' cadre logs -n 1000
+is 0 'a hook told nothing.*client=claude.*not a JSON object' cadre logs -n 1000
 is 0 'a hook told nothing.*event=UserPromptSubmit.*cannot be written' cadre logs -n 1000
 
 # late: prints the number of hooks that showed nothing because their time had run out.
@@ -463,7 +463,7 @@ nowhere UserPromptSubmit "$TMPDIR/other"
 [ ! -s "$TMPDIR/told" ] || bad "a session that is not kept is told: $(cat "$TMPDIR/told")"
 nowhere SessionStart "$TMPDIR/other"
 grep -q 'You are tester.* at the start' "$TMPDIR/told" || bad "at the start of such a session: $(cat "$TMPDIR/told")"
-is 0 'a hook told nothing.*event=UserPromptSubmit.*where the session began cannot be kept' cadre logs -n 1000
+is 0 'a hook told nothing.*event=UserPromptSubmit.*the folder of the session cannot be stored' cadre logs -n 1000
 
 # Without an identity, a state or a valid token, a hook shows nothing.
 mail nobody

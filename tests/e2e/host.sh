@@ -68,7 +68,7 @@ in_place red/w-1 "mkfifo pipe && mkdir folder && mknod null c 1 3 &&
 	/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'" || bad "mkfifo"
 for name in pipe folder null socket; do
 	is 2 "invalid: $name.*(PATH)" cadre workspace read red/w-1 --team red $name
-	is 2 "invalid: $name is no file (PATH)" cadre workspace write red/w-1 --team red $name x
+	is 2 "invalid: $name is not a file (PATH)" cadre workspace write red/w-1 --team red $name x
 done
 
 # --- an assignment, and a guest that is killed ----------------------------------------

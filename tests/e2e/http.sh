@@ -48,7 +48,7 @@ observer=$(cadre token create looker --observer)
 # caller.
 answers 200 ok GET /healthz ''
 answers 200 ready GET /readyz ''
-answers 401 'a request says by a token' GET /api/team ''
+answers 401 'the request has no token' GET /api/team ''
 answers 401 'proves nobody' GET /api/team cadre_1_0000
 answers 401 'proves nobody' GET /api/team "${coder%?}x"
 answers 401 . GET /api/team '' -H 'Authorization: Basic b3BlcmF0b3I6'
@@ -59,16 +59,16 @@ answers 400 'UTF-8' GET '/api/tasks?status=%ff' "$operator"
 answers 400 'UTF-8' DELETE '/api/members/coder?team=shop&to=%ff' "$operator"
 answers 400 'UTF-8' GET '/api/agents/%ff' "$operator"
 answers 400 'UTF-8' POST '/api/messages' "$operator" -H 'Content-Type: application/json' -H "$(printf 'Idempotency-Key: \377\376')" -d '{"team":"shop","to":"coder","content":"x"}'
-answers 400 'says another one' POST '/api/messages' "$operator" -H 'Content-Type: application/json' -H 'Idempotency-Key: a' -d '{"team":"shop","to":"coder","content":"x","idempotency_key":"b"}'
+answers 400 'have different keys' POST '/api/messages' "$operator" -H 'Content-Type: application/json' -H 'Idempotency-Key: a' -d '{"team":"shop","to":"coder","content":"x","idempotency_key":"b"}'
 answers 400 'twice' GET /healthz '' -H "Origin: $url" -H 'Origin: http://evil.example'
 answers 501 . POST /api/messages "$operator" -H 'Transfer-Encoding: gzip, chunked' -H 'Content-Type: application/json' -d '{}'
 [ "$(cadre agent list --team shop --json | grep -c '"name":"coder"')" = 1 ] || bad "a member was removed by a call that is none"
 
 # An agent's client cannot use its token to get another token, because the second token could
 # outlive the first.
-post 403 'makes no others' /api/agents "$coder" '{}'
+post 403 'cannot make agents' /api/agents "$coder" '{}'
 lead=$(cadre token create --agent shop/lead)
-answers 403 'is told no others' GET /api/agents/coder/env "$lead"
+answers 403 'cannot read other tokens' GET /api/agents/coder/env "$lead"
 post 200 '"name":"hand"' /api/members "$lead" '{"name":"hand"}'
 grep -q token "$TMPDIR/body" && bad "a lead's client is told a member's token"
 answers 200 . DELETE /api/members/hand "$lead"
@@ -105,7 +105,7 @@ def answer(path, headers, body=b"", method="POST"):
     while b"\r\n\r\n" not in said or (status := int(said.split()[1])) == 400 and b"}" not in said:
         said += s.recv(65536) or b"HTTP/1.1 0 \r\n\r\n}"
     s.close()
-    return "bounded" if b"more values than" in said else status
+    return "bounded" if b"the values take more than" in said else status
 failed = []
 for path in "/api/messages", "/mcp":
     for who in "", "Authorization: Bearer nonsense\r\n", "Authorization: Bearer cadre_1_zzzz\r\n":
@@ -212,7 +212,7 @@ answers 400 'is required' GET /login ''
 page=$(cadre page)
 cookie=$(curl -sS -m "$seconds" -D - -o /dev/null "$page" | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
 post 401 . /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie"
-post 403 'may not call here' /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie" -H 'Origin: http://127.0.0.1:1'
+post 403 'may not call this host' /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie" -H 'Origin: http://127.0.0.1:1'
 post 200 '"recipients":1' /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie" -H "Origin: $url"
 answers 401 . GET /api/whoami '' -H "Cookie: $cookie" -H 'Sec-Fetch-Site: same-site'
 answers 401 . GET /api/whoami 'cadre_1_00' -H "Cookie: $cookie"
@@ -266,7 +266,7 @@ answers 200 '"name":"shop"' GET /api/team "$coder" -H 'Transfer-Encoding: chunke
 
 # The host refuses requests from pages of other sites. The host checks the Origin header and the
 # Host header of each request.
-answers 403 'no name of the host' GET /healthz '' -H 'Host: evil.example'
+answers 403 'the host is not called' GET /healthz '' -H 'Host: evil.example'
 answers 403 'may not call' GET /api/team "$coder" -H 'Origin: https://evil.example'
 answers 403 . GET /api/team "$coder" -H 'Origin: null'
 answers 200 . GET /api/team "$coder" -H "Origin: $url"

@@ -43,7 +43,7 @@ says 4 'used for another call' --key exec exec red/a "echo other"
 "$CADRE" --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines slow
-says 4 'begun under this key already, in workspace red-a.*no answer' --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done"
+says 4 'a call with this key began already, in workspace red-a.*its answer is not kept' --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done"
 kill $caller
 wait $caller 2>/dev/null
 cadre exec red/a "touch go"

@@ -132,7 +132,7 @@ refused() {
 	for n in 1 2 3 4 5 6; do
 		as tester send reader "hello $n" >"$TMPDIR/said" 2>&1 || break
 	done
-	grep -q 'reader was written to a moment ago' "$TMPDIR/said" ||
+	grep -q 'you wrote to reader a moment ago' "$TMPDIR/said" ||
 		bad "no message was too soon: $(cat "$TMPDIR/said")"
 }
 # later TEXT: sends messages until a message is delayed. Sets `text` to the text of the delayed

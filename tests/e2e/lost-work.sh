@@ -32,7 +32,7 @@ cadre up >/dev/null
 waited 0 workspace t/b failed
 waited 0 workspace t/a
 [ ! -e "$folder" ] || bad "the folder was made anew"
-is 0 "its folder is gone: the workspace goes on once that is put back" cadre logs
+is 0 "its folder is gone: the workspace goes on when that is put back" cadre logs
 is 0 "$name.*failed: its folder is gone" cadre status
 # The next host also looks for the missing folder, and uses the workspace once the folder is
 # back.
@@ -57,7 +57,7 @@ is 0 . cadre restore "$TMPDIR/before.db" --yes
 cadre up >/dev/null
 waited 0 workspace t/a failed
 [ ! -e "$folder" ] || bad "the folder was made anew of its source"
-is 0 "its folder is gone; the trash holds what it was: cadre undo $name" cadre logs
+is 0 "its folder is gone; the trash holds the former files: cadre undo $name" cadre logs
 is 0 . cadre workspace destroy t/a --team t --yes
 is 0 "^brought back $name as t-a-" cadre undo "$name" --agent a --team t
 until_is '^work$' cadre exec --team t t/a 'cat file'

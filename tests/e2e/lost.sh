@@ -10,7 +10,7 @@ trap 'cadre down >/dev/null 2>&1' EXIT
 
 lost_is_said() { # COMMAND...: the refusal names the folder, the remaining files and the remedy
 	"$@" >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
-	grep -q "state.db of $CADRE_HOME is \(gone\|empty\); .*are of the state that was there" "$story/out" ||
+	grep -q "state.db of $CADRE_HOME is \(gone\|empty\); .*belong to the former state" "$story/out" ||
 		bad "$*: $(cat "$story/out")"
 	grep -q 'cadre restore FILE.*cadre init --anew' "$story/out" || bad "$*: no hint: $(cat "$story/out")"
 	[ ! -s "$CADRE_HOME/state.db" ] || bad "$*: it made a state"
@@ -94,7 +94,7 @@ for round in 1 2 3 4 5; do
 	done
 	for pid in $pids; do wait "$pid"; done
 	grep -q '^made' "$story"/anew.? || bad "none began anew: $(cat "$story"/anew.?)"
-	grep -v -h '^made\|^what was left\|^next:\|is a state\|elsewhere first' "$story"/anew.? >"$story/out" &&
+	grep -v -h '^made\|^the rest of\|^next:\|is a state\|elsewhere first' "$story"/anew.? >"$story/out" &&
 		bad "begun anew by many at once: $(cat "$story/out")"
 	[ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 1 ] || bad "a new state was set aside: $(find "$CADRE_HOME/replaced")"
 	cadre team create t >/dev/null || bad "no state after many began it anew"
@@ -128,7 +128,7 @@ cp "$story/kept.secret" "$CADRE_HOME/secret"
 message | grep -q 'of the former state' || bad "its secret was brought back, and it does not open: $(message)"
 rm "$CADRE_HOME/secret"
 cadre restore "$story/S.db" >"$story/out" 2>&1 </dev/null && bad "restore without a secret asks nothing"
-grep -q 'since the backup would go' "$story/out" || bad "restore without a secret: $(cat "$story/out")"
+grep -q 'would remove all changes in' "$story/out" || bad "restore without a secret: $(cat "$story/out")"
 cadre restore "$story/S.db" --yes >"$story/out" 2>&1 || bad "restore without a secret: $(cat "$story/out")"
 cmp -s "$CADRE_HOME/secret" "$story/kept.secret" || bad "restore put another secret there"
 # If a secret is lost for good, `restore --any-secret` makes a new secret.
@@ -163,7 +163,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	# missing.
 	mv "$story/pro" "$story/pro2"
 	(cd "$story/linked" && cadre team create u) >"$story/out" 2>&1 && bad "a worktree that leads nowhere: not refused"
-	grep -q 'linked/.git leads to a folder of git.s that is gone' "$story/out" || bad "a worktree that leads nowhere: $(cat "$story/out")"
+	grep -q 'the git folder that .*linked/.git names is gone' "$story/out" || bad "a worktree that leads nowhere: $(cat "$story/out")"
 	mv "$story/pro2" "$story/pro"
 	rm -rf .cadre
 	cadre restore "$story/P.db" >"$story/out" 2>&1 || bad "restore where it is gone: $(cat "$story/out")"
@@ -203,7 +203,7 @@ wait $mcp
 
 # If a person runs `init --anew`, the remains of the former state are kept.
 cadre init --anew >"$story/out" || bad "init --anew: $(cat "$story/out")"
-aside=$(sed -n 's/^what was left of the former state is kept in //p' "$story/out")
+aside=$(sed -n 's/^the rest of the former state is kept in //p' "$story/out")
 [ -s "$aside/secret" ] || bad "the former secret is not kept: $(cat "$story/out")"
 grep -q work "$CADRE_HOME/workspaces/w/file" || bad "a workspace's files are gone"
 message | grep -q 'of the former' && bad "not anew"

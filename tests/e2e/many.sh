@@ -18,9 +18,9 @@ is 2 "line 2: .*near 'plain'" from '{"title":"a"}\nplain\n' task create -
 is 2 'line 2: not an object' from '{"title":"a"}\n[1]\n' task create -
 is 3 'line 2: there is no task 99' from '{"title":"a"}\n{"title":"b","depends_on":["99"]}\n' task create -
 is 2 'no line' from '\n \n' task create -
-is 2 'line 1: begins a list in JSON' from '[{"title":"a"},\n{"title":"b"}]\n' task create -
-is 2 'line 1: begins a list in JSON' from '[\n{"title":"a"}\n]\n' task create -
-is 2 'line 2: an object in JSON among titles' from 'a\n{"title":"b"}\n' task create -
+is 2 'line 1: a JSON list begins here' from '[{"title":"a"},\n{"title":"b"}]\n' task create -
+is 2 'line 1: a JSON list begins here' from '[\n{"title":"a"}\n]\n' task create -
+is 2 'line 2: a JSON object among titles' from 'a\n{"title":"b"}\n' task create -
 # An argument for the whole call, such as the team, must not be in a line of the input. The
 # fault for such an argument is the same for any number of lines, with and without --json and
 # --key.
@@ -28,16 +28,16 @@ cadre team create blue --roles bob >/dev/null 2>&1
 either=yes
 for more in '' '{"title":"b"}\n'; do
 	for how in '' --json '--key c'; do
-		is 2 "line 1: 'team' is of all lines, not of one" from '{"title":"a","team":"red"}\n'"$more" task create - --team blue $how
+		is 2 "line 1: 'team' belongs to the whole call, not to one line" from '{"title":"a","team":"red"}\n'"$more" task create - --team blue $how
 	done
 	is 2 "line 1: 'idempotency_key' is of all" from '{"title":"a","idempotency_key":"k"}\n'"$more" task create - --team blue
 done
 either=
 is 0 'no tasks' cadre task list --team blue
 cadre team destroy --yes blue >/dev/null 2>&1 || bad "no end of a team"
-is 2 'line 2: .*must say something' from '{"title":"a"}\n{"title":"  "}\n' task create -
-is 2 'must say something' cadre task create '  '
-is 2 'must say something' cadre task update 001 --title ' '
+is 2 'line 2: .*must contain more than blanks' from '{"title":"a"}\n{"title":"  "}\n' task create -
+is 2 'must contain more than blanks' cadre task create '  '
+is 2 'must contain more than blanks' cadre task update 001 --title ' '
 is 2 'is no text' from 'a\0b\n' task create -
 is 2 'line 2: not a text in UTF-8' from 'a\n\377\n' task create -
 seq 501 >"$TMPDIR/501"
@@ -86,8 +86,8 @@ cadre --as ann claim 007 >/dev/null || bad "claim"
 is 0 '^completed task 007' cadre --as ann complete 007 'it works'
 is 0 '^007 .*completed' cadre task list --closed
 grep -q '^006' "$TMPDIR/out" && bad "--closed shows what is open"
-is 2 'text must say something\|TEXT must say something' cadre --as ann send operator ''
-is 2 'text must say something\|TEXT must say something' cadre --as ann send operator ' 
+is 2 'text must contain more than blanks\|TEXT must contain more than blanks' cadre --as ann send operator ''
+is 2 'text must contain more than blanks\|TEXT must contain more than blanks' cadre --as ann send operator ' 
 	'
 is 0 '^sent ' cadre --as ann send operator 'six'
 is 0 six cadre --as ann messages --before '#99'

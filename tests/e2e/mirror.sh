@@ -15,7 +15,7 @@ until_done whole
 
 # Without a host no process repairs the vault, but the doctor reports the missing file.
 rm "$vault/tasks/001-write-the-parser.md"
-cadre doctor | grep -q 'vault *1 files are not as their rows: teams/shop/tasks/001' ||
+cadre doctor | grep -q 'vault *1 files differ from their rows: teams/shop/tasks/001' ||
 	bad "doctor misses a file that is gone"
 echo "my own words" >"$vault/tasks/002-test-the-parser.md"
 cadre up >/dev/null || bad "up"
@@ -71,7 +71,7 @@ cadre task show 003 --json | grep -qi 'u001b' || bad "the state does not keep a 
 # the missing messages.
 cadre down >/dev/null
 : >"$log"
-cadre doctor | grep -q 'vault *1 files are not as their rows: teams/shop/messages/.*behind its rows' ||
+cadre doctor | grep -q 'vault *1 files differ from their rows: teams/shop/messages/.*behind its rows' ||
 	bad "doctor misses a log that is empty: $(cadre doctor | grep vault)"
 cadre up >/dev/null || bad "up"
 until_done grep -q '^> after$' "$log"

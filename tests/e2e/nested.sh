@@ -13,7 +13,7 @@ cadre up >/dev/null || bad "up"
 is 0 'created team top' cadre team create top --roles '[{"name":"boss","role":"lead"},{"name":"hand"}]' --max-vms 10
 is 0 'created team parser' as_agent top boss cadre team create parser --roles coder --max-vms 4
 is 5 'only the lead of team top' as_agent top hand cadre team create mine
-is 5 'an agent reaches its own team only' as_agent parser coder cadre task list --team top
+is 5 'an agent can reach only its own team' as_agent parser coder cadre task list --team top
 
 # 64 callers each ask for one of the six workspaces that are left. Six callers get a workspace.
 # The other 58 callers get a refusal that names the cause.

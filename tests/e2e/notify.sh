@@ -134,7 +134,7 @@ cp "$TMPDIR/toml" "$CADRE_HOME/cadre.toml"
 mkdir "$TMPDIR/p"
 printf 'notify.command = "touch %s/obeyed"\n' "$TMPDIR" >"$TMPDIR/p/cadre.toml"
 (cd "$TMPDIR/p" && CADRE_HOME= && unset CADRE_HOME && cadre init >/dev/null 2>"$TMPDIR/err")
-grep -q "not for a project's file to set" "$TMPDIR/err" || bad "$(cat "$TMPDIR/err")"
+grep -q "a project's file cannot set" "$TMPDIR/err" || bad "$(cat "$TMPDIR/err")"
 patience=600 # a command may run for 30 s
 until_done sh -c "! grep -q '^State:.*[RSD] ' /proc/$left/status"
 exit $failed

@@ -32,7 +32,7 @@ words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
 until_is '^qemu-system' words
 
 cadre doctor >"$story/out"
-grep -q "process $vm runs in $CADRE_HOME/disks/$id, a workspace that no row knows" "$story/out" ||
+grep -q "process $vm runs in $CADRE_HOME/disks/$id, a workspace without a row" "$story/out" ||
 	bad "doctor does not name the VM: $(cat "$story/out")"
 
 ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -P "$CADRE_HOME/replaced" \

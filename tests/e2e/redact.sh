@@ -62,7 +62,7 @@ until_done sh -c "! grep -aq $secret $CADRE_HOME/guests/*/spool.db*"
 for n in 1 2 3; do assign "runs beside $n" 'sleep 1000'; done
 assign runs ": $secret; touch $TMPDIR/runs; sleep 1000"
 until_done test -f "$TMPDIR/runs"
-is 4 'its command has not ended' cadre message redact "#$seq"
+is 4 'the message.s command has not ended' cadre message redact "#$seq"
 running=$task
 assign waits ": $secret"
 until_done sh -c "grep -aq 'waits\|$secret' $CADRE_HOME/guests/*/spool.db*"

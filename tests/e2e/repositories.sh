@@ -126,7 +126,7 @@ is 0 '"operator":true' asked whoami --json
 works "$TMPDIR/super/part/.cadre" "$TMPDIR/super/part" ben
 git add --sparse -f .cadre/id || bad "git adds nothing in $PWD"
 is 0 "^home $TMPDIR/super/.cadre\$" asked status
-grep -q "$TMPDIR/super/part/.cadre holds files that git tracks, .*: it is passed over" "$TMPDIR/err" || bad "a state is passed over in silence"
+grep -q "$TMPDIR/super/part/.cadre holds files that git tracks, .*: cadre uses " "$TMPDIR/err" || bad "a state is passed over in silence"
 
 into "$TMPDIR/config" && git init . && commit a && git config extensions.worktreeConfig true &&
 	git config --worktree core.sparseCheckout false || bad "worktreeConfig"

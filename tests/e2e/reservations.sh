@@ -39,7 +39,7 @@ all() { # runs twice, without a host and with a host
 	# `cadre reserve` reads paths relative to the working directory.
 	is 0 'src/sub/\*\*' at src/sub coder cadre reserve '**' --reason 'new parser' --ttl 600
 	is 0 'src/a\.c' at src coder cadre reserve a.c ../doc/
-	is 2 'not below the project' at . coder cadre reserve "$TMPDIR/elsewhere/x"
+	is 2 'not in the project' at . coder cadre reserve "$TMPDIR/elsewhere/x"
 	is 4 'coder holds the reservation of src/sub/\*\*' at src tester cadre reserve "$work/src/sub/x.c"
 	is 0 'src/sub/\*\*.*coder' at src/sub tester cadre reservations --path deep/x.c
 	is 0 '"reservations":\[\]' at src tester cadre reservations --path b.c --json

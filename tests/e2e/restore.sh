@@ -61,9 +61,9 @@ refused "strange.db.secret is not the secret of $story/strange.db" cadre restore
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused secret leaves restore.tmp"
 cadre doctor | grep -q 'tokens' && bad "doctor finds a fault in the right secret"
 cp "$CADRE_HOME/secret" "$story/right" && cp "$story/strange.db.secret" "$CADRE_HOME/secret"
-cadre doctor | grep -q '^bad *tokens *3 of the 3 newest agents .*/secret does not make' || bad "doctor: $(cadre doctor)"
+cadre doctor | grep -q '^bad *tokens *3 of the 3 newest agents do not match .*/secret' || bad "doctor: $(cadre doctor)"
 cadre up >/dev/null
-cadre logs -n 20 | grep -q 'is of another state.* agents=3 of=3' || bad "a host does not say that its secret is another"
+cadre logs -n 20 | grep -q 'belongs to another state.* agents=3 of=3' || bad "a host does not say that its secret is another"
 cadre down >/dev/null
 cp "$story/right" "$CADRE_HOME/secret"
 refused 'is the state itself' cadre restore "$CADRE_HOME/state.db"
@@ -103,15 +103,15 @@ clients=
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused restore leaves restore.tmp"
 
 # Without a terminal the caller has to consent with --yes.
-refused 'what happened in .* since the backup would go' cadre restore "$story/B.db"
-grep -q 'do it with --yes; the present files are kept in its replaced/' "$story/out" || bad "no hint: $(cat "$story/out")"
+refused 'the restore would remove all changes in .* since the backup' cadre restore "$story/B.db"
+grep -q 'add --yes to do it; the present files are kept in its replaced/' "$story/out" || bad "no hint: $(cat "$story/out")"
 
 # --- a restore ---------------------------------------------------------------------------
 
 incarnation=$(ask 'SELECT incarnation FROM state')
 inode=$(stat -c %i "$CADRE_HOME")
 cadre restore --yes "$story/B.db" >"$story/out" || bad "restore"
-aside=$(sed -n 's/^what was there is kept in //p' "$story/out")
+aside=$(sed -n 's/^the former files are kept in //p' "$story/out")
 [ "$(sqlite3 -readonly "$aside/state.db" "SELECT count(*) FROM v_message WHERE content = 'after it'")" = 1 ] ||
 	bad "what was there is not kept"
 [ "$(ask "SELECT group_concat(content) FROM v_message")" = "before it" ] || bad "it is not the backup"
@@ -223,14 +223,14 @@ until_is '^1$' results
 cadre restore --yes "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
 runs "$orphan" || bad "no guest runs that only the former state knew"
 cadre doctor >"$story/out"
-grep -q "process $orphan runs in .*/guests/$folder, a workspace that no row knows" "$story/out" ||
+grep -q "process $orphan runs in .*/guests/$folder, a workspace without a row" "$story/out" ||
 	bad "doctor does not name the guest: $(cat "$story/out")"
 cadre up >/dev/null
 until_is "was ended; its files stay\" workspace=$folder pid=$orphan" cadre logs -n 50
 runs "$orphan" && bad "the guest runs on"
 runs "$(cat "$story/long")" && bad "its command runs on"
 grep -q more "$CADRE_HOME"/workspaces/*/kept || bad "its files are gone"
-cadre doctor | grep -q "no row knows" && bad "doctor still names the guest"
+cadre doctor | grep -q "without a row" && bad "doctor still names the guest"
 waited 0 task 001 failed --team t
 until_is 'hello' cadre exec t/w echo hello
 cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"

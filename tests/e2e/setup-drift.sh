@@ -43,7 +43,7 @@ for client in claude gemini; do
 	is 0 . cadre setup $client
 	rm -rf .mcp.json .claude .gemini
 	drifts $client 'the MCP server: 1 of 1 missing (' 'instructions are there, of this client or another (' \
-		"cadre setup $client --project; or be rid of it: cadre setup --remove --project"
+		"cadre setup $client --project; or remove it: cadre setup --remove --project"
 	bads 1
 	is 0 'changed 1 file' cadre setup --remove
 	anew
@@ -60,14 +60,14 @@ for client in codex cursor opencode vscode; do
 done
 is 0 . cadre setup codex --user
 rm "$HOME"/.codex/*.toml "$HOME"/.codex/*.json
-either=yes is 1 'or be rid of it: cadre setup --remove --user' cadre setup --check --user
+either=yes is 1 'or remove it: cadre setup --remove --user' cadre setup --check --user
 is 0 '^warn *codex' cadre doctor
 is 0 . cadre setup --remove --user
 # If a person's own entry for cadre is beside the instructions, `setup --check` reports no
 # drift.
 mkdir .vscode
 printf '{"servers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$CADRE" >.vscode/mcp.json
-is 0 'left as it is, since it differs' cadre setup vscode
+is 0 'kept, because it differs' cadre setup vscode
 bads 0
 anew
 
@@ -149,14 +149,14 @@ is 0 . cadre setup --remove
 printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$TMPDIR/old/cadre" >.mcp.json
 cp .mcp.json kept
 for words in 'setup claude' 'setup --remove'; do
-	is 0 "left as it is, since it differs from what setup writes: cadre in .mcp.json; it runs $TMPDIR/old/cadre, another program than this$" cadre $words
+	is 0 "kept, because it differs from the text of setup: cadre in .mcp.json; it runs $TMPDIR/old/cadre, another program than this$" cadre $words
 	cmp .mcp.json kept || bad "$words: $(cat .mcp.json)"
 done
 mkdir .claude
 printf '{"hooks": {"Stop": [{"command": "./bin/cadre hook claude"}]}}\n' >.claude/settings.json
 sed -i 's,"command": "[^"]*","command": "/gone/cadre",' .mcp.json
-is 0 'writes: cadre in .mcp.json; there is no /gone/cadre any more$' cadre setup --remove
-grep -q 'would write others: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
+is 0 'text of setup: cadre in .mcp.json; there is no /gone/cadre any more$' cadre setup --remove
+grep -q 'differ from those of setup: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
 rm kept
 anew
 is 0 . cadre setup claude codex vscode

@@ -29,10 +29,10 @@ before() { state_of "$P" >"$TMPDIR/before"; }
 # --- without a change ------------------------------------------------------------------------
 
 is 2 'no client is named' cadre setup
-is 2 'no client that is known here' cadre setup emacs
+is 2 'neither a known client' cadre setup emacs
 is 2 'not both' cadre setup claude --user --project
 is 3 'none of the clients is installed' env PATH=/nowhere "$CADRE" setup --detect
-(cd "$TMPDIR" && is 2 'no project is here' cadre setup claude; exit $failed) || failed=1
+(cd "$TMPDIR" && is 2 'this directory is in no project' cadre setup claude; exit $failed) || failed=1
 before
 is 0 '+      "args": \["mcp"\]' cadre setup all --dry-run --diff
 is 0 '^make .mcp.json$' cadre setup all --dry-run
@@ -121,10 +121,10 @@ mkdir -p .claude
 printf '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "env X=1 cadre hook claude"}]}]}}\n' >.claude/settings.json
 before
 is 0 'no client is set up in' cadre setup --check
-is 0 'left as it is, since it differs from what setup writes: cadre in .mcp.json$' cadre setup claude
-grep -q 'left as they are, since setup would write others: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook of a person's: $(cat "$TMPDIR/out")"
+is 0 'kept, because it differs from the text of setup: cadre in .mcp.json$' cadre setup claude
+grep -q 'kept, because they differ from those of setup: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook of a person's: $(cat "$TMPDIR/out")"
 is 0 'ok *claude' cadre setup --check
-is 0 '"notes":\["left as it is, since it differs from what setup writes: cadre' cadre setup claude --json
+is 0 '"notes":\["kept, because it differs from the text of setup: cadre' cadre setup claude --json
 is 0 . cadre setup --remove
 unchanged "a person's own"
 rm -r .mcp.json .claude
@@ -165,7 +165,7 @@ refuses() { # STATUS PATTERN COMMAND...
 }
 printf '{\n  "a": 1\n  "b": 2\n}\n' >.mcp.json
 before
-refuses 2 '\.mcp\.json:3:3: a comma or } is expected' cadre setup claude
+refuses 2 '\.mcp\.json:3:3: a comma or } must follow' cadre setup claude
 printf 'a = \n' >.codex/config.toml
 before
 refuses 2 '\.codex/config\.toml:1:5' cadre setup codex

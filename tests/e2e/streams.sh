@@ -274,7 +274,7 @@ grep -q "process $(host), runs but does not answer" "$TMPDIR/still" || bad "it s
 # the output.
 cadre team update red --new-name rot >/dev/null || bad "rename"
 ends 3 "a team that is renamed"
-grep -q 'lost sight of the command after 6 bytes of output: .*red' "$err" || bad "renamed: $(cat "$err")"
+grep -q 'lost contact with the command after 6 bytes of output: .*red' "$err" || bad "renamed: $(cat "$err")"
 cadre team update rot --new-name red >/dev/null || bad "rename back"
 run red/ann "echo first; exec sleep 1000"
 until_is first cat "$out"

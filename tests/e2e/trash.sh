@@ -39,7 +39,7 @@ is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
 # `undo` refuses an empty name, which an unset variable would give. The list of `undo` contains
 # the removed workspaces of all teams, so only the operator may read the list.
 is 2 'must name a removed workspace or note' cadre undo "" --team back
-is 5 'what all teams removed' cadre undo --team back --as b
+is 5 'the removed things of all teams' cadre undo --team back --as b
 is 0 '^old-a-' cadre workspace restore --trash
 is 3 'the trash holds no workspace nothing' cadre workspace restore --trash nothing --team back
 is 0 'workspace restore --trash' cadre help undo

@@ -73,7 +73,7 @@ is 0 "^trusted $TMPDIR/clone/.cadre$" cadre trust
 is 0 'already known' cadre trust "$TMPDIR/clone"
 [ "$(stat -c '%a %a' .cadre)" = '700 700' ] || bad "it is not private"
 [ "$(stat -c %a .cadre/secret)" = 600 ] || bad "its secret is not private"
-is 2 'cadre.toml:3:1: state.durability is not for a project.s file to set' cadre task list
+is 2 'cadre.toml:3:1: a project.s file cannot set state.durability' cadre task list
 sed -i '/durability/d' cadre.toml
 is 0 shipped cadre task list
 is 0 "trusted .*$TMPDIR/clone/.cadre" cadre trust --list
@@ -142,7 +142,7 @@ is 5 'is a link' cadre trust .cadre
 # If the user names a wrong folder by --home, the folder keeps its mode.
 is 3 'no state' cadre --home "$TMPDIR/public" status
 is 3 'no state' cadre --home "$TMPDIR/public" up
-is 5 'holds other things' cadre --home "$TMPDIR/public" --create up
+is 5 'holds files that are not cadre' cadre --home "$TMPDIR/public" --create up
 [ "$(stat -c %a "$TMPDIR/public")" = 755 ] || bad "a foreign folder was made private"
 
 # --- a foreign state inside the user's own project --------------------------------------------
@@ -155,7 +155,7 @@ is 0 mine cadre team list
 git clone "$TMPDIR/mallory" vendored && cd vendored || exit 1
 look . >"$TMPDIR/before"
 is 0 '^mine' cadre team list
-grep -q "vendored/.cadre was not made here by you: it is passed over for $TMPDIR/shop/.cadre" "$TMPDIR/err" ||
+grep -q "vendored/.cadre was not made here by you: cadre uses $TMPDIR/shop/.cadre" "$TMPDIR/err" ||
 	bad "it does not say what it passed over"
 is 0 'state.durability  *full  *default' cadre config
 is 0 'team.default  *-  *default' cadre config
@@ -267,7 +267,7 @@ git init . && is 0 'inbox.capacity  *7' cadre config
 # The state's files stay out of git, even if a branch or an archive has changed `.gitignore`.
 mkdir -p "$TMPDIR/ignores/.cadre" && cd "$TMPDIR/ignores" && git init . && echo '!*' >.cadre/.gitignore
 is 0 '^made' cadre init
-grep -q '.gitignore was another one' "$TMPDIR/err" || bad "it does not say so"
+grep -q '.gitignore was changed' "$TMPDIR/err" || bad "it does not say so"
 for bring in ':' 'echo !* >.cadre/.gitignore' 'mkdir .cadre/.gitignore' \
 	'mkdir -p .cadre/.gitignore/full' 'printf "*\n!secret\n" >.cadre/.gitignore'; do
 	rm -rf .cadre/.gitignore

@@ -55,7 +55,7 @@ is 0 . cadre agent update m --project "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look there'
 until_done has m done 2
 is 0 "I am m in $TMPDIR/elsewhere" cadre turn read 0 --agent m
-is 2 'is no folder' cadre agent update m --project "$TMPDIR/never"
+is 2 'is not a folder' cadre agent update m --project "$TMPDIR/never"
 rm -r "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look again'
 until_done has m failed 1
@@ -65,10 +65,10 @@ is 0 "the workspace's folder is gone: $TMPDIR/elsewhere" cadre turns --agent m
 # failure.
 gives m plain
 cadre restart >/dev/null || bad "restart without a folder"
-told="m takes no turns: its workspace has failed ($TMPDIR/elsewhere is no folder"
+told="m takes no turns: its workspace has failed ($TMPDIR/elsewhere is not a folder"
 waited 0 workspace crew/m failed
 is 0 "$told" as_agent lead cadre inbox peek
-is 0 "failed: $TMPDIR/elsewhere is no folder" cadre status
+is 0 "failed: $TMPDIR/elsewhere is not a folder" cadre status
 mkdir "$TMPDIR/elsewhere"
 until_done has m done 3
 rm -r "$TMPDIR/elsewhere"
@@ -153,7 +153,7 @@ is 0 . cadre agent update w --runner "$TMPDIR/fills" --project "$TMPDIR/fills.d"
 begins 'a full disk of the host'
 at_most "$(host)" 16384
 goes_on 1
-until_is 'prints is not kept yet' cadre logs
+until_is 'output cannot be stored yet' cadre logs
 goes_on 2
 until_done test -e "$TMPDIR/fills.d/printed-2"
 at_most "$(host)" unlimited
@@ -333,7 +333,7 @@ until_done has n done 3
 lives || bad "a turn that ends well ends what it has left"
 is 0 . cadre member remove n
 until_done ends
-CADRE_TURN=1 CADRE_MCP_CONFIG=x CADRE_PROGRAM=x cadre doctor | grep 'says nothing to cadre' && bad "doctor does not know a turn's variables"
+CADRE_TURN=1 CADRE_MCP_CONFIG=x CADRE_PROGRAM=x cadre doctor | grep 'cadre does not know' && bad "doctor does not know a turn's variables"
 # A turn ends well even if its runner prints much output or half a character, closes its output
 # early, or leaves a child process behind.
 runner much <<'END'

@@ -11,7 +11,7 @@ entries() { ls "$trash" 2>/dev/null | wc -l; }
 config() { printf '[workspace]\n%s\n' "$1" >"$CADRE_HOME/cadre.toml"; }
 
 cadre team create alpha --roles coder >/dev/null || bad "team"
-is 0 '^no removed workspaces or notes: what one held is kept here for 7 days$' cadre undo
+is 0 '^no removed workspaces or notes: removed files are kept here for 7 days$' cadre undo
 is 0 'No deleted note' cadre vault removed
 is 0 . cadre vault write teams/alpha/plan/a.md "our needle"
 is 4 'would be deleted$' cadre vault delete teams/alpha/plan/a.md
@@ -43,7 +43,7 @@ is 0 '^newer$' cadre vault read teams/alpha/plan/a.md
 is 3 'the trash holds no note teams/alpha/plan/a.md' cadre workspace restore --trash teams/alpha/plan/a.md
 # If a note was already restored, the next `undo` of the same path says so.
 is 3 'no note teams/alpha/plan/a.md; there is a note teams/alpha/b.md' cadre undo teams/alpha/plan/a.md --to teams/alpha/b.md
-is 3 'It may be brought back already' cadre vault restore teams/alpha/plan/a.md --to teams/alpha/b.md
+is 3 'The note may be back already' cadre vault restore teams/alpha/plan/a.md --to teams/alpha/b.md
 is 3 'no note teams/alpha/none.md (' cadre undo teams/alpha/none.md
 is 3 'the trash holds no note of teams/none/' cadre undo teams/none/
 is 0 '"total_matches":1' cadre vault search needle --json
@@ -63,7 +63,7 @@ is 0 '^our needle; typed since$' cadre vault read teams/alpha/b.md
 mv "$trash" "$vault/.was"
 mkdir "$TMPDIR/outside"
 ln -s "$TMPDIR/outside" "$trash"
-is 4 'is no note or folder of the vault' cadre vault delete --yes teams/alpha/b.md
+is 4 'is not a note or folder of the vault' cadre vault delete --yes teams/alpha/b.md
 is 4 . cadre vault restore teams/alpha/b.md --to teams/alpha/c.md
 is 0 "warn *notes' trash" cadre doctor
 is 0 . cadre gc
@@ -159,16 +159,16 @@ is 0 '"complete":true' as_others vault search closed --json
 folders=$(as_others vault stats --json | grep -o '"folders":[0-9]*')
 for mode in 600 400 300 200 100 0; do
 	chmod $mode "$vault/teams/closed/shut"
-	is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge
+	is 1 'cannot open teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge
 done
-is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge --yes
+is 1 'cannot open teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge --yes
 is 1 'Permission denied' as_others vault read teams/closed/shut/in.md
 # If a folder is closed, a search says that it is incomplete, and `vault stats` still counts the
 # folder. If a folder is closed, an export is refused, because the export would leave notes out.
 is 0 '"complete":false' as_others vault search closed --json
 is 0 '"complete":false' as_others vault search 'clos.d' --regex --json
 is 0 "$folders," as_others vault stats --json
-is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others export "$TMPDIR/closed.cadre"
+is 1 'cannot open teams/closed/shut of the vault: Permission denied' as_others export "$TMPDIR/closed.cadre"
 [ ! -e "$TMPDIR/closed.cadre" ] || bad "an export without the closed folder's notes"
 is 0 'teams/closed/shut$' as_others vault list teams/closed
 chmod 0 "$vault/teams/closed"
@@ -180,9 +180,9 @@ is 0 'teams/closed/shut/in.md' as_others undo teams/closed/
 is 0 '^in a closed folder$' as_others vault read teams/closed/shut/in.md
 
 # `undo` refuses an option that has no meaning for the named entry.
-is 2 " --to is for a single note" cadre undo teams/short/ --to other.md
-is 2 " --agent is for a workspace" cadre undo teams/short/a.md --agent s
-is 2 " --to is for a single note" cadre undo short-s --to other.md
+is 2 " --to needs a single note" cadre undo teams/short/ --to other.md
+is 2 " --agent needs a workspace" cadre undo teams/short/a.md --agent s
+is 2 " --to needs a single note" cadre undo short-s --to other.md
 
 # To restore a note that was deleted before its team was renamed, the operator has to name a
 # path with --to.

@@ -51,9 +51,9 @@ tasks() { # TASK TASK TASK: called without a host, and later with a host
 	# A wait fails if its time is over, if its task does not exist, or if its time is not a
 	# number.
 	is 7 "timeout: after 1 s task $3 is pending" cadre wait task "$3" --timeout 1
-	grep -q "hint: It goes on. Wait on with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
+	grep -q "hint: The work goes on. Wait again with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
 	is 7 "task $3 is pending" cadre wait task "#$3" completed,failed --timeout 0
-	grep -q "Wait on with: cadre wait task '#$3' completed,failed" "$TMPDIR/err" || bad "a shell takes the hint for a comment: $(cat "$TMPDIR/err")"
+	grep -q "Wait again with: cadre wait task '#$3' completed,failed" "$TMPDIR/err" || bad "a shell takes the hint for a comment: $(cat "$TMPDIR/err")"
 	is 3 'there is no task 099' cadre wait task 099 --timeout 5
 	is 2 'timeout' cadre wait task "$3" --timeout soon
 	is 2 'wait must be seconds' cadre wait task "$3" --wait=soon
@@ -78,11 +78,11 @@ until_done sleeps "$second"
 sleep "$TEST_SCALE"
 cadre team update another --new-name other >/dev/null || bad "rename while two wait"
 wait=$first
-ended 7 'Wait on with: cadre --team other wait task 002$'
+ended 7 'Wait again with: cadre --team other wait task 002$'
 wait=$second
 until_done grep -q 'hint' "$TMPDIR/team"
 cp "$TMPDIR/team" "$TMPDIR/said"
-ended 7 'Wait on with: cadre wait team other working$'
+ended 7 'Wait again with: cadre wait team other working$'
 cadre team update other --new-name another >/dev/null || bad "rename back"
 begun --team another wait task 002 --timeout $long
 first=$wait
@@ -92,11 +92,11 @@ until_done sleeps "$second"
 sleep "$TEST_SCALE"
 cadre team destroy --yes another >/dev/null || bad "destroy"
 wait=$first
-ended 3 'not_found: its team is destroyed'
+ended 3 'not_found: the agent.s team is destroyed'
 wait=$second
 until_done grep -q 'hint' "$TMPDIR/agent"
 cp "$TMPDIR/agent" "$TMPDIR/said"
-ended 3 'not_found: its team is destroyed'
+ended 3 'not_found: the agent.s team is destroyed'
 # A wait's team may be destroyed, and another team may get the name before the wait reads the
 # state again. The wait ends, and does not continue with the other team of the same name.
 again() { # WORD...: waits in team `other`, while another team gets this name
@@ -109,7 +109,7 @@ again() { # WORD...: waits in team `other`, while another team gets this name
 	cadre team destroy --yes other >/dev/null && cadre team create other --roles a >/dev/null &&
 		cadre --team other task create one >/dev/null && cadre --team other --as a claim 001 >/dev/null || bad "made anew"
 	kill -CONT "$wait"
-	ended 3 'not_found: its team is destroyed'
+	ended 3 'not_found: the agent.s team is destroyed'
 	cadre team destroy --yes other >/dev/null || bad "destroy it again"
 }
 again task 001 claimed
@@ -147,7 +147,7 @@ while not catches(signal.SIGINT) and run.poll() is None:
 run.send_signal(signal.SIGINT)
 assert run.wait() == -signal.SIGINT
 PY
-grep -q 'only the waiting ends; go on with: cadre wait task 009$' "$TMPDIR/said" || bad "INT says: $(cat "$TMPDIR/said")"
+grep -q 'only the wait ends, the work goes on; wait again with: cadre wait task 009$' "$TMPDIR/said" || bad "INT says: $(cat "$TMPDIR/said")"
 
 # Waits for tasks and agents work with a host too, even if the host is killed during a wait.
 cadre up >/dev/null || bad "up"
@@ -199,7 +199,7 @@ ends 9 . cadre wait result 013
 is 0 'team crew is ' cadre wait team crew
 cadre task create "task 14" >/dev/null
 is 0 'assigned task 014 to b' cadre task assign 014 b --wait
-grep -q 'nothing was begun that could be waited for' "$TMPDIR/err" || bad "nothing to wait for, and no word"
+grep -q 'the command began nothing to wait for' "$TMPDIR/err" || bad "nothing to wait for, and no word"
 ends 7 'timeout: after 1 s the command of task' cadre assignment retry "$(cadre assignments --json |
 	sed 's/.*"message_id":"\([^"]*\)"[^{}]*"task":"013".*/\1/')" --wait=1
 
@@ -238,7 +238,7 @@ ends 9 'team big is destroyed' cadre wait team big working
 ends 9 'workspace big-w-4-.* is destroyed' cadre wait workspace big/w-4
 ends 9 'workspace big-w-4-.* is destroyed' cadre --team big wait workspace w-4 stopped
 is 3 'no team bag' cadre wait team bag
-is 0 'exit status is 0 where it is so, 9 .* 7 .* 3 ' sh -c '"$CADRE" help wait | tr "\n" " "'
+is 0 'exit status is 0 if the state is reached, 9 .* 7 .* 3 ' sh -c '"$CADRE" help wait | tr "\n" " "'
 is 3 'no team big' cadre wait workspace big/w-9
 
 # Without a host no process ends a guest. When the time of `team destroy --wait` is over, the
@@ -292,7 +292,7 @@ begun wait result 015 --timeout $long
 kill -9 "$host"
 ended 7 'unavailable: no host runs; the command of task 015 is running'
 [ "$(grep -c 'no host runs; waiting for one: cadre up' "$TMPDIR/said")" = 1 ] || bad "it is not told once: $(cat "$TMPDIR/said")"
-grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait result 015' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
+grep -q 'The work goes on when a host runs: cadre up. Wait again with: cadre wait result 015' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
 is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
 is 7 'timeout: after 1 s the command of task 016' cadre wait result 016 --wait=1
 grep -q 'It goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
@@ -312,5 +312,5 @@ first=$(cadre --as b task create first | sed -n 's/^created task \([0-9]*\).*/\1
 behind=$(cadre --as b task create behind --depends-on "$first" | sed -n 's/^created task \([0-9]*\).*/\1/p')
 begun wait task "$behind" --timeout $long
 cadre --as b claim "$first" >/dev/null && cadre --as b fail "$first" 'no compiler' >/dev/null || bad "fail $first"
-ended 9 "^task $behind is pending: task $first comes first and failed: no compiler$"
+ended 9 "^task $behind is pending: task $first must end first and failed: no compiler$"
 exit $failed

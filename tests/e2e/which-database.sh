@@ -134,11 +134,11 @@ fi
 
 mkdir -p "$TMPDIR/index/.git" && cd "$TMPDIR/index" && echo 'ref: refs/heads/main' >.git/HEAD && mkdir .git/objects .git/refs || exit 1
 echo nonsense >.git/index
-is 5 'the index of the git repository around it cannot be read' cadre init
+is 5 'cannot read the index of the git repository around it' cadre init
 ! grep -q tracks "$TMPDIR/err" || bad "it says of a file that git tracks it"
 [ ! -e .cadre ] || bad "something was made"
 printf 'DIRC\000\000\000\002\000\020\000\000' >.git/index && truncate -s 8G .git/index
-is 5 'the index of the git repository around it cannot be read' timeout "$(bound)" cadre init
+is 5 'cannot read the index of the git repository around it' timeout "$(bound)" cadre init
 rm .git/index
 is 0 '^made' cadre init
 

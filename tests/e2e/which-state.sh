@@ -24,7 +24,7 @@ may_be_others() { [ "$(id -u)" = 0 ] && as_user 54321 "$CADRE" version >/dev/nul
 into "$TMPDIR/nowhere"
 none="env -u XDG_STATE_HOME HOME=/dev/null/none"
 is 0 "^made $PWD/named/.cadre" $none CADRE_HOME="$PWD/named/.cadre" "$CADRE" init
-grep -q 'counts only where it is named' "$TMPDIR/err" || bad "it does not say that nothing is noted"
+grep -q 'uses this state only if you name it' "$TMPDIR/err" || bad "it does not say that nothing is noted"
 is 0 '^host' $none "$CADRE" --home named/.cadre status
 is 1 "/dev/null/none: Not a directory" $none "$CADRE" init
 [ ! -e .cadre ] || bad "a state was made that would not count"
@@ -46,11 +46,11 @@ if may_be_others; then
 	into "$TMPDIR/sudo"
 	mkdir "$TMPDIR/anns" && chown 54321 "$TMPDIR/anns"
 	anns="env -u XDG_STATE_HOME HOME=$TMPDIR/anns"
-	is 5 "$TMPDIR/anns is another user's" $anns "$CADRE" init
+	is 5 "$TMPDIR/anns belongs to another user" $anns "$CADRE" init
 	for verb in up 'team create t'; do
 		is 3 "none at $TMPDIR/anns/.local/state/cadre" $anns "$CADRE" $verb
 	done
-	is 5 "is another user's" env XDG_STATE_HOME="$TMPDIR/anns/state" "$CADRE" init
+	is 5 "belongs to another user" env XDG_STATE_HOME="$TMPDIR/anns/state" "$CADRE" init
 	is 0 '^made' $anns "$CADRE" --home "$PWD/named/.cadre" init
 	[ -z "$(ls -A "$TMPDIR/anns")" ] || bad "something was made in another's home"
 	[ "$(ls -A)" = named ] || bad "a state was made that would not count"
@@ -70,8 +70,8 @@ is 0 'already there' cadre init
 # project's configuration file may set, because anyone may have written the file.
 into "$TMPDIR/shipped"
 mkdir .cadre && printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
-is 2 "vault.root is not for a project's file" cadre init
-grep -q 'move it away, and back after .cadre init.' "$TMPDIR/err" || bad "no hint"
+is 2 "a project's file cannot set vault.root" cadre init
+grep -q 'move it away, run .cadre init., and move it back' "$TMPDIR/err" || bad "no hint"
 [ "$(ls -A .cadre)" = cadre.toml ] || bad "it was touched"
 mv .cadre/cadre.toml "$TMPDIR/kept.toml" && is 0 "^made" cadre init && mv "$TMPDIR/kept.toml" .cadre/cadre.toml
 is 0 "vault.root  *$HOME" cadre config
@@ -149,7 +149,7 @@ cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/late.git" late && cd late &
 git worktree add ../late-a && cd ../late-a && is 0 "^made $TMPDIR/late.git/.cadre" cadre init
 cd ../late
 for verb in init status 'team create t'; do
-	is 5 'late.git/.cadre is of a repository that does not know this worktree' cadre $verb
+	is 5 'late.git/.cadre belongs to a repository that does not know this worktree' cadre $verb
 done
 # If a file `.git` leads to a repository that does not list the folder as a worktree, commands
 # find no state and make no state.
@@ -157,7 +157,7 @@ into "$TMPDIR/mine" && git init . && git commit --allow-empty -m x && git worktr
 into "$TMPDIR/forged"
 stray() {
 	for verb in init status 'team create t' trust; do
-		is 5 'mine/.cadre is of a repository that does not know this worktree' cadre $verb
+		is 5 'mine/.cadre belongs to a repository that does not know this worktree' cadre $verb
 	done
 	[ ! -e .cadre ] || bad "a state was made"
 }
@@ -178,9 +178,9 @@ done
 # If git's folder for a worktree is gone, cadre cannot find the worktree's state, so commands
 # are refused.
 echo 'gitdir: nowhere' >.git
-is 5 'forged/.git leads to a folder of git.s that is gone' cadre team create lost
+is 5 'the git folder that .*forged/.git names is gone' cadre team create lost
 mkdir below && cd below
-is 5 'forged/.git leads to a folder of git.s that is gone' cadre status
+is 5 'the git folder that .*forged/.git names is gone' cadre status
 is 0 '^host' cadre --home "$TMPDIR/mine/.cadre" status
 cd ..
 
@@ -192,7 +192,7 @@ unwritable() { # STATE COMMAND...
 	state=$1
 	shift
 	for verb in status 'task list' 'inbox peek' 'task create x'; do
-		is 7 "$state cannot be written (.*), which reading needs too" "$@" --home "$state" --team t $verb
+		is 7 "cannot write $state (.*), which even reading needs" "$@" --home "$state" --team t $verb
 		grep -q "cp -a $state COPY" "$TMPDIR/err" || bad "$verb: no hint"
 	done
 	is 1 'cannot open .*host.lock' "$@" --home "$state" up

@@ -45,7 +45,7 @@ git worktree add ../any && git worktree add ../other || bad "no worktree"
 story nameless "$TMPDIR/any" "$TMPDIR/other"
 for name in any other; do
 	cd "../$name" || exit 1
-	is 0 '^[a-z]*-[a-z0-9-]* of team shop, as is kept for' "$CADRE" whoami
+	is 0 '^[a-z]*-[a-z0-9-]* of team shop, the agent of' "$CADRE" whoami
 done
 git worktree add ../third && cd ../third || exit 1
 is 0 '^you are [a-z]*-[a-z]* of team shop: whenever' "$CADRE" agent register --here
@@ -76,7 +76,7 @@ is 0 "" "$CADRE" down
 # Commands in a worktree's shell act as the worktree's agent, also in folders of the worktree.
 for name in ann ben cid dot eva; do
 	mkdir -p "../$name/src/deep" && cd "../$name/src/deep" || exit 1
-	is 0 "^$name of team shop, as is kept for $TMPDIR/$name" "$CADRE" whoami
+	is 0 "^$name of team shop, the agent of $TMPDIR/$name" "$CADRE" whoami
 	is 0 "\"agent\":\"$name\"" "$CADRE" --json whoami
 	is 0 . "$CADRE" send lead "by $name"
 	is 5 'only the lead of team shop' "$CADRE" team create another
@@ -87,13 +87,13 @@ done
 
 # Variables and options have precedence over the record for the worktree.
 cd "$TMPDIR/ann" || exit 1
-is 0 "^the operator.*as you say" "$CADRE" --operator whoami
-is 0 "^ben of team.*as you say" "$CADRE" --operator --team shop --as ben whoami
+is 0 "^the operator.*as --as or --operator says" "$CADRE" --operator whoami
+is 0 "^ben of team.*as --as or --operator says" "$CADRE" --operator --team shop --as ben whoami
 eval "$("$CADRE" --operator agent env ben)"
 is 0 "^ben of team shop, as CADRE_AGENT says" "$CADRE" whoami
 is 5 'cannot act as another' "$CADRE" --operator whoami
 unset CADRE_HOME CADRE_TEAM CADRE_AGENT CADRE_TOKEN
-is 5 'other is said, but this directory is ann' "$CADRE" --team other task list
+is 5 'names team other, but this directory is kept for ann' "$CADRE" --team other task list
 
 # A person who registers an agent is still the operator, unless `agent register` has the option
 # --here.
@@ -145,17 +145,17 @@ refused() { # CAUSE
 }
 chmod 640 "$own" && refused 'open to others'
 ln -sf "$other" "$own" && refused 'is a link'
-ln -f "$other" "$own" && refused 'no plain file'
-cat "$other" >"$own" && refused 'of another place'
-: >"$own" && refused 'not what cadre wrote'
+ln -f "$other" "$own" && refused 'not a plain file'
+cat "$other" >"$own" && refused 'made for another directory'
+: >"$own" && refused 'changed since cadre wrote it'
 mv "$own" "$own.away" && mkdir "$own" && {
-	is 5 'no plain file' "$CADRE" task list
+	is 5 'not a plain file' "$CADRE" task list
 	rmdir "$own"
 	mv "$own.away" "$own"
 }
 sed -i 's/^token .*/token 00/' "$own"
 chmod 600 "$own"
-refused 'does not prove ann'
+refused 'does not belong to agent ann'
 chmod 755 "$kept" && is 5 'open to others' "$CADRE" task list
 chmod 700 "$kept"
 if [ "$(id -u)" = 0 ]; then
@@ -165,7 +165,7 @@ fi
 # If an agent was replaced, a fault names the new generation. The replaced agent can register
 # again, and gets a new record for its worktree.
 "$CADRE" --operator agent register ann --replace >/dev/null || bad "ann is not replaced"
-is 4 'ann has a new generation' "$CADRE" task list
+is 4 'ann was registered again' "$CADRE" task list
 grep -q 'you are ann of team shop in this directory' "$TMPDIR/err" || bad "it does not say why it is ann"
 echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agents","arguments":{"action":"register","name":"ann-2"}}}' |
@@ -205,8 +205,8 @@ is 0 "" "$CADRE" down
 # A repository inside a worktree belongs to the worktree's agent. Another worktree inside a
 # worktree belongs to no agent.
 git init "$TMPDIR/dot/dep" && mkdir ../dot/sub && echo "gitdir: $main/.git/worktrees/dot/modules/sub" >../dot/sub/.git && git worktree add ../dot/tree || bad "no repository"
-cd ../dot/dep && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
-cd ../sub && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
+cd ../dot/dep && is 0 "^dot of team shop, the agent of $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
+cd ../sub && is 0 "^dot of team shop, the agent of $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
 cd ../tree && is 0 '^the operator' "$CADRE" whoami
 cd "$main" || exit 1
 
@@ -240,14 +240,14 @@ git worktree move ../nora ../nora-2 || bad "no move"
 git worktree add -b olga ../nora && cd ../nora && is 0 '^you are olga' "$CADRE" agent register olga --here
 mkdir ../nora-2/src && cd ../nora-2/src || exit 1
 is 0 . "$CADRE" send lead "still nora"
-is 0 "^nora of team shop, as is kept for $TMPDIR/nora-2\$" "$CADRE" whoami
+is 0 "^nora of team shop, the agent of $TMPDIR/nora-2\$" "$CADRE" whoami
 cd "$main" && is 0 'nora -> lead\|nora.*still nora' "$CADRE" --as lead inbox
 cd "$main" && git worktree move ../nora-2 ../nora-3 && cd ../nora-3 || exit 1
 is 0 "^nora of team shop" "$CADRE" whoami
 cd ../nora && is 0 "^olga of team shop" "$CADRE" whoami
 git worktree add ../pia && cd ../pia && is 0 '^you are pia' "$CADRE" agent register pia --here
 cd "$main" && git worktree move ../nora ../nora-4 && cd ../nora-4 || exit 1
-is 0 "^olga of team shop, as is kept for $TMPDIR/nora-4\$" "$CADRE" whoami
+is 0 "^olga of team shop, the agent of $TMPDIR/nora-4\$" "$CADRE" whoami
 cd ../nora-3 && is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
@@ -255,7 +255,7 @@ is 0 'the operator' "$CADRE" whoami
 # under another name.
 cd "$main" && git worktree add ../quin && cd ../quin && is 0 '^you are quin' "$CADRE" agent register quin --here
 file=$(grep -lx "place $TMPDIR/quin" "$kept"/*) && mv "$file" "$file.gone" && chmod 644 "$file.gone"
-is 5 'is open to others' "$CADRE" task list
+is 5 'is open to other users' "$CADRE" task list
 is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
@@ -268,17 +268,17 @@ if /usr/sbin/mkfs.ext4 -q -I 256 disk.img && mount -o loop disk.img disk 2>/dev/
 	mount -o loop disk.img disk && mount -o loop snap.img snap || bad "no snapshot"
 	cd disk/x && is 0 '^you are rex' "$CADRE" --home "$main/.cadre" agent register rex --here
 	cd ../../snap/x && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
-	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
+	cd ../../disk/x && is 0 "^rex of team shop, the agent of $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
 	cd ../../snap/x && is 0 '^you are sam' "$CADRE" --home "$main/.cadre" agent register sam --here
-	is 0 "^sam of team shop, as is kept for $TMPDIR/snap/x" "$CADRE" --home "$main/.cadre" whoami
-	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
+	is 0 "^sam of team shop, the agent of $TMPDIR/snap/x" "$CADRE" --home "$main/.cadre" whoami
+	cd ../../disk/x && is 0 "^rex of team shop, the agent of $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
 	cd ../../snap/x && is 0 forgotten "$CADRE" --home "$main/.cadre" whoami --forget
 	is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
-	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
+	cd ../../disk/x && is 0 "^rex of team shop, the agent of $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
 	# The folder in the snapshot keeps its own agent after the original is unmounted.
 	cd ../../snap/x && is 0 '^you are lou' "$CADRE" --home "$main/.cadre" agent register lou --here
 	cd "$TMPDIR" && umount disk || bad "still mounted"
-	cd snap/x && is 0 "^lou of team shop, as is kept for $TMPDIR/snap/x" "$CADRE" --home "$main/.cadre" whoami
+	cd snap/x && is 0 "^lou of team shop, the agent of $TMPDIR/snap/x" "$CADRE" --home "$main/.cadre" whoami
 	is 0 forgotten "$CADRE" --home "$main/.cadre" whoami --forget
 	cd "$TMPDIR" && umount snap || bad "still mounted"
 else
@@ -290,13 +290,13 @@ fi
 mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1
 is 0 '^you are joe' "$CADRE" --home "$main/.cadre" agent register joe --here
 is 0 '^joe of team shop' "$CADRE" --home "$main/.cadre" whoami
-cd below && is 0 "^joe of team shop, as is kept for $TMPDIR/plain" "$CADRE" --home "$main/.cadre" whoami
+cd below && is 0 "^joe of team shop, the agent of $TMPDIR/plain" "$CADRE" --home "$main/.cadre" whoami
 
 # An agent whose team has ended gets a fault, and does not become the operator.
 cd "$main" && is 0 . "$CADRE" team destroy --yes shop
 cd "$TMPDIR/dot" || exit 1
 for verb in "task list" "team list" "team create mine" whoami; do is 3 'there is no agent dot in team shop' "$CADRE" $verb; done
-grep -q 'you are dot of team shop in this directory: cadre whoami, --forget' "$TMPDIR/err" || bad "it does not say what to do"
+grep -q 'you are dot of team shop in this directory; .*: cadre whoami --forget' "$TMPDIR/err" || bad "it does not say what to do"
 is 0 forgotten "$CADRE" whoami --forget
 is 0 . "$CADRE" team create mine
 exit $failed

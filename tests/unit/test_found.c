@@ -617,8 +617,8 @@ static void test_project_config(void **state)
 	shell("rmdir p/sub/.git; echo 'vault.root = \"/\"' >p/sub/cadre.toml");
 	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), FAULT_INVALID);
 	snprintf(text, sizeof(text),
-		 "%s/p/sub/cadre.toml:1:7: vault.root is not for a "
-		 "project's file to set",
+		 "%s/p/sub/cadre.toml:1:7: a project's file cannot set "
+		 "vault.root",
 		 root);
 	assert_non_null(strstr(text, f.text));
 	assert_non_null(strstr(f.hint, "/p/.cadre/cadre.toml"));

@@ -20,7 +20,7 @@ static void assert_refused(struct place *p)
 	struct store *s = NULL;
 
 	assert_int_equal(store_open(&s, p->dir, 0, NULL, &f), FAULT_IO);
-	assert_non_null(strstr(f.text, "is not of the state.db beside it"));
+	assert_non_null(strstr(f.text, "does not belong to the state.db beside it"));
 	assert_non_null(strstr(f.hint, "cadre restore"));
 }
 

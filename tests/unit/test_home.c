@@ -231,13 +231,13 @@ static const struct {
 	{ "[gc]\nkeep_days = 1\n[team]\n\"default\\u0000\" = ''\n",
 	  ":4:1: unknown key 'team.default'", "Did you mean" },
 	{ "gc.keep_days = 1\n\"gc.keep_days\" = 2\n",
-	  ":2:1: gc.keep_days is there already, in line 1", "line 2" },
-	{ "[network]\nrange = '10.0.0.0/99'\n", "cadre.toml:2: network.range is no range",
+	  ":2:1: gc.keep_days is set already, in line 1", "line 2" },
+	{ "[network]\nrange = '10.0.0.0/99'\n", "cadre.toml:2: network.range is not a range",
 	  "Write it as" },
 	{ "network.range = 'all'\n", ":1:17: network.range must be 9 to 18 bytes long",
 	  "Addresses of" },
-	{ "keep_days\n", "cadre.toml:1:10: a key is followed by =", "line 1" },
-	{ "[inbox\n", "cadre.toml:1:7: the header is not closed", "line 1" },
+	{ "keep_days\n", "cadre.toml:1:10: = and a value must follow", "line 1" },
+	{ "[inbox\n", "cadre.toml:1:7: the header does not end", "line 1" },
 };
 
 static void test_bad_config(void **state)

@@ -165,7 +165,7 @@ static void refuses(void **state)
 		{ "{\"name\":\"a\",\"colr\":1}", "/colr", "'colr'",
 		  "Did you mean 'colour'?" },
 		{ "{\"name\":\"a\",\"a/b~c\":1}", "/a~1b~0c", "not known",
-		  "Known are: name, words, count" },
+		  "Known names: name, words, count" },
 		{ "{\"name\":\"a\",\"weight\":1.5}", "/weight", "whole", NULL },
 		{ "{\"name\":\"a\",\"weight\":\"1\"}", "/weight", "whole", NULL },
 		{ "{\"name\":\"a\",\"few\":6}", "/few", "1 to 5, not 6", NULL },

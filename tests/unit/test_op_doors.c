@@ -202,7 +202,7 @@ static void helps(void **state)
 	assert_non_null(strstr(t.data, "(default deep-blue)"));
 	assert_non_null(strstr(t.data, "  --[no-]shiny "));
 	assert_non_null(strstr(t.data, "(default yes)"));
-	assert_non_null(strstr(t.data, "Some numbers. Several with commas between."));
+	assert_non_null(strstr(t.data, "Some numbers. Separate several by commas."));
 	assert_non_null(strstr(t.data, "What it consists of. JSON with name, size,"));
 	assert_non_null(strstr(t.data, "May be"));
 	text_release(&t);

@@ -206,14 +206,14 @@ static void what_cannot_be_read_is_refused(void **state)
 		      "file:3:3: a comma");
 	setup_refused("claude", PART_MCP, "{\"a\": [1, 2}", FAULT_INVALID, "file:1:12:");
 	setup_refused("claude", PART_MCP, "{\"a\": 'x'}", FAULT_INVALID,
-		      "a value is expected");
+		      "a value is missing here");
 	setup_refused("claude", PART_MCP, "{\"a\": \"x\n\"}", FAULT_INVALID, "file:1:9:");
 	setup_refused("claude", PART_MCP, "{\"a\": 1} {", FAULT_INVALID,
 		      "only one value");
 	setup_refused("claude", PART_MCP, "{\"a\": 01}", FAULT_INVALID, "a comma");
 	setup_refused("claude", PART_MCP, "{ /* no end", FAULT_INVALID, "file:1:3:");
 	setup_refused("claude", PART_MCP, "// nothing else\n", FAULT_INVALID,
-		      "the text ends");
+		      "a value is missing at the end");
 	setup_refused("claude", PART_MCP, "[]", FAULT_INVALID, "the file is no object");
 	setup_refused("claude", PART_MCP, "{\"mcpServers\": []}", FAULT_INVALID,
 		      "mcpServers is no object");

@@ -297,20 +297,20 @@ static void test_faults(void **state)
 	static const struct {
 		const char *text, *fault;
 	} cases[] = {
-		{ "a = 1\nb = two", "f:2:5: 'two' is no value; a text stands in quotes" },
-		{ "a =", "f:1:4: here a value is missing" },
-		{ "a = 1\n\na = 2", "f:3:1: 'a' is there already, in line 1" },
-		{ "[a]\nb = 1\n[a.b]", "f:3:4: 'b' is there already, in line 2" },
+		{ "a = 1\nb = two", "f:2:5: 'two' is not a value; put a text in quotes" },
+		{ "a =", "f:1:4: a value is missing here" },
+		{ "a = 1\n\na = 2", "f:3:1: 'a' is defined already, in line 1" },
+		{ "[a]\nb = 1\n[a.b]", "f:3:4: 'b' is defined already, in line 2" },
 		{ "a = 1 b", "f:1:7: only a comment may follow here" },
-		{ "\n[a", "f:2:3: the header is not closed by ]" },
-		{ "a = \"x\nb = 1", "f:1:6: this text is not closed by \"" },
-		{ "a = '''\n\n", "f:2:1: this text is not closed by three '" },
-		{ "a = [1 2]", "f:1:8: an array goes on with , or ends with ]" },
-		{ "a = 007", "f:1:5: a number does not begin with 0" },
+		{ "\n[a", "f:2:3: the header does not end with ]" },
+		{ "a = \"x\nb = 1", "f:1:6: this text does not end with \"" },
+		{ "a = '''\n\n", "f:2:1: this text does not end with three '" },
+		{ "a = [1 2]", "f:1:8: , or ] must follow a value of an array" },
+		{ "a = 007", "f:1:5: a number must not begin with 0" },
 		{ "a = 9223372036854775808", "f:1:5: a number beyond 64 bits" },
-		{ "a = \"\\x41\"", "f:1:7: no such escape; a backslash itself is \\\\" },
+		{ "a = \"\\x41\"", "f:1:7: unknown escape; write \\ for a backslash\\" },
 		{ "a = 1\nb = '\xff'", "f:2:6: not UTF-8" },
-		{ "# \x01", "f:1:3: a control character (0x01)" },
+		{ "# \x01", "f:1:3: a control character (0x01) is not allowed" },
 	};
 
 	(void)state;
@@ -402,7 +402,7 @@ static void test_many(void **state)
 	assert_null(toml_find(root, "key-20000", 9));
 	n += (size_t)snprintf(text + n, 24, "key-77 = 1\n");
 	assert_int_equal(toml_read(&a, "f", text, n, &root, &f), FAULT_INVALID);
-	assert_string_equal(f.text, "f:20001:1: 'key-77' is there already, in line 78");
+	assert_string_equal(f.text, "f:20001:1: 'key-77' is defined already, in line 78");
 	arena_release(&a);
 	free(text);
 }

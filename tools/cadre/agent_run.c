@@ -203,7 +203,7 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
 
 	if (!*json_text_at(env, "home"))
 		return fault_set(f, FAULT_INVALID, "",
-				 "a workspace has no worktrees: it is one");
+				 "a workspace cannot have worktrees");
 	if (make_worktree(r, branch, path, f))
 		return f->code;
 	if (chdir(path))
@@ -320,11 +320,10 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	json_t *env;
 
 	if (agent_run_take_words(&r, argc, argv))
-		return cli_usage(
-			cli,
-			"it is `agent %s NAME [--role ROLE] [--worktree] -- PROGRAM "
-			"[WORD...]`",
-			argv[0]);
+		return cli_usage(cli,
+				 "write `agent %s NAME [--role ROLE] [--worktree] -- "
+				 "PROGRAM [WORD...]`",
+				 argv[0]);
 	starter_forget(false);
 	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = agent_run_find(&r, &f)))
 		return cli_fault(cli, &f);

@@ -127,8 +127,9 @@ static void cli_kept(const struct home *h)
 {
 	if (h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION)
 		fprintf(stderr,
-			"note: you are %s of team %s in this directory: cadre whoami, "
-			"--forget to end that; as the operator: --operator\n",
+			"note: you are %s of team %s in this directory; to act "
+			"as the operator: --operator; to forget the agent: "
+			"cadre whoami --forget\n",
 			h->identity.agent, h->identity.team);
 }
 
@@ -326,11 +327,11 @@ static int take_options(struct cli *cli, struct fault *f)
 	if (id->agent) {
 		fault_set(f, FAULT_DENIED, cli->as ? "/as" : "/operator",
 			  "an agent cannot act as another");
-		return fault_hint(f,
-				  cli->home.who == HOME_BY_PLACE ||
-						  cli->home.who == HOME_BY_SESSION
-					  ? "as the operator, who may: add --operator"
-					  : "only the operator may: without CADRE_AGENT");
+		return fault_hint(
+			f,
+			cli->home.who == HOME_BY_PLACE || cli->home.who == HOME_BY_SESSION
+				? "to act as the operator, who may: add --operator"
+				: "only the operator may: unset CADRE_AGENT");
 	}
 	cli->home.who = HOME_BY_OPTION;
 	id->agent = cli->as;
@@ -371,7 +372,8 @@ int cli_outside(struct cli *cli, struct fault *f)
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "/home",
 		  "this is a workspace; the state is elsewhere");
-	return fault_hint(f, "run it outside, or name the state folder: --home DIR");
+	return fault_hint(f, "run the command outside, or name the state folder: "
+			     "--home DIR");
 }
 
 int cli_client(struct cli *cli, enum home_use use, struct fault *f)
@@ -574,7 +576,7 @@ static int cli_run(struct cli *cli, int argc, char **argv)
 	if (!strcmp(argv[0], "--version"))
 		return version_main(cli, argc, argv);
 	if (argv[0][0] == '-')
-		return cli_usage(cli, "%s is no option, or lacks its value", argv[0]);
+		return cli_usage(cli, "%s is not an option, or lacks its value", argv[0]);
 	return cli_no_verb(cli, argc, argv);
 }
 

@@ -213,10 +213,11 @@ static void completion_put_options(const struct op *op, const char *begun)
 		any |= completion_put_option(begun, name, field->doc);
 	}
 	if (op->wait && !op->reached)
-		any |= completion_put_option(begun, "--wait", "Wait as long as may be.");
+		any |= completion_put_option(begun, "--wait",
+					     "Wait as long as possible.");
 	if (op->until)
 		any |= completion_put_option(begun, "--wait",
-					     "End when what it begins is done.");
+					     "End when the command has taken effect.");
 	if (op->flags & OP_IDENTIFIES)
 		any |= completion_put_option(begun, "--here",
 					     "This worktree is that agent from now on.");

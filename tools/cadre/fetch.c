@@ -152,7 +152,7 @@ static int fetch_input(struct text *out, struct fault *f)
 
 	text_add(out, "", 0);
 	if (rc == 0 && strlen(out->data) != out->len)
-		rc = fault_set(f, FAULT_INVALID, "", "standard input is no text");
+		rc = fault_set(f, FAULT_INVALID, "", "standard input is not a text");
 	return rc;
 }
 
@@ -168,7 +168,7 @@ int fetch_file(const char *path, struct text *out, struct fault *f)
 	text_add(out, "", 0);
 	json = rc == 0 ? json_stringn(out->data, out->len) : NULL;
 	if (rc == 0 && (!json || strlen(out->data) != out->len)) {
-		fault_set(f, FAULT_INVALID, "", "%.150s is no text in UTF-8", path);
+		fault_set(f, FAULT_INVALID, "", "%.150s is not a text in UTF-8", path);
 		rc = fault_hint(f, "Write it in UTF-8.");
 	}
 	json_decref(json);
@@ -187,7 +187,7 @@ static int fetch_rest(const char *value, size_t most, struct text *out, const ch
 		fd = open(value + 1, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && !strchr(value, ' ')) {
 		fault_set(f, FAULT_NOT_FOUND, where, "cannot open %.150s: %m", value + 1);
-		return fault_hint(f, "for a text that begins with @ write @@");
+		return fault_hint(f, "write @@ for a text that begins with @");
 	}
 	if (fd < 0 || (!named && strcmp(value, "-"))) {
 		value += value[0] == '@' && value[1] == '@';
@@ -247,8 +247,9 @@ static int fetch_secret(const char *value, json_t *args, const char *name,
 		return 0;
 	}
 	if (value[0] != '@' && strcmp(value, "-")) {
-		fault_set(f, FAULT_INVALID, where, "others see the words of a command");
-		return fault_hint(f, "Write @FILE, or say it in CADRE_LINK_TOKEN.");
+		fault_set(f, FAULT_INVALID, where,
+			  "other users can see the words of a command");
+		return fault_hint(f, "Write @FILE, or set CADRE_LINK_TOKEN.");
 	}
 	rc = fetch_rest(value, SECRET_MAX, &out, where, f);
 	if (!rc) {
@@ -318,9 +319,8 @@ static int check_title(const char *line, size_t number, struct fault *f)
 	json_decref(meant);
 	if (!is_object)
 		return 0;
-	fault_set(f, FAULT_INVALID, "", "line %zu: an object in JSON among titles",
-		  number);
-	return fault_hint(f, "Write an object on each line, or a text on each.");
+	fault_set(f, FAULT_INVALID, "", "line %zu: a JSON object among titles", number);
+	return fault_hint(f, "Write a JSON object on each line, or a title on each.");
 }
 
 /* Refuses a line whose object sets an argument that may be given only once, for all lines. */
@@ -336,7 +336,8 @@ static int check_object(const struct op *op, const json_t *item, size_t number,
 			continue;
 		snprintf(where, sizeof(where), "/%s", name);
 		fault_set(f, FAULT_INVALID, where,
-			  "line %zu: '%s' is of all lines, not of one", number, name);
+			  "line %zu: '%s' belongs to the whole call, not to one line",
+			  number, name);
 		return fault_hint(f, "Give it once, as an option of the command.");
 	}
 	return 0;
@@ -359,9 +360,9 @@ static json_t *many_read_line(const struct op *op, const char *line, bool object
 	fault_set(f, FAULT_INVALID, "", "line %zu: %.150s", number,
 		  !objects      ? "not a text in UTF-8"
 		  : *error.text ? error.text
-				: "not an object in JSON");
-	fault_hint(f,
-		   "Write an object of its arguments on each line, or a text on each.");
+				: "not a JSON object");
+	fault_hint(f, "Write a JSON object with a task's arguments on each "
+		      "line, or a title on each.");
 	return NULL;
 }
 
@@ -397,9 +398,9 @@ static int check_list(const char *text, struct fault *f)
 	/* A title may begin with the `[ ]` of a check list, or with a word in brackets. */
 	if (*next != '{' && *next != '"')
 		return 0;
-	fault_set(f, FAULT_INVALID, "", "line 1: begins a list in JSON");
-	return fault_hint(f,
-			  "Write the objects alone, each on a line: {\"title\":\"…\"}.");
+	fault_set(f, FAULT_INVALID, "", "line 1: a JSON list begins here");
+	return fault_hint(f, "Write the objects without the list, one on each line: "
+			     "{\"title\":\"…\"}.");
 }
 
 /* Reads the lines into `list`. `numbers` gets the line number of each item, since empty lines
@@ -420,10 +421,9 @@ static int many_read_lines(const struct op *op, char *text, json_t *list, size_t
 		if (!*line)
 			continue;
 		if (json_array_size(list) == most)
-			return fault_set(
-				f, FAULT_INVALID, "",
-				"line %zu: %zu tasks are as many as one call takes",
-				number, most);
+			return fault_set(f, FAULT_INVALID, "",
+					 "line %zu: one call takes at most %zu tasks",
+					 number, most);
 		numbers[json_array_size(list)] = number;
 		item = many_read_line(op, line, objects, number, f);
 		if (!item)

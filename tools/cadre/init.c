@@ -72,7 +72,7 @@ int init_main(struct cli *cli, int argc, char **argv)
 	struct init x = { .cli = cli, .anew = argc == 2 && !strcmp(argv[1], "--anew") };
 
 	if (argc > 1 + x.anew)
-		return cli_usage(cli, "`%s` takes no words but --anew", argv[0]);
+		return cli_usage(cli, "`%s` takes only --anew", argv[0]);
 	if ((x.anew && cli_refuse_agent(cli, "init --anew", &f) < 0) ||
 	    init_make_state(&x, &f) < 0)
 		return cli_fault(cli, &f);
@@ -84,7 +84,7 @@ int init_main(struct cli *cli, int argc, char **argv)
 	}
 	cli_say("%s %s", x.is_new ? "made" : "already there:", cli->home.dir);
 	if (*x.aside)
-		cli_say("what was left of the former state is kept in %s", x.aside);
+		cli_say("the rest of the former state is kept in %s", x.aside);
 	if (x.is_new)
 		printf("next: cadre team create NAME, and `cadre up` for a host\n");
 	return 0;

@@ -224,7 +224,7 @@ int logs_main(struct cli *cli, int argc, char **argv)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		fault_set(&f, FAULT_NOT_FOUND, "", "%.150s: %m", path);
-		fault_hint(&f, "a host writes it: cadre up");
+		fault_hint(&f, "a host writes the log: start one with `cadre up`");
 		return cli_fault(cli, &f);
 	}
 	if (lines < 0) /* --level leaves few lines, so all of them are shown */

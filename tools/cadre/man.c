@@ -185,9 +185,10 @@ static int put_card_schema(void)
 	json_object_update_new(
 		json_object_get(schema, "properties"),
 		json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "rev", "type", "integer",
-			  "description", "Of a mirrored card: the event that it shows.",
-			  "sum", "type", "string", "description",
-			  "Of a mirrored card: what the rest of it sums up to."));
+			  "description",
+			  "For a mirrored card: the event that the card shows.", "sum",
+			  "type", "string", "description",
+			  "For a mirrored card: checksum of the other fields."));
 	json_dump_callback(schema, man_write_part, stdout,
 			   JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	printf("\n");

@@ -256,21 +256,30 @@ static void reference_put_config(struct text *out)
 		return;
 	text_addf(
 		out,
-		"\n## Configuration\n\n"
-		"`cadre.toml` is read where the user keeps it (`$XDG_CONFIG_HOME/cadre/` or "
-		"`~/.config/cadre/`), then in the state folder, then, as the nearest from "
-		"the working directory upward, in the project of that state; the later "
-		"wins, key by key. A project's file may have come with a clone: it sets "
-		"only the keys marked *caller*, and one of another project counts for "
-		"nothing. A file of another user (but root) is passed over. A variable "
-		"wins over the files, a flag (`--section.key VALUE`) over both. A variable "
-		"`CADRE_...` that means nothing is passed over, for hooks and workspaces hand "
-		"the variables of one version to another; `cadre doctor` names it. "
-		"`cadre config` shows what holds and "
-		"from where. A host reads it when it starts, so restart one after a "
-		"change; what it decides, its own configuration says.\n\n"
-		"```toml\n[inbox]\ncapacity = 1_000\n\n[vault]\nroot = \"notes\"\n```\n\n"
-		"| key | variable | type | meaning |\n| --- | --- | --- | --- |\n");
+		"\n"
+		"## Configuration\n"
+		"\n"
+		"cadre reads three files `cadre.toml`: the user's (`$XDG_CONFIG_HOME/cadre/` or "
+		"`~/.config/cadre/`), the one in the state folder, and the nearest one from the working "
+		"directory upward in the project of that state. For each key, the later file wins. A "
+		"project's file may come with a clone, so it sets only the keys marked *caller*. A file "
+		"of another project, or of another user except root, is ignored. A variable wins over "
+		"the files, and a flag (`--section.key VALUE`) over both. An unknown variable "
+		"`CADRE_...` is ignored, because hooks and workspaces pass the variables of one version "
+		"to another; `cadre doctor` names it. `cadre config` shows each value and its source. A "
+		"host reads the files when it starts, so restart the host after a change; the host uses "
+		"its own configuration.\n"
+		"\n"
+		"```toml\n"
+		"[inbox]\n"
+		"capacity = 1_000\n"
+		"\n"
+		"[vault]\n"
+		"root = \"notes\"\n"
+		"```\n"
+		"\n"
+		"| key | variable | type | meaning |\n"
+		"| --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < r->n_fields; i++)
 		reference_put_key(out, &r->fields[i]);
 }
@@ -302,10 +311,15 @@ static void reference_put_types(struct text *out)
 
 static void reference_put_faults(struct text *out)
 {
-	text_addf(out, "\n## Faults\n\nEvery door gives the same ones, with "
-		       "the place of the mistake and what to do.\n\n"
-		       "| code | exit | HTTP | wire | when | what to do |\n"
-		       "| --- | --- | --- | --- | --- | --- |\n");
+	text_addf(
+		out,
+		"\n"
+		"## Faults\n"
+		"\n"
+		"Every door gives the same faults, with the place of the mistake and a hint.\n"
+		"\n"
+		"| code | exit | HTTP | wire | when | what to do |\n"
+		"| --- | --- | --- | --- | --- | --- |\n");
 	for (int i = 0; i < FAULT_COUNT; i++) {
 		const struct fault_info *row = fault_info((enum fault_code)(-1 - i));
 
@@ -375,12 +389,15 @@ static void put_faces(unsigned served, struct text *out)
 {
 	if (!face_count)
 		return;
-	text_addf(out,
-		  "\n## Faces\n\nOperations under names that other systems have for "
-		  "them, with answers of the form that their clients read. What stands "
-		  "in braces is a part of the operation's answer, or of its fault, or "
-		  "an argument; with a `?` its member is left out where there is "
-		  "nothing to say. A fault always has `code` besides.\n");
+	text_addf(
+		out,
+		"\n"
+		"## Faces\n"
+		"\n"
+		"A face is an operation under the name that another system uses, with answers in the "
+		"form that this system's clients read. Braces contain a part of the operation's answer, "
+		"a part of its fault, or an argument. A member with a `?` is left out if it is empty. A "
+		"fault always has `code` as well.\n");
 	for (size_t i = 0; i < face_count; i++)
 		reference_put_face(served, out, &face_table[i]);
 }
@@ -409,24 +426,25 @@ static void reference_put_wires(struct text *out)
 
 void reference_write(unsigned served, struct text *out)
 {
-	text_addf(out, "# Reference\n\nWritten from `schema/` by `make docs`. "
-		       "Where a team, workspace or snapshot is named, its id does too, "
-		       "and so does the beginning of that (4 characters at least) where "
-		       "no other one's id begins so; a name comes first.\n\n"
-		       "Every operation that writes also takes an optional "
-		       "`idempotency_key` (text, 1 to 64 bytes), unless it has a "
-		       "`request_id`: the same key again changes nothing more and "
-		       "returns what the first call did. A call that was refused "
-		       "leaves its key free, and so does one whose guest says that it "
-		       "did nothing (`invalid`, `not_found`, `conflict`, `denied`, "
-		       "`exhausted`: a file without the text that an edit replaces, no "
-		       "such job). What a guest answered is kept for a day, of a "
-		       "command's output the first 4,096 bytes and of its errors 2,048, "
-		       "with their sizes. Where no answer is kept, since the call goes "
-		       "on still, or failed otherwise (`timeout`, `io`, `unavailable`: "
-		       "it may have done something), a repeat of a command, a signal or "
-		       "an edit is `conflict` and nothing runs twice; that of a write "
-		       "of a whole file, or of variables, is done.\n");
+	text_addf(
+		out,
+		"# Reference\n"
+		"\n"
+		"`make docs` writes this file from `schema/`. A team, workspace or snapshot can be named "
+		"by its name, by its id, or by the beginning of the id (at least 4 characters, if only "
+		"one id begins so). A name wins over an id.\n"
+		"\n"
+		"Every operation that writes also takes an optional `idempotency_key` (text, 1 to 64 "
+		"bytes), unless it has a `request_id`. A repeated call with the same key changes nothing "
+		"more, and returns the result of the first call. The key of a refused call stays free. "
+		"The key also stays free if a guest answers that it did nothing (`invalid`, `not_found`, "
+		"`conflict`, `denied`, `exhausted`: for example, the text that an edit replaces is "
+		"missing, or the job does not exist). A guest's answer is kept for a day: of a command "
+		"the first 4,096 bytes of output and 2,048 bytes of errors, with their sizes. If no "
+		"answer is kept, the first call still runs, or ended with `timeout`, `io` or "
+		"`unavailable` and may have had an effect. A repeated command, signal or edit is then "
+		"refused as `conflict`, and nothing runs twice. A repeated write of a whole file, or of "
+		"variables, is done again.\n");
 	reference_put_ops(served, out);
 	reference_put_config(out);
 	reference_put_types(out);

@@ -125,7 +125,8 @@ static void hint_at_undo(const json_t *answer)
 		    json_object_get(answer, "task") || json_object_get(answer, "reply");
 
 	if (gave)
-		fputs("hint: what it gave is taken back; ask again\n", stderr);
+		fputs("hint: the messages in it wait again; repeat the command\n",
+		      stderr);
 }
 
 /* Called after the last byte of the answer was written. `answer` is NULL if there is no answer.
@@ -247,11 +248,12 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 	agent = here_mail(cli, args);
 	if (!agent || !strcmp(agent, "operator"))
 		return 0;
-	fault_set(f, FAULT_INVALID, "", "that takes the mail of %.60s away from it",
-		  agent);
-	return fault_hint(
-		f, "To look: cadre --as %.60s %s peek. To take it all the same: --take.",
-		agent, op->cli[0]);
+	fault_set(f, FAULT_INVALID, "",
+		  "this command would take the mail that %.60s needs", agent);
+	return fault_hint(f,
+			  "To look: cadre --as %.60s %s peek. To take it anyway: "
+			  "--take.",
+			  agent, op->cli[0]);
 }
 
 /* Refuses a word that may either name one more receiver or begin the text. Returns 0, or a
@@ -321,7 +323,7 @@ void awaited_take(void *arg, const char *result, const struct fault *f)
 	else if (!a->fault->code)
 		*a->fault = *f;
 	if (!a->answer && !a->fault->code)
-		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
+		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is not JSON");
 }
 
 /* Opens cli->client with the access to the state that the operation needs. */

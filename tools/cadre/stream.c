@@ -234,7 +234,7 @@ static void tell_lost(struct following *w, struct fault *f)
 	*f = (struct fault){ 0 };
 	fault_set(f, FAULT_UNAVAILABLE, "", "%.200s; the command was interrupted",
 		  anew ? "the workspace's guest began anew" : why.text);
-	fault_hint(f, "%s", "Look at what it has done before you run it again.");
+	fault_hint(f, "%s", "Look at the command's effects before you run it again.");
 }
 
 /* Waits for the next answer, and if necessary for the return of the host. NULL with a fault:
@@ -359,7 +359,7 @@ static void tell_away(const struct following *w, struct fault *f)
 
 	*f = (struct fault){ 0 };
 	fault_set(f, why.code, why.where,
-		  "lost sight of the command after %lld bytes of output: %s",
+		  "lost contact with the command after %lld bytes of output: %s",
 		  (long long)(w->streams[0].at + w->streams[1].at), why.text);
 	fault_hint(f,
 		   "It may still run, unless its guest was ended too, as by `cadre down "

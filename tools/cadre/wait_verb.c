@@ -124,7 +124,7 @@ static json_t *wait_verb_ask(struct cli *cli, const struct op *op, json_t *args,
 	}
 	if (!a.done && !cli->ended_by && !f->code) {
 		fault_set(f, FAULT_TIMEOUT, "", "the host has not answered in that time");
-		fault_hint(f, "Does it stand still? See: cadre doctor.");
+		fault_hint(f, "The host may be stopped. See: cadre doctor.");
 	}
 	if (!a.done)
 		client_cancel(cli->client, number);
@@ -222,7 +222,7 @@ static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
 
 	tell_command(cli, op, args, &command);
 	fault_set(f, code, "", "%s %.200s", why, said);
-	fault_hint(f, "It goes on%s. Wait on with: %.140s",
+	fault_hint(f, "The work goes on%s. Wait again with: %.140s",
 		   wait_verb_is_hostless(op, answer) ? " when a host runs: cadre up" : "",
 		   command.data);
 	free(said);
@@ -235,7 +235,10 @@ static void tell_signal(const struct cli *cli, const struct op *op, const json_t
 
 	tell_command(cli, op, args, &command);
 	text_mask(&command, 0);
-	fprintf(stderr, "cadre: only the waiting ends; go on with: %s\n", command.data);
+	fprintf(stderr,
+		"cadre: only the wait ends, the work goes on; wait "
+		"again with: %s\n",
+		command.data);
 	text_release(&command);
 }
 
@@ -394,7 +397,7 @@ int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t
 	int status = 0;
 
 	if (cli->waits && !asks)
-		fputs("cadre: nothing was begun that could be waited for\n", stderr);
+		fputs("cadre: the command began nothing to wait for\n", stderr);
 	if (asks) {
 		fflush(stdout);
 		end = wait_for(cli, op->until, asks, &f);

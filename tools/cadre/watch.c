@@ -119,7 +119,7 @@ int watch_main(struct cli *cli, int argc, char **argv)
 		else
 			w.agent = argv[i];
 	if (!w.agent)
-		return cli_usage(cli, "say which agent: `agent %s NAME`", argv[0]);
+		return cli_usage(cli, "name an agent: `agent %s NAME`", argv[0]);
 	signal(SIGPIPE, SIG_DFL);
 	if (next_turn(&w, &f))
 		return cli_fault(cli, &f);
@@ -146,7 +146,8 @@ int say_main(struct cli *cli, int argc, char **argv)
 	json_t *answer;
 
 	if (argc < 3)
-		return cli_usage(cli, "say what to whom: `agent %s NAME TEXT`", argv[0]);
+		return cli_usage(cli, "name an agent and a text: `agent %s NAME TEXT`",
+				 argv[0]);
 	for (int i = 2; i < argc; i++)
 		text = arena_printf(&a, "%s%s%s", text, i > 2 ? " " : "", argv[i]);
 	answer = run_args(cli, op_message_send,

@@ -15,10 +15,10 @@
 static const char *why(const struct home *h)
 {
 	static const char *const words[] = {
-		[HOME_BY_DEFAULT] = "since nothing says who else",
+		[HOME_BY_DEFAULT] = "by default",
 		[HOME_BY_VARIABLE] = "as CADRE_AGENT says",
-		[HOME_BY_OPTION] = "as you say",
-		[HOME_BY_PLACE] = "as is kept for",
+		[HOME_BY_OPTION] = "as --as or --operator says",
+		[HOME_BY_PLACE] = "the agent of",
 		[HOME_BY_SESSION] = "as this client session registered in",
 		[HOME_BY_JOINING] = "since it registered",
 	};
@@ -86,9 +86,9 @@ static int whoami_forget(struct cli *cli, struct fault *f)
 	else if (s.differs)
 		cli_say("forgotten: this session is not %s any more", s.who.agent);
 	else if (rc)
-		cli_say("forgotten: %s is nobody's now", place);
+		cli_say("forgotten: %s is kept for no agent now", place);
 	else
-		cli_say("nothing is kept for %s", place);
+		cli_say("no agent is kept for %s", place);
 	return 0;
 }
 

@@ -77,7 +77,7 @@ static void on_halted(void *arg, struct packet *answer, struct fault *f)
 	t->halting = false;
 	if (!answer) {
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
-			   "a workspace does not stand still",
+			   "a workspace's commands cannot be stopped",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(f));
 		return; /* the host tries again when it reads the rows next */
 	}
@@ -375,7 +375,8 @@ void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 	if (flow_left(&conn->flow) <= UNREAD_MOST + FAULTS_MOST)
 		return;
 	log_seldom(conn->guest->host->log, &conn->guest->wrong, LOG_LEVEL_WARN,
-		   "a guest asks and does not read: it is dialled anew",
+		   "a guest sends requests and reads no answers: the host "
+		   "connects anew",
 		   LOG_TEXT("workspace", conn->guest->id));
 	hosted_guest_punish(conn->guest);
 }
@@ -390,7 +391,7 @@ static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet 
 
 	if (is == ANSWER_WRONG)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
-			   "a guest answers what it may not",
+			   "a guest's answer breaks the protocol",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(&f));
 	asked_end(a, p, &f);
 	/* An old guest's answers have no ids. So after a wrong answer, the host cannot match
@@ -437,8 +438,9 @@ static void break_off(struct guest_conn *conn, const struct fault *why)
 		guest_conn_drop(conn);
 		return;
 	}
-	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "a guest is dialled anew",
-		   LOG_TEXT("workspace", t->id), LOG_FAULT(why));
+	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+		   "the host connects to a guest anew", LOG_TEXT("workspace", t->id),
+		   LOG_FAULT(why));
 	hosted_guest_punish(t);
 }
 
@@ -618,7 +620,7 @@ static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 
 	if (answer && json_is_true(json_object_get(answer->json, "hello"))) {
 		conn->guest->old = false;
-		fault_set(f, FAULT_UNAVAILABLE, "", "the guest has just come");
+		fault_set(f, FAULT_UNAVAILABLE, "", "the guest has just connected");
 	} else if (answer && strcmp(answer->type, "Pong")) {
 		fault_set(f, FAULT_INVALID, "", "a Ping is answered with %.64s",
 			  answer->type);

@@ -16,8 +16,8 @@ int answer_refuse(struct fault *f, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	fault_set(f, FAULT_IO, "", "the workspace's guest %s", text);
-	return fault_hint(f, "The guest does not keep to the protocol: update it, or do "
-			     "not trust what runs in this workspace.");
+	return fault_hint(f, "The guest breaks the protocol. Update the guest, or "
+			     "do not trust the programs in this workspace.");
 }
 
 static enum answer read_error(struct packet *p, struct fault *f)

@@ -323,7 +323,8 @@ static bool take_exec_rest(struct job *job, struct packet *answer,
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true))) {
 		if (brought)
 			return hosted_ask_command_ask_rest(job, g, conn);
-		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+		answer_refuse(&job->call.fault,
+			      "announces more output again and again, and sends none");
 		return false;
 	}
 	fill_exec(job, g, false);
@@ -471,9 +472,9 @@ static void ask_check_content(struct job *job, void *answer)
 		answer_refuse(f, "sends %zd bytes of the %lld that were asked for", bytes,
 			      (long long)in->length);
 	else if (bytes == 0 && m->more)
-		answer_refuse(f, "says more and more, and sends nothing");
+		answer_refuse(f, "announces more bytes again and again, and sends none");
 	else if (!base64_is(m->content, n))
-		answer_refuse(f, "sends what is no base64");
+		answer_refuse(f, "sends text that is not base64");
 }
 
 /* The next page begins behind the last name received. */
@@ -497,9 +498,9 @@ static bool hosted_ask_file_check_page(struct job *job, const struct wire_dir_li
 		last = out->entries[out->n_entries - 1].name;
 	for (size_t i = 0; i < m->n_entries && !f->code; i++) {
 		if (!listing_is_entry(&m->entries[i]))
-			answer_refuse(f, "lists what is no entry of a directory");
+			answer_refuse(f, "lists a name that no directory can hold");
 		else if (strcmp(m->entries[i].name, last) <= 0)
-			answer_refuse(f, "lists names again that it has listed");
+			answer_refuse(f, "lists a name twice");
 		last = m->entries[i].name;
 	}
 	return !f->code;
@@ -523,7 +524,8 @@ static bool take_page(struct job *job, const struct wire_dir_listing *m,
 	if (!m->more)
 		return false;
 	if (m->n_entries == 0)
-		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+		answer_refuse(&job->call.fault,
+			      "announces more names again and again, and sends none");
 	ms = job->call.fault.code ? -1 : answer_more(&g->parts, &job->call.fault);
 	if (ms > 0)
 		ask_fields(job, conn, ms);
@@ -602,7 +604,8 @@ static void replay_on_kept(struct job *note)
 
 	if (note->call.fault.code)
 		log_line(asking->conn->host->log, LOG_LEVEL_WARN,
-			 "an answer is not noted", LOG_FAULT(&note->call.fault));
+			 "a guest's answer cannot be stored",
+			 LOG_FAULT(&note->call.fault));
 	job_free(note);
 	conn_answer(asking);
 }
@@ -799,7 +802,7 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 		return;
 	if (t && answer && job->call.fault.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
-			   "a guest answers what it may not",
+			   "a guest's answer breaks the protocol",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(&job->call.fault));
 	replay_keep(job, did_nothing(job));
 }

@@ -68,7 +68,8 @@ static int results_check(const struct daemon_result *r, struct fault *f)
 				 "is longer than an id");
 	if (r->exit_code < INT32_MIN || r->exit_code > INT32_MAX)
 		return fault_set(f, FAULT_INVALID, "/exit_code",
-				 "is none of a process: %lld", (long long)r->exit_code);
+				 "is not the exit status of a process: %lld",
+				 (long long)r->exit_code);
 	return 0;
 }
 
@@ -276,7 +277,7 @@ static void on_part(void *arg, struct packet *answer, struct fault *f);
 static void log_wrong(struct hosted_guest *t, const struct fault *f)
 {
 	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
-		   "the results of a guest are not read", LOG_TEXT("workspace", t->id),
+		   "a guest's results cannot be read", LOG_TEXT("workspace", t->id),
 		   LOG_FAULT(f));
 }
 
@@ -340,7 +341,8 @@ static bool collect_take_part(struct collect *c, const struct wire_daemon_result
 	text_add(&c->err, r->stderr, strlen(r->stderr));
 	now = c->out.len + c->err.len;
 	if (r->more && now == before)
-		answer_refuse(f, "says more and more, and sends nothing");
+		answer_refuse(f,
+			      "announces more results again and again, and sends none");
 	return r->more && now < RESULT_MOST;
 }
 
@@ -650,8 +652,8 @@ void daemon_beat(struct hosted_guest *t, struct packet *heartbeat)
 	}
 	if (f.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
-			   "a guest says what it may not", LOG_TEXT("workspace", t->id),
-			   LOG_FAULT(&f));
+			   "a guest's message breaks the protocol",
+			   LOG_TEXT("workspace", t->id), LOG_FAULT(&f));
 	arena_release(&a);
 }
 

@@ -117,9 +117,9 @@ static int check_sender(const json_t *args, const char *token, struct fault *f)
 	if (!said || json_is_null(said) ||
 	    (from && strlen(from) == n && strncmp(from, token, n) == 0))
 		return 0;
-	fault_set(f, FAULT_DENIED, "/from", "the sender is whose token it is: %.*s",
+	fault_set(f, FAULT_DENIED, "/from", "the sender must be the token's agent: %.*s",
 		  n > 64 ? 64 : (int)n, token);
-	return fault_hint(f, "Leave from out.");
+	return fault_hint(f, "Leave `from` out.");
 }
 
 int door_limit(const struct conn *c, const struct op *op, json_t *args, const char *token,
@@ -131,8 +131,8 @@ int door_limit(const struct conn *c, const struct op *op, json_t *args, const ch
 		return fault_set(f, FAULT_INVALID, "/args", "no object");
 	spell(op, args);
 	if (!op->owner)
-		return fault_set(f, FAULT_DENIED, "/op", "%s is not for a door",
-				 op->name);
+		return fault_set(f, FAULT_DENIED, "/op",
+				 "%s cannot be called through a door", op->name);
 	set_owner(c, op, args);
 	return check_sender(args, token, f);
 }

@@ -183,11 +183,12 @@ static int uplink_check(const struct guest_conn *conn, const struct packet *p,
 		return rc;
 	if (conn->port != LINK_CONTROL)
 		return fault_set(f, FAULT_INVALID, "/type",
-				 "from a guest %s belongs on port %d", p->type,
+				 "a guest must send %s on port %d", p->type,
 				 LINK_CONTROL);
 	if (!t->agent)
 		return fault_set(f, FAULT_DENIED, "",
-				 "no agent works in this workspace: nobody asks");
+				 "no agent works in this workspace, so no agent can "
+				 "call from it");
 	if (t->uplink && flow_left(&t->uplink->flow) > WAITING_MOST)
 		return fault_set(f, FAULT_EXHAUSTED, "",
 				 "too many requests wait for an answer");
@@ -566,11 +567,11 @@ static void guests_check_secret(struct host *host, struct store *store)
 
 	if (secret_look(store, host->home->settings.secret, &fit, &f) == 0 &&
 	    fit.fit < fit.tokens)
-		log_line(
-			host->log, LOG_LEVEL_WARN,
-			"the secret is of another state: agents have tokens that it does not make, see `cadre doctor`",
-			LOG_NUMBER("agents", fit.tokens - fit.fit),
-			LOG_NUMBER("of", fit.tokens));
+		log_line(host->log, LOG_LEVEL_WARN,
+			 "the secret belongs to another state: agents' tokens "
+			 "do not match it, see `cadre doctor`",
+			 LOG_NUMBER("agents", fit.tokens - fit.fit),
+			 LOG_NUMBER("of", fit.tokens));
 }
 
 /* Pushes deliveries to the guest of the event's target agent. An event without a target

@@ -455,7 +455,7 @@ static void without_body(struct http *x)
 	a->id = http_header(x, "mcp-session-id");
 	a->legacy = true;
 	if (!a->id || (a->headers.version && !mcp_is_legacy(a->headers.version))) {
-		refuse_method(x, "without a session there is POST alone");
+		refuse_method(x, "without a session, only POST is allowed");
 	} else if (web_identity(x, door, &a->who, &f) < 0) {
 		web_refuse_call(x, &f);
 	} else {
@@ -471,10 +471,9 @@ void mcp_door_request(struct http *x)
 	if (strcmp(x->method, "GET") == 0 || is_end(x)) {
 		without_body(x);
 	} else if (strcmp(x->method, "POST") != 0) {
-		refuse_method(x, "this is no method of MCP");
+		refuse_method(x, "this is not a method of MCP");
 	} else if (!web_is_json(x)) {
-		fault_set(&f, FAULT_INVALID, "",
-			  "the body is not said to be application/json");
+		fault_set(&f, FAULT_INVALID, "", "Content-Type must be application/json");
 		web_refuse(x, 415, &f);
 	} else {
 		with_body(x);

@@ -361,31 +361,30 @@ static void put_log_lines(const struct metric *metric, const struct exposition *
 /* --- the table ------------------------------------------------------------------------- */
 
 static const struct metric table[] = {
-	{ "cadre_info", "gauge", "1; its label is the version of the host.",
+	{ "cadre_info", "gauge", "Always 1; the label is the host's version.",
 	  .put = put_info },
 	{ "cadre_start_time_seconds", "gauge", "When the host started, in Unix time.",
 	  .put = put_start },
 	{ "cadre_calls_total", "counter",
-	  "Calls that came through the host and are answered, by operation and fault.",
-	  .put = put_calls },
+	  "Answered calls through the host, by operation and fault.", .put = put_calls },
 	{ "cadre_call_seconds", "histogram",
-	  "Time from a call's arrival to its answer, of calls that waited for nothing.",
+	  "Time from a call's arrival to its answer, without "
+	  "calls that wait for an event.",
 	  .put = put_call_times },
 	{ "cadre_queue_depth", "gauge",
-	  "Calls that the writer or a reader has not given back, and that wait for an event.",
-	  .put = put_queues },
+	  "Calls in progress, and calls that wait for an event.", .put = put_queues },
 	{ "cadre_clients", "gauge", "Clients that are connected to the host's socket.",
 	  .put = put_clients },
 	{ "cadre_limits_hit_total", "counter",
-	  "Calls and clients that a limit has refused, by limit.", .put = put_hits },
+	  "Calls and clients that a limit refused, by limit.", .put = put_hits },
 	{ "cadre_refused_epochs_total", "counter",
-	  "Calls of late owners, refused since their claim's epoch is over.",
+	  "Calls refused because the epoch of their claim is over.",
 	  .put = put_old_epochs },
 	{ "cadre_batch_calls", "histogram",
-	  "Writing calls that shared a transaction, and so a commit.",
+	  "Writing calls that shared one transaction and its commit.",
 	  .put = put_batches },
 	{ "cadre_fsync_seconds", "histogram",
-	  "Time that a commit waited for the disk to have the WAL.", .put = put_syncs },
+	  "Time that a commit waited for the WAL to reach the disk.", .put = put_syncs },
 	{ "cadre_wal_bytes", "gauge", "Size of the file state.db-wal.",
 	  .at = offsetof(struct scrape, wal_bytes) },
 	{ "cadre_state_bytes", "gauge", "Size of the file state.db.",
@@ -393,17 +392,18 @@ static const struct metric table[] = {
 	{ "cadre_follower_lag_events", "gauge",
 	  "Events that a follower of the event log has yet to read.", .put = put_lags },
 	{ "cadre_inbox_deliveries", "gauge",
-	  "Copies of messages that are not done with, by state.", .put = put_inboxes },
+	  "Copies of messages that are not finished, by state.", .put = put_inboxes },
 	{ "cadre_oldest_unfetched_seconds", "gauge",
-	  "Age of the oldest message that waits in an inbox; 0 where none does.",
+	  "Age of the oldest message that waits in an inbox; 0 "
+	  "if none waits.",
 	  .put = put_oldest },
-	{ "cadre_messages_total", "counter", "Messages that were sent.",
+	{ "cadre_messages_total", "counter", "Messages sent.",
 	  .event = EVENT_MESSAGE_SENT },
-	{ "cadre_deliveries_total", "counter",
-	  "Copies of messages that came into a state.", .put = put_deliveries },
+	{ "cadre_deliveries_total", "counter", "Copies of messages that entered a state.",
+	  .put = put_deliveries },
 	{ "cadre_claims_held", "gauge", "Claims whose lease runs.",
 	  .at = offsetof(struct scrape, now.claims) },
-	{ "cadre_claims_total", "counter", "Tasks that were claimed.",
+	{ "cadre_claims_total", "counter", "Tasks claimed.",
 	  .event = EVENT_TASK_CLAIMED },
 	{ "cadre_lapses_total", "counter", "Claims whose lease ran out.",
 	  .event = EVENT_TASK_LAPSED },
@@ -417,7 +417,8 @@ static const struct metric table[] = {
 	{ "cadre_budget_limit", "gauge", "Limit of a living team's budget.",
 	  .put = metrics_text_put_limits },
 	{ "cadre_budget_left", "gauge",
-	  "What is neither spent nor reserved of a living team's budget.",
+	  "Part of a living team's budget that is neither spent "
+	  "nor reserved.",
 	  .put = put_left },
 	{ "cadre_log_lines_total", "counter", "Lines of the host's log, by level.",
 	  .put = put_log_lines },
@@ -775,9 +776,10 @@ static void web_metrics_on_known(struct conn *c, struct job *job)
 	s->call = NULL;
 	web_note_use(c->host, &job->call);
 	if (!f->code && !sees_all(&job->call)) {
-		fault_set(f, FAULT_DENIED, "", "/metrics is for who sees all teams");
-		fault_hint(f, "Send a token of an observer: cadre token create "
-			      "prometheus --observer");
+		fault_set(f, FAULT_DENIED, "",
+			  "/metrics needs a token that sees all teams");
+		fault_hint(f, "Make an observer's token, and send it: cadre token "
+			      "create prometheus --observer");
 	}
 	if (f->code) {
 		web_refuse_call(x, f);

@@ -148,8 +148,7 @@ static void hosted_turn_on_ended(struct job *job)
 	bool failed = job->call.fault.code != 0;
 
 	if (failed)
-		log_line(host->log, LOG_LEVEL_WARN,
-			 "how a turn ended is not written down",
+		log_line(host->log, LOG_LEVEL_WARN, "the end of a turn cannot be stored",
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
 	job_free(job);
 	if (failed && u->listed && !host->stopping) {
@@ -264,7 +263,7 @@ static void hosted_turn_on_stored(struct job *job)
 	u->storing = false;
 	if (job->call.fault.code) {
 		log_line(u->host->log, LOG_LEVEL_WARN,
-			 "what a turn prints is not kept yet",
+			 "a turn's output cannot be stored yet",
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
 		hosted_turn_take_back(u, in);
 		settle_later(u);
@@ -340,7 +339,9 @@ static void hosted_turn_hand_on(struct hosted_turn *u, bool all)
 		runner_client_end(u->client,
 				  &u->told); /* the last line may have no newline */
 	if (u->missing)
-		text_addf(&u->told.text, "\n[cadre: %" PRId64 " bytes were not kept]\n",
+		text_addf(&u->told.text,
+			  "\n"
+			  "[cadre: %" PRId64 " bytes were not kept]\n",
 			  u->missing);
 	u->missing = 0;
 }
@@ -584,7 +585,7 @@ static void hosted_turn_stop(struct host *host, int64_t turn)
 	u->heard_at = clock_steady_ms();
 	if (u->stage == WAITS)
 		hosted_turn_end(u, TURN_STATE_INTERRUPTED,
-				"it was stopped before it ran");
+				"the turn was stopped before its command ran");
 	else
 		hosted_turn_send_signal(u); /* if the stage is STARTS, on_started() sends
 					       the signal later */
@@ -831,7 +832,7 @@ static void on_next(struct job *job)
 
 	t->busy = false;
 	if (job->call.fault.code) {
-		log_line(host->log, LOG_LEVEL_WARN, "turns do not begin",
+		log_line(host->log, LOG_LEVEL_WARN, "turns cannot begin",
 			 LOG_FAULT(&job->call.fault));
 		if (!host->stopping)
 			ask_again(host, RETRY_AFTER_MS);

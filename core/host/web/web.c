@@ -184,8 +184,8 @@ static void open_tcp(struct host *host, struct fault *f)
 
 	if (!is_loopback(config->http_address) && !bearer_any(host->home->dir)) {
 		fault_set(f, FAULT_CONFLICT, "",
-			  "not at %s, which others reach, before a client has a token: "
-			  "see `cadre token create`",
+			  "not at %s, which other machines reach, before a "
+			  "client has a token: see `cadre token create`",
 			  config->http_address);
 		return;
 	}
@@ -303,15 +303,15 @@ static bool web_is_ours(struct http *x, const struct web_door *door, struct faul
 	if (door->local && !origin)
 		return true; /* no browser can use the Unix socket */
 	if (!authority || !is_our_name(door->host, authority)) {
-		fault_set(f, FAULT_DENIED, "", "this is no name of the host: %.80s",
+		fault_set(f, FAULT_DENIED, "", "the host is not called %.80s",
 			  authority ? authority : "none");
-		fault_hint(f, "Call it by its address, or add the name to http.hosts.");
+		fault_hint(f, "Use the host's address, or add the name to http.hosts.");
 		return false;
 	}
 	if (origin && !is_same_origin(origin, authority)) {
-		fault_set(f, FAULT_DENIED, "", "a page of %.120s may not call here",
+		fault_set(f, FAULT_DENIED, "", "a page of %.120s may not call this host",
 			  origin);
-		fault_hint(f, "Call it from a page of this host, or from no page.");
+		fault_hint(f, "Call from a page of this host, or without a browser.");
 		return false;
 	}
 	return true;
@@ -399,11 +399,9 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
 		who->by_default = door->host->home->settings.config.team_default;
 		return 0;
 	}
-	fault_set(f, FAULT_DENIED, "/token",
-		  "a request says by a token for whom it calls");
-	return fault_hint(f,
-			  "Send `Authorization: Bearer TOKEN`; the operator makes one: "
-			  "cadre token create --agent TEAM/NAME");
+	fault_set(f, FAULT_DENIED, "/token", "the request has no token");
+	return fault_hint(f, "Send `Authorization: Bearer TOKEN`; the operator "
+			     "makes a token: cadre token create --agent TEAM/NAME");
 }
 
 /* --- login ------------------------------------------------------------------- */
@@ -468,7 +466,7 @@ static void web_login(struct http *x)
 
 	if (strcmp(x->method, "GET") != 0) {
 		http_add_header(x, "Allow", "GET");
-		fault_set(&f, FAULT_INVALID, "", "%.10s is no method of this path",
+		fault_set(&f, FAULT_INVALID, "", "%.10s is not a method of this path",
 			  x->method);
 		fault_hint(&f, "See the header Allow.");
 		web_refuse(x, 405, &f);
@@ -481,7 +479,7 @@ static void web_login(struct http *x)
 		return;
 	}
 	if (door->host->web->logins >= LOGINS_MOST) {
-		fault_set(&f, FAULT_UNAVAILABLE, "", "too many come in at once");
+		fault_set(&f, FAULT_UNAVAILABLE, "", "too many requests arrive at once");
 		web_refuse(x, 0, &f);
 		return;
 	}

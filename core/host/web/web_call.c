@@ -153,8 +153,7 @@ static int take_query(struct http *x, const struct record *in, json_t *args,
 
 		if (!web_call_is_utf8(name) || !web_call_is_utf8(value))
 			return fault_set(f, FAULT_INVALID, "",
-					 "the query holds %%XX that is no character of "
-					 "UTF-8");
+					 "the query holds %%XX that is not UTF-8");
 		if (*name)
 			web_call_add_word(in, args, name, value);
 		at += len;
@@ -175,15 +174,16 @@ static int web_call_take_body(json_t *body, const char *why, json_t *args,
 		return 0;
 	if (!json_is_object(body))
 		return fault_set(f, FAULT_INVALID, "",
-				 "the body is no object in JSON: %.100s",
-				 body ? "it is of another type" : why);
+				 "the body is not a JSON object: %.100s",
+				 body ? "the value has another type" : why);
 	json_object_foreach(body, name, value) {
 		json_t *path = json_object_get(args, name);
 
 		if (path && !json_equal(path, value))
-			return fault_set(f, FAULT_INVALID, "",
-					 "the body says another %.40s than the path",
-					 name);
+			return fault_set(
+				f, FAULT_INVALID, "",
+				"the body and the path have different values of %.40s",
+				name);
 		json_object_set(args, name, value);
 	}
 	return 0;
@@ -200,10 +200,11 @@ static int web_call_take_key(struct http *x, const struct op *op, json_t *args,
 		return 0;
 	if (!web_call_is_utf8(key))
 		return fault_set(f, FAULT_INVALID, "/idempotency_key",
-				 "the header Idempotency-Key is no UTF-8");
+				 "the header Idempotency-Key is not UTF-8");
 	if (said && strcmp(key, json_is_string(said) ? json_string_value(said) : ""))
-		return fault_set(f, FAULT_INVALID, "/idempotency_key",
-				 "the header Idempotency-Key says another one");
+		return fault_set(
+			f, FAULT_INVALID, "/idempotency_key",
+			"the header Idempotency-Key and the body have different keys");
 	json_object_set_new(args, "idempotency_key", json_string(key));
 	return 0;
 }
@@ -546,7 +547,7 @@ static void web_call_no_route(struct http *x)
 	struct fault f = { 0 };
 
 	if (has_other_method(x)) {
-		fault_set(&f, FAULT_INVALID, "", "%.10s is no method of this path",
+		fault_set(&f, FAULT_INVALID, "", "%.10s is not a method of this path",
 			  x->method);
 		fault_hint(&f, "See the header Allow.");
 		web_refuse(x, 405, &f);
@@ -578,8 +579,7 @@ void web_call(struct http *x)
 	struct fault f = { 0 };
 
 	if (!web_call_is_utf8(http_unescape(&x->arena, x->path, strlen(x->path)))) {
-		fault_set(&f, FAULT_INVALID, "",
-			  "the path holds %%XX that is no character of UTF-8");
+		fault_set(&f, FAULT_INVALID, "", "the path holds %%XX that is not UTF-8");
 		web_refuse(x, 0, &f);
 		return;
 	}
@@ -597,8 +597,7 @@ void web_call(struct http *x)
 	} else if (web_is_json(x)) {
 		web_call_collect(x, asked);
 	} else {
-		fault_set(&f, FAULT_INVALID, "",
-			  "the body is not said to be application/json");
+		fault_set(&f, FAULT_INVALID, "", "Content-Type must be application/json");
 		json_decref(asked->args);
 		asked->args = NULL;
 		web_refuse(x, 415, &f);

@@ -557,7 +557,7 @@ static bool has_enough(struct follower *f, const struct call *call)
 		return false;
 	fault_set(&why, FAULT_EXHAUSTED, "",
 		  "%" PRId64 " streams of this client are open already", most);
-	fault_hint(&why, "Close one. limits.max_streams says how many there may be.");
+	fault_hint(&why, "Close a stream. limits.max_streams sets the limit.");
 	why.retry_after_ms = COME_BACK_MS;
 	web_refuse(f->x, 0, &why);
 	return true;
@@ -678,8 +678,8 @@ static int refuse_last(struct follower *f, const char *said)
 {
 	struct fault why = { 0 };
 
-	fault_set(&why, FAULT_INVALID, "/after", "%.80s is no id of an event", said);
-	fault_hint(&why, "Send the `id` of the last event that you have, as it came.");
+	fault_set(&why, FAULT_INVALID, "/after", "%.80s is not the id of an event", said);
+	fault_hint(&why, "Send the `id` of your last event, unchanged.");
 	web_refuse(f->x, 0, &why);
 	return why.code;
 }

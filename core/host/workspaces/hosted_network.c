@@ -317,8 +317,8 @@ static void network_release(struct host *host)
 
 	if (n->applied && n->applied->plan.n_members && !is_lived_in(host) &&
 	    n->how->remove(n->how->self, n->applied->plan.tag, &f))
-		log_line(host->log, LOG_LEVEL_WARN, "the network of VMs stays",
-			 LOG_FAULT(&f));
+		log_line(host->log, LOG_LEVEL_WARN,
+			 "the network of VMs cannot be removed", LOG_FAULT(&f));
 	network_plan_free(n->applied);
 	network_plan_free(n->wanted);
 	net_linux_release(&n->backend);

@@ -73,7 +73,7 @@ static void hosted_note_ready(struct hosted_workspace *p)
 static void hosted_note_again(struct hosted_workspace *p)
 {
 	hosted_become(p, WORKSPACE_STATE_CREATING, BY_HOST);
-	log_line(p->host->log, LOG_LEVEL_INFO, "what a workspace lacked is there",
+	log_line(p->host->log, LOG_LEVEL_INFO, "a workspace's missing files are back",
 		 LOG_TEXT("workspace", p->spec.name));
 	note_row(p, .has_state = true, .state = WORKSPACE_STATE_CREATING);
 }
@@ -415,7 +415,7 @@ static void hosted_serve(struct hosted_workspace *p, int64_t now)
 		return;
 	if (now > job->due)
 		hosted_workspace_work_refuse(chain_pop(&p->asked), FAULT_TIMEOUT,
-					     "the workspace had other things to do");
+					     "the workspace was busy");
 	else if (job->call.op == op_workspace_fork)
 		serve_fork(p, over);
 	else if (!p->busy)
@@ -512,7 +512,8 @@ static void hosted_workspace_made(struct hosted_workspace *p)
 static void destroyed(struct hosted_workspace *p)
 {
 	if (p->fault.code)
-		log_line(p->host->log, LOG_LEVEL_WARN, "what a workspace held stays",
+		log_line(p->host->log, LOG_LEVEL_WARN,
+			 "a workspace's files cannot be removed",
 			 LOG_TEXT("workspace", p->spec.name), LOG_FAULT(&p->fault));
 	if (p->noted) {
 		p->process.pid = 0;

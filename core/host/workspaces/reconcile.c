@@ -211,7 +211,8 @@ static void sweep_remove_folder(struct sweep *s, const char *folder)
 	struct fault f = { 0 };
 
 	if (keep_folder(s, folder, &f) < 0)
-		log_line(s->host->log, LOG_LEVEL_WARN, "a folder that no row knows stays",
+		log_line(s->host->log, LOG_LEVEL_WARN,
+			 "a folder without a row cannot be removed",
 			 LOG_TEXT("folder", folder), LOG_FAULT(&f));
 	else
 		tree_remove(folder, &f);
@@ -240,20 +241,20 @@ static void log_ended(struct sweep *s)
 	struct log *log = s->host->log;
 
 	if (s->fault.code)
-		log_line(log, LOG_LEVEL_ERROR, "guests that no row knows are not ended",
+		log_line(log, LOG_LEVEL_ERROR, "guests without a row cannot be ended",
 			 LOG_FAULT(&s->fault));
 	for (size_t i = 0; i < s->n_orphans; i++)
 		log_line(log, s->orphans[i].lives ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN,
 			 s->orphans[i].lives
-				 ? "a guest that no row knows still runs"
-				 : "a guest that no row knows was ended; its files stay",
+				 ? "a guest without a row still runs"
+				 : "a guest without a row was ended; its files stay",
 			 LOG_TEXT("workspace", s->orphans[i].id),
 			 LOG_NUMBER("pid", s->orphans[i].process.pid));
 	if (s->keeps)
-		log_line(
-			log, LOG_LEVEL_INFO,
-			"what no row knows is not cleared away: it may be of the former state, in `replaced`",
-			LOG_TEXT("state", s->home));
+		log_line(log, LOG_LEVEL_INFO,
+			 "guests and folders without a row are kept: they may "
+			 "belong to the former state, in `replaced`",
+			 LOG_TEXT("state", s->home));
 }
 
 static void sweep_on_ended(uv_work_t *work, int status)
@@ -319,10 +320,9 @@ static void sweep_start(struct host *host)
 	list_unknown(s, "disks", SIZE_MAX, &s->disks, &s->n_disks);
 	s->work.data = s;
 	if (uv_queue_work(&host->loop, &s->work, before_starts, sweep_on_ended)) {
-		log_line(
-			host->log, LOG_LEVEL_ERROR,
-			"guests and folders that no row knows are not looked for: no memory",
-			LOG_NOTHING);
+		log_line(host->log, LOG_LEVEL_ERROR,
+			 "no memory to look for guests and folders without a row",
+			 LOG_NOTHING);
 		sweep_free(s);
 		return;
 	}

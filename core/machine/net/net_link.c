@@ -377,7 +377,7 @@ static int net_bridge_check_range(struct net_talk *t, const struct net_plan *pla
 			       "already",
 			       b >> 24, b >> 16 & 255, b >> 8 & 255, b & 255,
 			       plan->prefix, links_name(&links, routes.other));
-		fault_hint(f, "Set network.range in cadre.toml to a free one.");
+		fault_hint(f, "Set network.range in cadre.toml to a free range.");
 	}
 	free(links.all);
 	return rc;

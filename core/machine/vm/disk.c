@@ -218,7 +218,7 @@ static int make_layer(const struct disk *d, int n, const char *over, int64_t gb,
 	};
 
 	if (size < 0)
-		return fault_set(f, FAULT_IO, "", "%.180s is no qcow2 image", over);
+		return fault_set(f, FAULT_IO, "", "%.180s is not a qcow2 image", over);
 	unlink(half);
 	if (child_run(words, NULL, f))
 		return f->code;
@@ -247,7 +247,8 @@ int disk_branch(const struct disk *d, const struct disk *from, const char *layer
 	if (disk_top(d))
 		return 0;
 	if (!image)
-		return fault_set(f, FAULT_NOT_FOUND, "", "what is forked has no disk");
+		return fault_set(f, FAULT_NOT_FOUND, "",
+				 "the forked workspace has no disk");
 	if (disk_make_folder(d, f) || disk_make_link(d, "image", image, f))
 		return f->code;
 	return make_layer(d, 0, layer, gb, f);
@@ -277,8 +278,8 @@ int disk_freeze(const struct disk *d, const char **layer, struct fault *f)
 	if (layer_is_empty(top))
 		return (*layer = layer_below(d->arena, top))
 			       ? 0
-			       : fault_set(f, FAULT_IO, "", "%.180s is over nothing",
-					   top);
+			       : fault_set(f, FAULT_IO, "",
+					   "%.180s has no image below it", top);
 	return disk_cover(d, top, &cover, f);
 }
 

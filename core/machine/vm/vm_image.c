@@ -33,7 +33,8 @@ int image_check_name(const char *name, const char *where, struct fault *f)
 	if (vm_image_is_name(name, strlen(name)))
 		return 0;
 	return fault_set(f, FAULT_INVALID, where,
-			 "an image's name is 1 to 64 of a-z A-Z 0-9 . _ -");
+			 "an image's name has 1 to 64 of the characters a-z A-Z "
+			 "0-9 . _ -");
 }
 
 static int is_visible(const struct dirent *e)
@@ -103,14 +104,14 @@ int image_find(const char *wanted, struct arena *a, struct image *out, struct fa
 
 	if (!vm_image_is_name(name, len) ||
 	    (at && !vm_image_is_name(at + 1, strlen(at + 1))))
-		return fault_set(f, FAULT_INVALID, "/image", "no image's name: %.80s",
+		return fault_set(f, FAULT_INVALID, "/image", "not an image's name: %.80s",
 				 name);
 	list_versions(a, image_folder(a), arena_strndup(a, name, len), &all, &n);
 	while (at && n > 0 && strcmp(all[n - 1].version, at + 1))
 		n--;
 	if (n == 0) {
 		fault_set(f, FAULT_NOT_FOUND, "/image", "there is no image %.80s", name);
-		return fault_hint(f, "Make it with: cadre image build%s%.*s",
+		return fault_hint(f, "Make the image with: cadre image build%s%.*s",
 				  strcmp(name, IMAGE_DEFAULT) ? " --name " : "",
 				  strcmp(name, IMAGE_DEFAULT) ? (int)len : 0, name);
 	}

@@ -68,7 +68,7 @@ static void assert_left_alone(struct place *p, const char *what, const char *fil
 
 	assert_int_equal(store_open(&s, p->dir, 0, NULL, &f), FAULT_IO);
 	assert_non_null(strstr(f.text, what));
-	assert_non_null(strstr(f.text, "is not of the state.db beside it"));
+	assert_non_null(strstr(f.text, "does not belong to the state.db beside it"));
 	assert_non_null(strstr(f.hint, "move "));
 	assert_same(p->path, p->kept);
 	assert_int_equal(unlink(file), 0);
@@ -176,7 +176,7 @@ static void test_strange_journal(void **state)
 	/* The journal may still belong to this state, so the hint says to copy both files
 	 * first. */
 	assert_int_equal(store_open(&s, p->dir, 0, NULL, &f), FAULT_IO);
-	assert_non_null(strstr(f.hint, ": copy both files; then, if a killed"));
+	assert_non_null(strstr(f.hint, ": copy both files; if a killed"));
 	assert_left_alone(p, "state.db-journal", journal);
 }
 

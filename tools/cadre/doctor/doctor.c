@@ -202,7 +202,7 @@ static void check_environment(struct doctor *d)
 			doctor_say(
 				d, VERDICT_WARN, "environment",
 				"unset it, or spell it as `cadre help` and `cadre config` do",
-				"%.*s says nothing to cadre", (int)(len < 80 ? len : 80),
+				"cadre does not know %.*s", (int)(len < 80 ? len : 80),
 				*e);
 	}
 }
@@ -363,10 +363,10 @@ static void check_space(struct doctor *d)
 	mib = (long long)fs.f_bavail * (long long)fs.f_frsize >> 20;
 	if (mib < 16)
 		doctor_say(d, VERDICT_BAD, "space",
-			   "free some: writes are refused when it is full",
+			   "free some space: writes are refused when the disk is full",
 			   "%lld MiB left", mib);
 	else if (mib < 256)
-		doctor_say(d, VERDICT_WARN, "space", "free some, or run `cadre gc`",
+		doctor_say(d, VERDICT_WARN, "space", "free some space, or run `cadre gc`",
 			   "%lld MiB left", mib);
 	else
 		doctor_say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
@@ -399,7 +399,7 @@ static void check_ground(struct doctor *d)
 	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
 	if (access(path, F_OK) == 0)
 		doctor_say(d, VERDICT_OK, "replaced",
-			   "remove it when the state is as it should be",
+			   "remove it when the state is in order",
 			   "a former state is kept in %s", path);
 }
 
@@ -474,7 +474,7 @@ static void check_files(struct doctor *d)
 			   home_holder(&d->cli->home)
 				   ? "the host brings them back in a minute"
 				   : DOCTOR_FIX "start a host: cadre up",
-			   "%d files are not as their rows: %.*s%s", n - edited,
+			   "%d files differ from their rows: %.*s%s", n - edited,
 			   (int)strcspn(report.data, "\n"), report.data,
 			   n - edited > 1 ? ", …" : "");
 	else if (n > 0)
@@ -542,7 +542,7 @@ static int mirror_all(struct doctor *d, struct store *store, const char *attic,
 	while (rc >= 0 && (more || due >= 0)) {
 		if (clock_steady_ms() >= until) {
 			rc = fault_set(f, FAULT_TIMEOUT, "",
-				       "not all files were looked at in %d s",
+				       "not all files could be checked in %d s",
 				       FIX_MS / 1000);
 			fault_hint(f, "run it again, or start a host: cadre up");
 			break;
@@ -563,13 +563,11 @@ static int fix_mirror(struct doctor *d, struct fault *f)
 
 	snprintf(attic, sizeof(attic), "%s/vault", doctor_aside(d));
 	if (doctor_open(d, &store, f) == 0 && mirror_all(d, store, attic, f) == 0)
-		doctor_did(
-			d,
-			"files of the vault were written anew from their rows; those that "
-			"people edited are as they were");
+		doctor_did(d, "files of the vault were written anew from their rows; "
+			      "files that people edited are unchanged");
 	store_close(store);
 	if (access(attic, F_OK) == 0)
-		doctor_did(d, "files of the vault that no row knows are in %s", attic);
+		doctor_did(d, "files of the vault without a row are in %s", attic);
 	return f->code;
 }
 
@@ -664,7 +662,7 @@ static void check_search(struct doctor *d)
 
 	if (search_check(d->cli->home.dir, &f) < 0) {
 		doctor_say(d, VERDICT_BAD, "search",
-			   DOCTOR_FIX "search for something: it is made anew",
+			   DOCTOR_FIX "search for something: cadre makes the index anew",
 			   "search.db is damaged: %s", f.text);
 		return;
 	}
@@ -675,7 +673,7 @@ static void check_search(struct doctor *d)
 			   DOCTOR_FIX "remove search.db: it is made anew", "%s", f.text);
 	else if (missing)
 		doctor_say(d, VERDICT_BAD, "search",
-			   DOCTOR_FIX "end all of cadre and remove search.db",
+			   DOCTOR_FIX "end all processes of cadre and remove search.db",
 			   "%d of the newest messages are not in the index", missing);
 	else
 		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
@@ -814,7 +812,7 @@ static const struct check checks[] = {
 static void refuse_damaged(struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "the state is damaged");
-	fault_hint(f, "put a backup in its place first, as integrity says");
+	fault_hint(f, "put a backup in its place first: see integrity above");
 }
 
 /* Runs the fix of the check. Returns true if the fix has reported an act. */
@@ -880,7 +878,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	bool fixes = argc == 2 && !strcmp(argv[1], "--fix");
 
 	if (argc > 1 && !fixes)
-		return cli_usage(cli, "`%s` takes --fix and no other words", argv[0]);
+		return cli_usage(cli, "`%s` takes only --fix", argv[0]);
 	if ((fixes ? may_fix(cli, &f) : cli_folder(cli, HOME_LOOK, &f)) < 0)
 		return cli_fault(cli, &f);
 	d.lines = json_array();

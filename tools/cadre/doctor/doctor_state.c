@@ -77,11 +77,10 @@ void check_state(struct doctor *d)
 		doctor_say(d, VERDICT_OK, "integrity", NULL, "%s is sound",
 			   store_path(d->store));
 	if (store_is_held(d->store, HELD_MS, who, sizeof(who)))
-		doctor_say(
-			d, VERDICT_BAD, "writing",
-			"let it go on (fg, kill -CONT) or end it: what was acknowledged is "
-			"kept",
-			"process %s keeps the state from being written", who);
+		doctor_say(d, VERDICT_BAD, "writing",
+			   "let the process go on (fg, kill -CONT) or end it: "
+			   "acknowledged calls are kept",
+			   "process %s keeps the state from being written", who);
 }
 
 void check_tokens(struct doctor *d)
@@ -91,13 +90,13 @@ void check_tokens(struct doctor *d)
 
 	if (secret_look(d->store, d->cli->home.settings.secret, &fit, &f) == 0 &&
 	    fit.fit < fit.tokens)
-		doctor_say(
-			d, VERDICT_BAD, "tokens",
-			"bring the former one back (a backup has it as PATH.secret), or "
-			"register the agents anew: --replace",
-			"%lld of the %lld newest agents have tokens that %s/secret does not make",
-			(long long)(fit.tokens - fit.fit), (long long)fit.tokens,
-			d->cli->home.dir);
+		doctor_say(d, VERDICT_BAD, "tokens",
+			   "bring the former secret back (a backup has it as "
+			   "PATH.secret), or register the agents anew: --replace",
+			   "the tokens of %lld of the %lld newest agents do not "
+			   "match %s/secret",
+			   (long long)(fit.tokens - fit.fit), (long long)fit.tokens,
+			   d->cli->home.dir);
 }
 
 /* Looks for rows that break a rule of rule_table. A row that breaks a rule was written by hand,
@@ -133,12 +132,12 @@ void check_clock(struct doctor *d)
 	    store_row(d->store, sql_doctor_newest, &none, &newest, sizeof(newest), &arena,
 		      &f) > 0 &&
 	    newest.at > now + CLOCK_MS)
-		doctor_say(
-			d, VERDICT_BAD, "clock",
-			"set this machine's clock; if it is right now, it was ahead before: "
-			"wait that long",
-			"it is %lld s behind the newest event or clock of a budget",
-			(long long)(newest.at - now) / 1000);
+		doctor_say(d, VERDICT_BAD, "clock",
+			   "set this machine's clock; if the clock is right now, "
+			   "it was ahead before: wait that long",
+			   "the clock is %lld s behind the newest event or clock "
+			   "of a budget",
+			   (long long)(newest.at - now) / 1000);
 	store_rollback(d->store);
 	arena_release(&arena);
 }
@@ -157,11 +156,12 @@ void check_leases(struct doctor *d)
 	    store_row(d->store, sql_doctor_late, &in, &row, sizeof(row), &arena, &f) >
 		    0 &&
 	    row.late)
-		doctor_say(
-			d, VERDICT_WARN, "leases",
-			home_holder(&d->cli->home) ? "see `cadre logs`"
-						   : DOCTOR_FIX "start a host: cadre up",
-			"some ran out more than a minute ago, and nobody has told of it");
+		doctor_say(d, VERDICT_WARN, "leases",
+			   home_holder(&d->cli->home) ? "see `cadre logs`"
+						      : DOCTOR_FIX
+				   "start a host: cadre up",
+			   "some leases ran out more than a minute ago, and no "
+			   "process has ended them");
 	store_rollback(d->store);
 	arena_release(&arena);
 }
@@ -238,7 +238,8 @@ static void check_answer(struct doctor *d, pid_t holder)
 		doctor_say(d, VERDICT_BAD, "status", f.hint, "%s", f.text);
 	else if (home_host_of(d->cli->home.dir, &deaf) && deaf)
 		doctor_say(d, VERDICT_WARN, "socket",
-			   "it makes them anew within seconds; if not: cadre restart",
+			   "the host makes its sockets anew within seconds; if "
+			   "not: cadre restart",
 			   "process %d runs, but its sockets are gone", (int)holder);
 	else if (holder && !client_hosted(d->cli->client))
 		doctor_say(d, VERDICT_BAD, "socket",
@@ -569,8 +570,8 @@ static void visit_stopped(struct doctor *d,
 
 static void doctor_guests_tell_stopped(struct doctor *d, const char *name, pid_t pid)
 {
-	doctor_say(d, VERDICT_BAD, "daemon", DOCTOR_FIX "let it go on: kill -CONT",
-		   "the guest of %s, process %d, stands still", name, (int)pid);
+	doctor_say(d, VERDICT_BAD, "daemon", DOCTOR_FIX "let the guest go on: kill -CONT",
+		   "the guest of %s, process %d, is stopped", name, (int)pid);
 }
 
 static void doctor_guests_go_on(struct doctor *d, const char *name, pid_t pid)
@@ -657,7 +658,7 @@ void check_orphans(struct doctor *d)
 	for (size_t i = 0; i < s.n; i++)
 		doctor_say(d, VERDICT_WARN, "guest",
 			   DOCTOR_FIX "the next start of a host ends it; its files stay",
-			   "process %lld runs in %s, a workspace that no row knows",
+			   "process %lld runs in %s, a workspace without a row",
 			   (long long)s.v[i].process.pid, s.v[i].place);
 	snprintf(path, sizeof(path), "%s/replaced", dir);
 	if (s.folders)

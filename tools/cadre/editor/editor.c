@@ -69,7 +69,7 @@ static int editor_make_file(const struct cli *cli, struct scratch *d, const char
 void scratch_end(struct scratch *d, bool keep)
 {
 	if (d->path[0] && keep && access(d->path, F_OK) == 0)
-		fprintf(stderr, "what you wrote is kept: %s\n", d->path);
+		fprintf(stderr, "your text is kept: %s\n", d->path);
 	else if (d->path[0])
 		unlink(d->path);
 	d->path[0] = '\0';
@@ -118,7 +118,8 @@ static int editor_failed(const char *command, int status, struct fault *f)
 {
 	if (WIFSIGNALED(status))
 		fault_set(f, FAULT_INVALID, "",
-			  "the editor `%.60s` was ended by signal %d: nothing is done",
+			  "the editor `%.60s` was ended by signal %d: nothing "
+			  "was changed",
 			  command, WTERMSIG(status));
 	else
 		fault_set(f, FAULT_INVALID, "",
@@ -201,7 +202,7 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
 		} else {
 			scratch_end(d, false);
 			fault_set(f, FAULT_INVALID, "",
-				  "the %s is empty: nothing is done", name);
+				  "the %s is empty: nothing was changed", name);
 		}
 	}
 	text_release(&text);
@@ -299,7 +300,7 @@ static int not_understood(struct reading *r, const char *line, size_t len,
 			  const char *hint)
 {
 	fault_set(r->fault, FAULT_INVALID, "",
-		  "the page has a line that means nothing: %.*s",
+		  "cadre cannot read this line of the page: %.*s",
 		  len > 100 ? 100 : (int)len, line);
 	return fault_hint(r->fault, "%s", hint);
 }
@@ -590,7 +591,7 @@ int edit_main(struct cli *cli, int argc, char **argv)
 	struct fault f = { 0 };
 
 	if (argc != 2 || argv[1][0] == '-')
-		return cli_usage(cli, "`task edit` takes a task");
+		return cli_usage(cli, "`task edit` needs a task");
 	cli->op = op_task_update;
 	if (!scratch_can(cli)) {
 		fault_set(&f, FAULT_INVALID, "", "an editor needs a terminal");

@@ -89,116 +89,121 @@ static const struct {
 	const char *verb, *doc;
 } verb_docs[] = {
 	{ "init",
-	  "The state is a folder: .cadre of the repository around here (all its worktrees\n"
-	  "share it), or of this directory; or what --home or CADRE_HOME names.  No other\n"
-	  "verb makes a state, unless it is told --create with --home or CADRE_HOME.  A .cadre\n"
-	  "that holds nothing but a cadre.toml is taken; that sets what a project's may.\n"
-	  "Where state.db was lost from a folder that holds more of a state, every verb is\n"
-	  "refused: bring it back, `cadre restore` a backup, or begin anew with --anew,\n"
-	  "which sets the former log and secret aside in `replaced`.\n" },
+	  "The state is a folder: .cadre at the top of this git repository (all worktrees\n"
+	  "share it), else of this directory; or the folder that --home or CADRE_HOME\n"
+	  "names.  Other verbs make a state only with --create and --home or CADRE_HOME.  A\n"
+	  ".cadre that holds only a cadre.toml is taken; such a file sets only the keys of\n"
+	  "a project.  If state.db is lost from a folder that holds more of a state, every\n"
+	  "verb refuses: bring it back, `cadre restore` a backup, or begin anew with\n"
+	  "--anew, which moves the former log and secret to `replaced`.\n" },
 	{ "setup",
 	  "CLIENT is claude, codex, gemini, cursor, opencode or vscode; all: each of them;\n"
-	  "--detect: those that are installed.  Their files get the MCP server, hooks and a\n"
-	  "block of instructions: this project's (--project), or those for all your projects\n"
-	  "(--user).  --diff shows the changes; --dry-run writes nothing.  Every byte that is\n"
-	  "not cadre's stays, and --remove gives back what was there.  --check says what is\n"
-	  "missing, with status 1.  Without CLIENT these two are about all.  docs/setup.md\n"
-	  "names the files.\n" },
+	  "--detect: the installed clients.  Their files get the MCP server, hooks and a\n"
+	  "block of instructions: the project's files (--project), or the files for all\n"
+	  "your projects (--user).  --diff shows the changes; --dry-run writes nothing.\n"
+	  "Bytes that are not cadre's stay, and --remove restores the former text.  --check\n"
+	  "reports missing parts, with status 1.  Without CLIENT, --check and --remove take\n"
+	  "all clients.  docs/setup.md names the files.\n" },
 	{ "trust",
-	  "A state in a project is used only if you made it there (cadre init), or said\n"
-	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"
-	  "that does not count is passed over for one further up; where there is none,\n"
-	  "every verb is denied.  This says so of the one found here, or of PATH: a\n"
-	  "project's folder or its .cadre.  A moved folder stays known; a copied or\n"
-	  "unpacked one does not, nor one in which git tracks files.  What --home or\n"
-	  "CADRE_HOME name needs no trust.  Yours are noted in\n"
-	  "$XDG_STATE_HOME/cadre/known, else ~/.local/state/cadre/known.\n" },
+	  "cadre uses a project's state only if you made it there (cadre init) or trust it:\n"
+	  "a state may come with a clone, and `cadre up` runs commands from it.  If a state\n"
+	  "is not trusted, cadre uses one further up; if there is none, every verb is\n"
+	  "denied.  `cadre trust` trusts the state found here, or at PATH: a project's\n"
+	  "folder or its .cadre.  A moved folder stays trusted.  A copied or unpacked\n"
+	  "folder is not trusted, nor a folder with files that git tracks.  The state that\n"
+	  "--home or CADRE_HOME names needs no trust.  Your states are noted in\n"
+	  "$XDG_STATE_HOME/cadre/known, else in ~/.local/state/cadre/known.\n" },
 	{ "up",
-	  "A host adds what needs a process that stays: workspaces, pushes, waits.  One\n"
-	  "that runs already is left alone.  It writes to a log: `cadre logs`.\n" },
+	  "The host is needed for workspaces, pushes and waits.  If a host runs already,\n"
+	  "nothing happens.  The host writes a log: `cadre logs`.\n" },
 	{ "down",
-	  "Guests go on, and the state can be used without a host. `cadre up` starts guests\n"
-	  "again that `down --all` has ended.\n" },
-	{ "restart", "As after an upgrade: the host that comes is this program.\n" },
-	{ "serve", "What `up` starts; for a supervisor such as systemd.\n" },
+	  "Guests go on, and the state can be used without a host.  `cadre up` starts the\n"
+	  "guests again that `down --all` has ended.\n" },
+	{ "restart", "Use it after an upgrade: the new host is this program.\n" },
+	{ "serve", "`up` starts this; for a supervisor such as systemd.\n" },
 	{ "prime",
-	  "At most 400 tokens of 4 bytes.  Hooks of clients show it when a session begins.\n" },
+	  "At most 400 tokens of 4 bytes.  Hooks of clients show the text when a session\n"
+	  "begins.\n" },
 	{ "hook",
-	  "For the hooks of a client: the event comes as JSON on standard input, and what is\n"
-	  "new for the agent of that directory is printed in the client's own form, each\n"
-	  "message once, hook.max_tokens at most.  Nothing new: nothing is printed.  The exit\n"
-	  "status is 0 whatever happens; `cadre logs` tells what went wrong.  --plugin prints\n"
-	  "what OpenCode needs.  docs/clients.md says what each client takes.  As pre-commit of\n"
-	  "git it refuses a commit with a file that another agent has reserved.\n" },
+	  "For the hooks of a client: the event comes as JSON on standard input.  The hook\n"
+	  "prints the news for the agent of that directory in the client's own form: each\n"
+	  "message once, at most hook.max_tokens.  Without news, it prints nothing.  The\n"
+	  "exit status is always 0; `cadre logs` shows errors.  --plugin prints OpenCode's\n"
+	  "plugin.  docs/clients.md tells what each client takes.  As git's pre-commit, the\n"
+	  "hook refuses a commit with a file that another agent has reserved.\n" },
 	{ "events",
-	  "-f, --follow goes on as things happen; with --json each event is one line.\n"
-	  "Without a team the operator sees those of all teams.  BY `as coder` is the\n"
-	  "operator, who acted as coder: see --as.\n" },
+	  "-f, --follow goes on as things happen; with --json, each event is one line.\n"
+	  "Without a team, the operator sees the events of all teams.  In BY, `as coder`\n"
+	  "means the operator who acted as coder: see --as.\n" },
 	{ "doctor",
-	  "One line a finding: ok, warn or bad.  Without --fix it changes nothing.\n"
-	  "It looks at the folder and who may read it, the space, the database and its log,\n"
-	  "locks and sockets, the clock, tokens and leases, guests and what they left on the\n"
-	  "machine, and compares the vault and the search index with the rows.  1 when\n"
-	  "something is bad.  --fix does what can be done without losing anything, and says\n"
-	  "what it did; what it takes away is kept in the state's folder doctor-DATE-TIME.\n"
-	  "Most of that needs `cadre down` first.  A damaged database it leaves as it is:\n"
-	  "`cadre restore` the last backup.\n" },
+	  "One line a finding: ok, warn or bad.  Without --fix, doctor changes nothing.  It\n"
+	  "checks the folder and its permissions, the space, the database and its log,\n"
+	  "locks and sockets, the clock, tokens and leases, guests and their remains on the\n"
+	  "machine, the vault and the search index.  The exit status is 1 if something is\n"
+	  "bad.  --fix repairs without losing data, and reports each repair; it moves files\n"
+	  "away to doctor-DATE-TIME in the state's folder.  Most repairs need `cadre down`\n"
+	  "first.  doctor does not repair a damaged database: `cadre restore` the last\n"
+	  "backup.\n" },
 	{ "backup",
-	  "Without a path it goes into the state's folder.  The secret, without which\n"
-	  "tokens are void, is written beside it as PATH.secret.\n" },
+	  "Without a path, the backup goes into the state's folder.  The secret is written\n"
+	  "beside it as PATH.secret; tokens are void without the secret.\n" },
 	{ "restore",
-	  "FILE is what `backup` wrote, with FILE.secret beside it, of this version or an\n"
-	  "older one.  Nobody may have the state open: `cadre down` first.  The files that\n"
-	  "were there are kept in the state's folder `replaced`, the last three times;\n"
-	  "while it is there, no workspace is cleared away for having no row.\n"
-	  "Commands that waited or ran at the backup end as interrupted.  On a terminal it\n"
-	  "asks first, elsewhere it needs --yes.  A new state is made for it only with\n"
-	  "--home DIR --create.  A secret that none of the agents' tokens is\n"
-	  "made with is refused: --any-secret takes it where the right one is lost.\n" },
+	  "FILE is a file that `backup` wrote, with FILE.secret beside it, of this version\n"
+	  "or an older one.  No process may have the state open: `cadre down` first.  The\n"
+	  "former files are kept in the state's folder `replaced`, the last three times.\n"
+	  "While that folder exists, no workspace is removed for having no row.  Commands\n"
+	  "that waited or ran at the backup end as interrupted.  On a terminal restore asks\n"
+	  "first, elsewhere it needs --yes.  It makes a new state only with --home DIR\n"
+	  "--create.  It refuses a secret that fits no agent's token; --any-secret takes\n"
+	  "the secret if the right one is lost.\n" },
 	{ "export",
-	  "Without a FILE the lines go to standard output.  No secret is in them: no token,\n"
-	  "no hash of one, no variable of a command.  Workspaces are told as ones that were,\n"
-	  "notes of the vault are in it.  With --team it is that team and those below it.\n"
-	  "docs/export.md says what the lines hold.\n" },
+	  "Without a FILE, the lines go to standard output.  They contain no secret: no\n"
+	  "token, no hash of one, no variable of a command.  Workspaces are written as\n"
+	  "ended ones; notes of the vault are included.  With --team, only that team and\n"
+	  "the teams below are written.  docs/export.md describes the lines.\n" },
 	{ "import",
-	  "FILE is what `export` wrote, - is standard input.  No host may run: `cadre down`\n"
-	  "first.  Into an empty state all comes as it was, into another one come teams\n"
-	  "beside those that are there: a name that is taken becomes NAME-2, and --as TEAM\n"
-	  "names the one that is below none.  All of it comes in, or nothing; a fault names\n"
-	  "the line.  Members get new tokens, commands that waited or ran are interrupted.\n" },
+	  "FILE is a file that `export` wrote; - is standard input.  No host may run:\n"
+	  "`cadre down` first.  An empty state gets everything unchanged.  Another state\n"
+	  "keeps its teams: a taken name becomes NAME-2, and --as TEAM names the team\n"
+	  "without a team above.  Either all of the file is imported, or nothing; a fault\n"
+	  "names the line.  Members get new tokens; commands that waited or ran are\n"
+	  "interrupted.\n" },
 	{ "undo",
-	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"
-	  "itself or with its team: in the state's folder `trash`, of workspace.trash_mb at\n"
-	  "most.  A NAME, or how it begins, makes a new workspace of it, in --team: of a\n"
-	  "directory a directory, of a VM's disk a VM of the same kind.\n"
-	  "A note that was deleted, or purged with its team, is kept as long, in the vault's\n"
-	  "folder `.trash`.  Its path brings it back to where it was, or to --to PATH; a\n"
-	  "path that ends with / all that were below it.  What stands there is not replaced.\n" },
+	  "The files of a removed workspace are kept for workspace.keep_days in the state's\n"
+	  "folder `trash`, at most workspace.trash_mb.  A NAME, or its beginning, makes a\n"
+	  "new workspace of them, in --team: a directory from a directory, a VM of the same\n"
+	  "kind from a VM's disk.  A note that was deleted, or purged with its team, is\n"
+	  "kept as long in the vault's folder `.trash`.  A PATH brings the note back to its\n"
+	  "place, or to --to PATH; a path that ends with / brings back all notes below.  An\n"
+	  "existing note is never replaced.\n" },
 	{ "whoami",
-	  "You are who CADRE_AGENT or --operator says, else the agent that this worktree\n"
-	  "(outside of git: this directory), or what it lies in, is kept for, else the\n"
-	  "operator.  The operator acts as an agent with --as; an agent acts as no other: in\n"
-	  "its worktree that takes --operator and --as.  It is refused what is the\n"
-	  "operator's, too: to make and destroy teams and workspaces, backup, restore, export,\n"
-	  "import, down, restart, logs, undo, gc, init --anew, image build.  A further worktree of a\n"
-	  "repository is nobody's wherever it lies.\n"
-	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
-	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"
-	  "one who is there.  --forget ends that; the agent stays a member.\n" },
+	  "You are the agent that CADRE_AGENT names, or the operator with --operator.  Else\n"
+	  "you are the agent kept for this worktree (outside of git: this directory) or for\n"
+	  "a folder above it.  Else you are the operator.  The operator acts as an agent\n"
+	  "with --as.  An agent acts as another agent only with --operator and --as in its\n"
+	  "worktree.  Without --operator an agent may not run the operator's commands: make\n"
+	  "and destroy teams and workspaces, backup, restore, export, import, down,\n"
+	  "restart, logs, undo, gc, init --anew, image build.  A new worktree of a\n"
+	  "repository is kept for no agent.  An agent that registers over MCP is kept for\n"
+	  "its worktree.  `cadre agent register NAME --here` keeps this worktree for a new\n"
+	  "agent; `cadre agent env NAME --here` keeps it for an existing one.  --forget\n"
+	  "ends that; the agent stays a member.\n" },
 	{ "mcp",
-	  "For the configuration of an MCP client: its command is `cadre` with the word\n"
-	  "`mcp`.  A session is who CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN say, else who\n"
-	  "its worktree is kept for, else nobody: it looks, at all teams, and registers as\n"
-	  "an agent of its own, which the worktree then is kept for.  So one configuration serves the\n"
-	  "agents of many worktrees.  --operator: who is nobody is the operator.  SETS are names of sets of tools with commas between, or all (default\n"
-	  "core).  --output-schemas adds to the list of tools what each answers.\n" },
+	  "Put this into the configuration of an MCP client: the command `cadre` with the\n"
+	  "word `mcp`.  A session is the agent of CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN,\n"
+	  "else the agent kept for its worktree.  Else it is no agent yet: it can only\n"
+	  "look, at all teams, until it registers; its worktree is then kept for it.  So\n"
+	  "one configuration serves the agents of many worktrees.  --operator: a session\n"
+	  "without an agent is the operator.  SETS are names of tool sets with commas\n"
+	  "between, or all (default core).  --output-schemas adds each tool's output to the\n"
+	  "list of tools.\n" },
 	{ "guest",
-	  "By hand it is started only for `workspace create --backend attach`: --dir DIR is\n"
-	  "the folder that is worked in, --state DIR the one for the guest's own files;\n"
-	  "--listen ADDRESS is where the host reaches it (unix:STATE without),\n"
-	  "--token-file FILE holds what a host has to prove (else CADRE_LINK_TOKEN), and\n"
-	  "--http ADDRESS:PORT is its door for teammates.  The rest a host says: --workspace,\n"
-	  "--name, --team, --agent, --restores, --state-inside.\n" },
+	  "Start a guest by hand only for `workspace create --backend attach`.  --dir DIR\n"
+	  "is the workspace's folder; --state DIR is the folder of the guest's own files.\n"
+	  "The host reaches the guest at --listen ADDRESS (default unix:STATE).\n"
+	  "--token-file FILE, else CADRE_LINK_TOKEN, holds the token that a host must\n"
+	  "send.  --http ADDRESS:PORT is its door for teammates.  The host gives the other\n"
+	  "options: --workspace, --name, --team, --agent, --restores, --state-inside.\n" },
 	{ "completion",
 	  "bash: eval \"$(cadre completion bash)\" in ~/.bashrc; zsh: the same in\n"
 	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },
@@ -218,15 +223,15 @@ enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, TOPIC_WIDTH = 12, SHORTEST = 30, INDEN
 static int line_width = LINE_WIDTH; /* columns of a line; fewer on a narrow terminal */
 
 const struct option_text option_table[] = {
-	{ "--utc", NULL, "Times of the clock as UTC, not as of this place." },
-	{ "--json", NULL, "One line of JSON; a fault is an object `error` there." },
+	{ "--utc", NULL, "Clock times in UTC, not in local time." },
+	{ "--json", NULL, "One line of JSON; a fault is its member `error`." },
 	{ "--direct", NULL, "Open the state itself even if a host runs." },
 	{ "--home", "DIR", "The state folder." },
-	{ "--create", NULL, "Make the state where --home or CADRE_HOME names none." },
+	{ "--create", NULL, "Make the state if --home or CADRE_HOME names none." },
 	{ "--team", "TEAM", "The team; needed when there are several." },
 	{ "--as", "AGENT", "Act as that agent (operator only; events say so)." },
-	{ "--operator", NULL, "Act as the operator where this directory is an agent." },
-	{ "--key", "KEY", "Idempotency key: the same call again does nothing twice." },
+	{ "--operator", NULL, "Act as the operator in the directory of an agent." },
+	{ "--key", "KEY", "Idempotency key: a repeated call has no second effect." },
 	{ "--section.key", "VALUE", "A key of the configuration: see `cadre config`." },
 	{ "--no-color", NULL, "No colour on a terminal." },
 	{ "--no-pager", NULL,
@@ -537,7 +542,8 @@ static int explain_all(void)
 	list_ops(NULL);
 	printf("\nOptions of every verb:\n");
 	list_options();
-	printf("\n`cadre help VERB` explains one.  A text may be - (standard input) or @FILE.\n");
+	printf("\n"
+	       "`cadre help VERB` explains a verb.  A text may be - (standard input) or @FILE.\n");
 	return 0;
 }
 
@@ -555,9 +561,10 @@ static void explain_ends(struct text *out)
 {
 	text_addf(
 		out,
-		"\nIt waits for an hour, or --timeout.  The exit status is 0 where it is so,\n"
-		"%d where it ended otherwise or is gone, %d when the time is up, or no host\n"
-		"runs that has to do it, %d where there is no such thing.\n",
+		"\n"
+		"The command waits for an hour, or for --timeout.  The exit status is 0 if the state is\n"
+		"reached, %d if it can no longer be reached, %d if the time is over or no host runs to\n"
+		"do the work, and %d if nothing has this name.\n",
 		STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status,
 		fault_info(FAULT_NOT_FOUND)->exit_status);
 }
@@ -592,7 +599,8 @@ static bool explain_topic(const char *word)
 		return false;
 	}
 	put_ends(word);
-	printf("\n`cadre help VERB` explains one.\n");
+	printf("\n"
+	       "`cadre help VERB` explains a verb.\n");
 	return true;
 }
 
@@ -637,21 +645,25 @@ static void explain_wait(const struct op *op, struct text *out)
 	if (op->until)
 		text_addf(
 			out,
-			"\n--wait, --wait=SECONDS: then it waits for an hour, or so long, as "
-			"`cadre %s %s`\ndoes, and its exit status is that one's.\n",
+			"\n"
+			"--wait, --wait=SECONDS: the command then waits for an hour, or for SECONDS, as\n"
+			"`cadre %s %s` does, and has the exit status of that command.\n",
 			op->until->cli[0], op->until->cli[1]);
 	else if (op->reached)
 		explain_ends(out);
 	else if (op->wait)
 		text_addf(
 			out,
-			"\n--wait stands for the longest wait, --wait=SECONDS for that.%s\n",
+			"\n"
+			"--wait means the longest wait; --wait=SECONDS means SECONDS.%s\n",
 			op->flags & OP_REQUEST ? "  --take receives for good." : "");
 	if (op->awaits)
-		text_addf(out, "The exit status is %d where no %s came in that time.\n",
+		text_addf(out, "The exit status is %d if no %s came in that time.\n",
 			  fault_info(FAULT_TIMEOUT)->exit_status, op->awaits[0]);
 	if (op->misses)
-		text_addf(out, "\nThe exit status is %d where there is no %s.\n",
+		text_addf(out,
+			  "\n"
+			  "The exit status is %d if there is no %s.\n",
 			  STATUS_NOTHING, op->misses->name);
 }
 
@@ -666,13 +678,14 @@ static int explain_op(const struct op *op)
 	if (op->editor)
 		text_addf(
 			out,
-			"\nAt a terminal an editor opens for a %s that is not given: $VISUAL, "
-			"$EDITOR, else vi.\n",
+			"\n"
+			"Without a %s at a terminal, an editor opens: $VISUAL, $EDITOR, else vi.\n",
 			op->editor->name);
 	if (op->flags & OP_IDENTIFIES)
 		text_addf(
 			out,
-			"\n--here: from now on `cadre` in this worktree is that agent.\n");
+			"\n"
+			"--here: from now on `cadre` in this worktree acts as that agent.\n");
 	explain_wait(op, out);
 	text_addf(out, "\n`cadre help all` lists the options of every verb.\n");
 	put_help(out);

@@ -504,7 +504,7 @@ static int guard_commit(struct cli *cli)
 	rc = guard_ask_all(cli, git, &f);
 	pclose(git);
 	if (rc < 0)
-		fprintf(stderr, "cadre: reservations were not looked at: %s\n", f.text);
+		fprintf(stderr, "cadre: reservations were not checked: %s\n", f.text);
 	return rc > 0;
 }
 
@@ -556,8 +556,7 @@ static int hook_write_out(const struct hook *h, const char *text, struct fault *
 	       (n = write(STDOUT_FILENO, out.data + at, out.len - at)) >= 0)
 		at += (size_t)n;
 	text_release(&out);
-	return n < 0 ? fault_set(f, FAULT_IO, "", "what is new cannot be written: %m")
-		     : 0;
+	return n < 0 ? fault_set(f, FAULT_IO, "", "the news cannot be written: %m") : 0;
 }
 
 /* Marks messages as shown, so that they are not shown again. */
@@ -872,7 +871,7 @@ static int hook_answer(struct hook *h, struct fault *f)
 		return 0;
 	if (is_unsure(h))
 		return fault_set(f, FAULT_IO, "/session_id",
-				 "where the session began cannot be kept");
+				 "the folder of the session cannot be stored");
 	h->in_turn = getenv("CADRE_TURN") != NULL;
 	if (h->rule->kind == HOOK_START) {
 		home_begin_session(&h->cli->home);

@@ -273,10 +273,10 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	if (all > BYTES_MAX)
 		return fault_set(f, FAULT_INVALID, "", "the event is larger than 64 MiB");
 	if (s.broken || !s.over)
-		return fault_set(f, FAULT_INVALID, "", "the event is no JSON object");
+		return fault_set(f, FAULT_INVALID, "", "the event is not a JSON object");
 	if (!out->name[0])
 		return fault_set(f, FAULT_INVALID, "/hook_event_name",
-				 "the event does not say what it is");
+				 "the event has no name");
 	return 0;
 }
 

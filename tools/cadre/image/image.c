@@ -793,5 +793,5 @@ int image_main(struct cli *cli, int argc, char **argv)
 		return build_main(cli, argc - 1, argv + 1);
 	if (argc == 2 && !strcmp(argv[1], "list"))
 		return list_main(cli);
-	return cli_usage(cli, "`image` is followed by build or list");
+	return cli_usage(cli, "`image` needs build or list");
 }

@@ -132,7 +132,8 @@ static int keep_restore_find_file(struct restore *r, struct fault *f)
 				  r->cli->home.dir[0] ? r->cli->home.dir : ".cadre");
 	}
 	if (!S_ISREG(st.st_mode))
-		return fault_set(f, FAULT_INVALID, "/file", "%.150s is no file", r->file);
+		return fault_set(f, FAULT_INVALID, "/file", "%.150s is not a file",
+				 r->file);
 	if (!is_same_file(r))
 		return 0;
 	if (r->any_secret && home_lost_secret(r->cli->home.dir))
@@ -160,10 +161,10 @@ static int find_secret(struct restore *r, struct fault *f)
 	if (r->any_secret) /* the restore makes a new secret */
 		return 0;
 	fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s.secret is not there", r->file);
-	return fault_hint(
-		f, "without it tokens are void; if the backup is of the state that "
-		   "is here, copy its `secret` there under that name; where it is lost, "
-		   "--any-secret makes a new one, and agents are registered anew");
+	return fault_hint(f, "without it tokens are void. If the backup is of the "
+			     "present state, copy `secret` to that name; if it is "
+			     "lost, --any-secret makes a new one: then register the "
+			     "agents anew");
 }
 
 static int confirm(struct restore *r, struct fault *f)
@@ -176,18 +177,18 @@ static int confirm(struct restore *r, struct fault *f)
 		return 0;
 	if (!isatty(0) || !isatty(1) || !isatty(2)) {
 		fault_set(f, FAULT_CONFLICT, "/yes",
-			  "what happened in %.150s since the backup would go",
+			  "the restore would remove all changes in %.150s since "
+			  "the backup",
 			  r->cli->home.dir);
 		return fault_hint(f,
-				  "do it with --yes; the present files are kept in its "
+				  "add --yes to do it; the present files are kept in its "
 				  "replaced/");
 	}
 	if (stat(r->path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
-	cli_say("The state in %s goes back to %s of %s.", r->cli->home.dir, r->path,
-		when);
-	cli_say("What happened since then goes; the present files are kept in "
-		"%s/replaced/.",
+	cli_say("The restore puts %s back to %s of %s.", r->cli->home.dir, r->path, when);
+	cli_say("Later changes are removed; the present files are kept "
+		"in %s/replaced/.",
 		r->cli->home.dir);
 	return run_asks(f) ? 0 : f->code;
 }
@@ -224,9 +225,9 @@ static int keep_restore_check_secret(struct restore *r, struct store *store,
 		return f->code;
 	fault_set(f, FAULT_INVALID, "/file", "%.100s is not the secret of %.100s",
 		  r->secret, r->file);
-	return fault_hint(f,
-			  "put the one that belongs to it there; where that is lost, "
-			  "--any-secret takes this one, and agents are registered anew");
+	return fault_hint(f, "put the right secret there; if it is lost, "
+			     "--any-secret takes the present one: then register the "
+			     "agents anew");
 }
 
 /* Checks a backup before a state is made for this backup, so that a backup that cannot be
@@ -416,8 +417,8 @@ static void report_vault(const struct restore *r)
 	const char *vault = r->cli->home.vault;
 
 	for (size_t i = 0; i < aside->n; i++)
-		cli_say("a folder of the vault that is no living team's is now %s/%s",
-			vault, aside->folders[i]);
+		cli_say("a folder of the vault without a living team is now %s/%s", vault,
+			aside->folders[i]);
 	if (aside->conflicts)
 		cli_say("files in the vault that were in the way: %lld; each has "
 			".conflict in its name now",
@@ -432,7 +433,7 @@ static void keep_restore_report(const struct restore *r)
 	}
 	cli_say("restored %s", r->cli->home.dir);
 	if (r->had)
-		cli_say("what was there is kept in %s", r->aside);
+		cli_say("the former files are kept in %s", r->aside);
 	report_vault(r);
 	if (r->ended)
 		printf("%lld commands that waited or ran at the backup are interrupted\n",
@@ -495,7 +496,7 @@ static int keep_backup_check_folder(const char *path, struct fault *f)
 	}
 	if (S_ISDIR(st.st_mode))
 		return 0;
-	fault_set(f, FAULT_INVALID, "/path", "%.150s is no folder", folder);
+	fault_set(f, FAULT_INVALID, "/path", "%.150s is not a folder", folder);
 	return fault_hint(f, "name a path in a folder");
 }
 
@@ -651,10 +652,11 @@ static int take_keep(int *argc, char **argv, int64_t *most, struct fault *f)
 	*argc = left;
 	*most = said ? strtoll(said, &end, 10) : 0;
 	if (said && (*end || *most < 1 || *most > 100000))
-		return fault_set(f, FAULT_INVALID, "/keep", "must be a number from 1 on");
+		return fault_set(f, FAULT_INVALID, "/keep",
+				 "must be a number of at least 1");
 	if (!*most || left == 1)
 		return 0;
-	fault_set(f, FAULT_INVALID, "/keep", "is for the folder of backups alone");
+	fault_set(f, FAULT_INVALID, "/keep", "works only with the folder of backups");
 	return fault_hint(f, "Leave the path out.");
 }
 
@@ -711,8 +713,8 @@ static void check_whole(struct store *store, struct fault *damage)
 	fault_set(damage, FAULT_IO, "",
 		  "the state is damaged, and the export holds what is left: %.150s",
 		  found.text);
-	fault_hint(damage, "`cadre doctor` looks at all of it; `cadre restore FILE` goes "
-			   "back to a backup");
+	fault_hint(damage, "look at the whole state with `cadre doctor`, or go "
+			   "back to a backup: `cadre restore FILE`");
 }
 
 static int export_write_rows(struct cli *cli, FILE *out, struct transfer_report *report,
@@ -827,7 +829,7 @@ static FILE *import_open_file(const char *path, struct fault *f)
 		fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_IO, "/file",
 			  "cannot read %.150s: %m", path);
 	else if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		fault_set(f, FAULT_INVALID, "/file", "%.150s is no file", path);
+		fault_set(f, FAULT_INVALID, "/file", "%.150s is not a file", path);
 	if (!f->code)
 		return fdopen(fd, "r");
 	if (fd >= 0)
@@ -854,7 +856,7 @@ static FILE *open_input(const char *path, struct fault *f)
 	FILE *kept = from ? tmpfile() : NULL;
 
 	if (from && (!kept || !import_copy(from, kept)))
-		fault_set(f, FAULT_UNAVAILABLE, "/file", "cannot keep what comes in: %m");
+		fault_set(f, FAULT_UNAVAILABLE, "/file", "cannot store the input: %m");
 	if (from && from != stdin)
 		fclose(from);
 	if (!f->code)

@@ -590,8 +590,7 @@ static void print_empty(const struct cli *cli, const struct op *op)
 	 * is about the whole list. */
 	if (by && *by)
 		cli_prose(cli,
-			  arena_printf(&a,
-				       "no %s with %s: `cadre %s%s%s` without shows more",
+			  arena_printf(&a, "no %s with %s: `cadre %s%s%s` shows all",
 				       what, by, op->cli[0], op->cli[1] ? " " : "",
 				       op->cli[1] ? op->cli[1] : ""),
 			  0);
@@ -672,7 +671,8 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 		       json_text_at(task, "id"), screen_plain(cli));
 	}
 	if (json_is_false(json_object_get(answer, "complete")))
-		printf("%snot all was looked at: time ran out, or a folder is closed%s\n",
+		printf("%snot all files were searched: time ran out, or a "
+		       "folder is closed%s\n",
 		       screen_dim(cli), screen_plain(cli));
 	arena_release(&a);
 }

@@ -206,7 +206,7 @@ static int check_client(struct setup_plan *p, const struct setup_client *c,
 	todo = arena_printf(&p->arena, "%s%s%scadre setup %s %s%s%s",
 			    s->mend.len ? "mend " : "", s->mend.len ? s->mend.data : "",
 			    s->mend.len ? ", then " : "", c->name, place,
-			    left_over ? "; or be rid of it: cadre setup --remove " : "",
+			    left_over ? "; or remove it: cadre setup --remove " : "",
 			    left_over ? place : "");
 	if (bad)
 		say(arg, false, c, any || s->mend.len ? s->wrong.data : "is not set up",

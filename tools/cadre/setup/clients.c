@@ -71,8 +71,8 @@ const struct setup_client setup_clients[] = {
 		.entry = ENTRY,
 		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
 		.off = codex_off,
-		.note = "Codex reads a project's files once you trust it, and runs hooks once "
-			"you have said yes to them: /hooks",
+		.note = "Codex reads a project's files once you trust it, and "
+			"runs hooks once you have allowed them: /hooks",
 	},
 	{
 		.name = "gemini",
@@ -102,7 +102,7 @@ const struct setup_client setup_clients[] = {
 		.entry = ENTRY_STDIO,
 		.hook = "{\"command\":\"@\",\"timeout\":10}",
 		.beside = { [PART_HOOKS] = { .key = "version", .value = "1" } },
-		.note = "Cursor has a server switched on under Settings, MCP",
+		.note = "switch the server on in Cursor under Settings, MCP",
 	},
 	{
 		.name = "opencode",

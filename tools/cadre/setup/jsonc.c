@@ -206,16 +206,15 @@ static int read_string(struct reader *r)
 	for (r->at++; r->s[r->at] != '"'; r->at++) {
 		if ((unsigned char)r->s[r->at] < ' ')
 			return wrong(
-				r,
-				"a string is not closed, or holds a control character");
+				r, "a string does not end, or holds a control character");
 		if (r->s[r->at] != '\\')
 			continue;
 		r->at++;
 		if (!r->s[r->at] || !strchr("\"\\/bfnrtu", r->s[r->at]))
-			return wrong(r, "no such escape in a string");
+			return wrong(r, "unknown escape in a string");
 		if (r->s[r->at] == 'u' &&
 		    strspn(r->s + r->at + 1, "0123456789abcdefABCDEF") < 4)
-			return wrong(r, "\\u is followed by four digits");
+			return wrong(r, "four digits must follow \\u");
 	}
 	r->at++;
 	return 0;
@@ -235,7 +234,7 @@ static int jsonc_read_number(struct reader *r)
 	if (n && (*s == 'e' || *s == 'E') && strspn(e, DIGITS))
 		s = e + strspn(e, DIGITS);
 	r->at = (size_t)(s - r->s);
-	return n ? 0 : wrong(r, "is no number");
+	return n ? 0 : wrong(r, "is not a number");
 }
 
 static int jsonc_read_word(struct reader *r)
@@ -248,8 +247,8 @@ static int jsonc_read_word(struct reader *r)
 			r->at += strlen(words[i]);
 			return 0;
 		}
-	return wrong(r, *s ? "a value is expected here"
-			   : "the text ends where a value is expected");
+	return wrong(r, *s ? "a value is missing here"
+			   : "a value is missing at the end of the text");
 }
 
 static int read_value(struct reader *r, struct jsonc *v);
@@ -272,13 +271,13 @@ static int read_member(struct reader *r, struct jsonc *up)
 	v->key_from = v->key_to = r->at;
 	if (up->kind == '{') {
 		if (r->s[r->at] != '"')
-			return wrong(r, "a key in quotes, or } is expected here");
+			return wrong(r, "a key in quotes, or } must follow");
 		if (read_string(r) < 0)
 			return r->fault->code;
 		v->key_to = r->at;
 		jsonc_skip_blanks(r);
 		if (r->s[r->at] != ':')
-			return wrong(r, "a key is followed by : and its value");
+			return wrong(r, ": and a value must follow a key");
 		r->at++;
 		jsonc_skip_blanks(r);
 	}
@@ -291,11 +290,11 @@ static int read_members(struct reader *r, struct jsonc *v)
 	const char close = v->kind == '{' ? '}' : ']';
 
 	if (++r->depth > DEPTH)
-		return wrong(r, "more than %d objects and arrays in each other", DEPTH);
+		return wrong(r, "objects and arrays are nested more than %d deep", DEPTH);
 	r->at++;
 	for (jsonc_skip_blanks(r); r->s[r->at] != close; jsonc_skip_blanks(r)) {
 		if (v->last && !v->last->comma)
-			return wrong(r, "a comma or %c is expected here", close);
+			return wrong(r, "a comma or %c must follow", close);
 		if (read_member(r, v) < 0)
 			return r->fault->code;
 		jsonc_skip_blanks(r);
@@ -338,7 +337,7 @@ int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root
 	*root = NULL;
 	if (strlen(r.s) < d->text.len) {
 		r.at = strlen(r.s);
-		return wrong(&r, "a NUL is no part of JSON");
+		return wrong(&r, "JSON cannot hold a NUL");
 	}
 	if (!r.s[r.at + strspn(r.s + r.at, BLANKS)])
 		return 0;

@@ -452,7 +452,7 @@ static void put_plugin(const struct put *p)
 
 	if (d->there && !is_plugin(d)) {
 		fault_set(p->f, FAULT_CONFLICT, "",
-			  "%.150s is there, and not cadre's own", d->name);
+			  "%.150s exists, and does not belong to cadre", d->name);
 		fault_hint(p->f, "Rename that file.");
 		return;
 	}

@@ -57,8 +57,8 @@ static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 			*flags[i].flag = true;
 			return 0;
 		}
-	fault_set(f, FAULT_INVALID, "",
-		  "%.60s is no client that is known here, and no option", word);
+	fault_set(f, FAULT_INVALID, "", "%.60s is neither a known client nor an option",
+		  word);
 	return fault_hint(f, "One of %s, all; or --detect.", setup_names(s));
 }
 
@@ -77,7 +77,7 @@ static int setup_choose(struct setup *s, struct fault *f)
 	if (s->detect) {
 		fault_set(f, FAULT_NOT_FOUND, "",
 			  "none of the clients is installed here");
-		return fault_hint(f, "Name one all the same: %s.", setup_names(s));
+		return fault_hint(f, "Name a client anyway: %s.", setup_names(s));
 	}
 	fault_set(f, FAULT_INVALID, "", "no client is named");
 	return fault_hint(f, "One of %s, all; or --detect: those that are installed.",
@@ -100,10 +100,11 @@ static int setup_find_place(struct setup *s, struct fault *f)
 	}
 	if (!s->plan.project[0]) {
 		fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
-		return fault_hint(f, "Go to one that is there.");
+		return fault_hint(f, "Go to an existing directory.");
 	} else if (!found && !s->project) {
 		fault_set(f, FAULT_INVALID, "",
-			  "no project is here: neither git nor a state");
+			  "this directory is in no project: there is neither git "
+			  "nor a state");
 		return fault_hint(
 			f, "--user: for all your projects; --project: in this folder");
 	}
@@ -189,7 +190,8 @@ static void print_end(const struct setup *s, int changed)
 		if ((*c)->note)
 			cli_say("note: %s", (*c)->note);
 	if (changed && !s->remove && s->plan.project[0] && s->plan.command[0] == '/')
-		cli_say("note: no PATH leads to %s: elsewhere these files do not find it",
+		cli_say("note: %s is not in PATH: these files cannot start it "
+			"elsewhere",
 			s->plan.command);
 	if (changed && !s->remove && !s->dry_run)
 		print_next(s);

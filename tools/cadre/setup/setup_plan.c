@@ -217,12 +217,12 @@ static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		odd = arena_printf(&p->arena, "; there is no %s any more", tally->gone);
 	if (tally->yours && part == PART_MCP)
 		setup_plan_add(p->notes,
-			       "left as it is, since it differs from what setup writes: "
+			       "kept, because it differs from the text of setup: "
 			       "cadre in %s%s",
 			       t->shown, odd);
 	else if (tally->yours)
 		setup_plan_add(p->notes,
-			       "left as they are, since setup would write others: %d of "
+			       "kept, because they differ from those of setup: %d of "
 			       "the hooks in %s",
 			       tally->yours, t->shown);
 }

@@ -68,7 +68,7 @@ static int check_inside(const struct setup_target *t, const char *project,
 		return 0;
 	fault_set(f, FAULT_DENIED, "", "%.80s leads out of the project, to %.120s",
 		  t->shown, t->path);
-	return fault_hint(f, "Put a file in the place of that link.");
+	return fault_hint(f, "Replace the link by a file.");
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ int setup_target_read(struct setup_target *t, struct fault *f)
 	if (fstat(fd, &t->st))
 		setup_target_fail("look at", t->shown, f);
 	else if (!S_ISREG(t->st.st_mode))
-		fault_set(f, FAULT_INVALID, "", "%.150s is no file", t->shown);
+		fault_set(f, FAULT_INVALID, "", "%.150s is not a file", t->shown);
 	while (!f->code && t->before.len <= MOST &&
 	       (n = read(fd, piece, sizeof(piece))) > 0)
 		text_add(&t->before, piece, (size_t)n);
@@ -293,8 +293,8 @@ int setup_lock(bool make, struct fault *f)
 		poll(NULL, 0, 10);
 	if (rc && errno == EWOULDBLOCK) {
 		close(fd);
-		fault_set(f, FAULT_UNAVAILABLE, "", "another cadre setup is at work");
-		fault_hint(f, "Try again when it has ended; lslocks shows it.");
+		fault_set(f, FAULT_UNAVAILABLE, "", "another cadre setup runs");
+		fault_hint(f, "Try again when it has ended; lslocks shows the process.");
 		return -1;
 	}
 	setup_target_sweep(notes);
@@ -305,8 +305,8 @@ int setup_lock(bool make, struct fault *f)
 
 static int changed_meanwhile(const struct setup_target *t, struct fault *f)
 {
-	fault_set(f, FAULT_CONFLICT, "", "%.150s was changed meanwhile", t->shown);
-	return fault_hint(f, "Run it again.");
+	fault_set(f, FAULT_CONFLICT, "", "%.150s was changed during the setup", t->shown);
+	return fault_hint(f, "Run the setup again.");
 }
 
 int setup_target_check(const struct setup_target *t, struct fault *f)

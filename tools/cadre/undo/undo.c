@@ -239,12 +239,13 @@ static void undo_list_rest(struct cli *cli, size_t n_moving)
 				       undo_stays(cli) ? " " UNDO_STAYS : ""),
 			  0);
 	else
-		cli_prose(cli,
-			  arena_printf(&cli->arena,
-				       "no removed workspaces or notes: what one held is "
-				       "kept here for %" PRId64 " days",
-				       cli->home.settings.config.workspace_keep_days),
-			  0);
+		cli_prose(
+			cli,
+			arena_printf(&cli->arena,
+				     "no removed workspaces or notes: removed files are "
+				     "kept here for %" PRId64 " days",
+				     cli->home.settings.config.workspace_keep_days),
+			0);
 }
 
 static int undo_list(struct cli *cli)
@@ -314,7 +315,7 @@ static int undo_check_team(struct cli *cli, const struct trash_entry *found,
 			continue;
 		fault_set(f, FAULT_INVALID, "/name",
 			  "%.80s may be of another team, %.64s", found->name, team);
-		fault_hint(f, "If it is the one: cadre undo %.80s --team TEAM.",
+		fault_hint(f, "If that is the right team: cadre undo %.80s --team TEAM.",
 			   found->name);
 	}
 	json_decref(teams);
@@ -439,7 +440,7 @@ static int undo_workspace(struct cli *cli, const char *name, const char *agent)
 	else if (entry)
 		fault_set(&f, FAULT_IO, "/name", "cannot open %.200s: %m", entry->path);
 	if (f.code == FAULT_NOT_FOUND && strchr(name, '/') && !strcmp(f.where, "/team"))
-		fault_hint(&f, "Name the team in which it is to come back: --team TEAM.");
+		fault_hint(&f, "Name the team for the new workspace: --team TEAM.");
 	made = json_object_get(answer, "workspace");
 	if (made && undo_is_back(cli, entry, made, &f)) {
 		if (cli->json)
@@ -514,7 +515,7 @@ static int undo_check_trash(struct cli *cli, struct fault *f)
 {
 	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
 		return f->code;
-	fault_set(f, FAULT_DENIED, "", "the trash holds what all teams removed");
+	fault_set(f, FAULT_DENIED, "", "the trash holds the removed things of all teams");
 	return fault_hint(f, "Ask the operator; your team's notes: cadre vault removed.");
 }
 
@@ -550,10 +551,9 @@ static int undo_check_options(const char *name, const char *agent, const char *t
 	}
 	if (agent && (note || !name))
 		fault_set(f, FAULT_INVALID, "",
-			  "--agent is for a workspace that is brought back");
+			  "--agent needs a workspace to bring back");
 	else if (to && (!note || name[strlen(name) - 1] == '/'))
-		fault_set(f, FAULT_INVALID, "",
-			  "--to is for a single note that is brought back");
+		fault_set(f, FAULT_INVALID, "", "--to needs a single note to bring back");
 	return f->code ? fault_hint(f, "Leave it out, or see: cadre help undo.") : 0;
 }
 
