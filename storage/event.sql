@@ -18,6 +18,25 @@ WHERE e.seq > :after AND (:upto = 0 OR e.seq <= :upto) AND (:team = 0 OR e.team 
 		OR e.actor IN (SELECT b.id FROM agent b WHERE b.name = :by AND (:team = 0 OR b.team = :team)))
 ORDER BY e.seq LIMIT :limit;
 
+-- name: event_message_text
+-- text: text
+-- The beginning of a message, or the label of a command, if the agent :agent sent or got the
+-- message. An :agent of 0 means every agent.
+SELECT CASE WHEN x.message IS NULL THEN substr(m.content, 1, 200) ELSE substr(x.label, 1, 200) END AS text, m.to_all
+FROM message m LEFT JOIN assignment x ON x.message = m.id
+WHERE m.id = :id AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+	WHERE d.message = m.id AND d.agent = :agent));
+
+-- name: event_note_text
+-- text: text
+-- The beginning of the note that was written on a task at a time.
+SELECT substr(text, 1, 200) AS text FROM task_note WHERE task = :task AND at = :at
+ORDER BY id DESC LIMIT 1;
+
+-- name: event_criterion_text
+-- text: text
+SELECT substr(text, 1, 200) AS text FROM task_criterion WHERE task = :task AND n = :n;
+
 -- name: notify_mail
 -- Whether a message was sent to the operator's place in a team.
 SELECT EXISTS (SELECT 1 FROM delivery d JOIN agent o ON o.id = d.agent

@@ -488,6 +488,22 @@ WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM deliv
 	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
+-- name: message_copies
+-- text: names
+-- The names of a message's first 20 recipients, and of the first 100 copies how many there are,
+-- wait, are held, and are acknowledged. `total` counts the copies in inboxes, unless :all is 1.
+SELECT coalesce(group_concat(CASE WHEN k <= 20 THEN name END, ', '), '') AS names, count(*) AS n,
+	coalesce(sum(state IN {delivery_state.waiting}), 0) AS queued,
+	coalesce(sum(state = {delivery_state.fetched}), 0) AS held,
+	coalesce(sum(state = {delivery_state.acked}), 0) AS acked,
+	CASE :all WHEN 0 THEN (SELECT count(*) FROM delivery WHERE message = :message) ELSE 0 END AS total
+FROM (SELECT row_number() OVER () AS k, c.state,
+		CASE :abroad WHEN 0 THEN a.name
+			ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS name
+	FROM (SELECT agent, state FROM delivery WHERE message = :message
+		UNION ALL SELECT agent, {delivery_state.queued} FROM delayed WHERE message = :message
+		LIMIT 100) c JOIN agent a ON a.id = c.agent) copies;
+
 -- name: envelopes_before
 -- Messages with a number below :before and not below :since, newest first. SQLite reads two
 -- indexes backwards: the primary key, and an index of the messages that were sent to other

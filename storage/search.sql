@@ -83,9 +83,8 @@ WHERE m.id = :id AND (:team = 0 OR m.team = :team)
 -- name: search_task_hit
 -- row: search_numbered
 -- text: body
-SELECT k.number, k.created_at AS at, a.name,
-	k.title || '
-' || k.description || '
+SELECT k.number, k.created_at AS at, a.name, k.title,
+	k.description || '
 ' || coalesce(k.result, '') AS body
 FROM task k JOIN agent a ON a.id = k.created_by
 WHERE k.id = :id AND (:team = 0 OR k.team = :team);
@@ -93,6 +92,6 @@ WHERE k.id = :id AND (:team = 0 OR k.team = :team);
 -- name: search_note_hit
 -- row: search_numbered
 -- text: body
-SELECT k.number, n.at, a.name, n.text AS body
+SELECT k.number, n.at, a.name, k.title, n.text AS body
 FROM task_note n JOIN task k ON k.id = n.task JOIN agent a ON a.id = n.agent
 WHERE n.id = :id AND (:team = 0 OR k.team = :team);

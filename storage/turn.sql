@@ -333,7 +333,7 @@ ORDER BY u.id DESC;
 -- Messages that an agent sent or got, except commands, newest first.  If :sender is not 0, only
 -- messages of this sender are listed.  If :type is not NULL, only messages of this type are
 -- listed.  If :own is not 0, only messages that the agent :own also sent or got are listed.
-SELECT e.id, e.at, e.name, e.type, e.content,
+SELECT e.id, e.at, e.name, e.type, e.content, e.to_all,
 	coalesce((SELECT max(x.turn) FROM turn_message x JOIN turn v ON v.id = x.turn
 		WHERE x.message = e.id AND v.agent = :agent), 0) AS turn
 FROM envelope e

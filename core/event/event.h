@@ -41,6 +41,15 @@ const char *event_actor_name(int64_t actor, const char *agent);
  * the call's arena. Returns 0 or negative. */
 int event_show(struct call *call, const struct event_line_row *row, struct event *e);
 
+/* Fills e->text and e->to, which event_show() leaves out: the first words of what was said, the
+ * title of a task, and the recipients of a message to several. The texts of a message that the
+ * caller may not see are left out. Returns 0 or negative. */
+int event_tell(struct call *call, const struct event_line_row *row, struct event *e);
+/* The first words of a note on a task, or of a ticked criterion. *out stays for other events.
+ * Returns 0 or negative. */
+int event_task_text(struct call *call, int64_t kind, int64_t task, int64_t at,
+		    const char *detail, const char **out);
+
 /* Whether the `n` bytes at `word` are the whole name or the noun of the kind. */
 bool event_kind_is(const struct event_kind *kind, const char *word, size_t n);
 

@@ -147,7 +147,8 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 			      .actor = w->actor, .limit = in->limit + 1)) > 0) {
 		struct event e;
 
-		if ((rc = event_show(call, &r, &e)) < 0)
+		if ((rc = event_show(call, &r, &e)) < 0 ||
+		    (rc = event_tell(call, &r, &e)) < 0)
 			break;
 		e.detail = space_cut(call, e.detail, space_all(call) / 8, &e.detail_size);
 		e.has_detail_size = e.detail_size > 0;

@@ -1,7 +1,9 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/event/event.h"
 #include "core/call/id.h"
+#include "core/message/message.h"
 #include "core/task/task.h"
 
 static int event_show_name_of(struct call *call, int64_t agent, const char **out)
@@ -85,6 +87,58 @@ int event_show(struct call *call, const struct event_line_row *r, struct event *
 			     .as_operator = r->via,
 			     .detail = r->detail };
 	return subject_of(call, r, e);
+}
+
+int event_task_text(struct call *call, int64_t kind, int64_t task, int64_t at,
+		    const char *detail, const char **out)
+{
+	struct event_criterion_text_row criterion;
+	struct event_note_text_row note;
+	int rc = 0;
+
+	if (kind == EVENT_TASK_NOTED &&
+	    (rc = sql_row(call, event_note_text, &note, .task = task, .at = at)) > 0)
+		*out = note.text;
+	if (kind == EVENT_TASK_TICKED && detail &&
+	    (rc = sql_row(call, event_criterion_text, &criterion, .task = task,
+			  .n = strtoll(detail, NULL, 10))) > 0)
+		*out = criterion.text;
+	return rc < 0 ? rc : 0;
+}
+
+static int event_show_tell_message(struct call *call, const struct event_line_row *r,
+				   struct event *e)
+{
+	struct event_message_text_row m;
+	int64_t read;
+	int rc =
+		sql_row(call, event_message_text, &m, .id = r->subject,
+			.agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent);
+
+	if (rc <= 0)
+		return rc;
+	e->text = m.text;
+	return r->kind == EVENT_MESSAGE_SENT && !r->target
+		       ? message_copies(call, r->subject, m.to_all, &e->to, &read)
+		       : 0;
+}
+
+int event_tell(struct call *call, const struct event_line_row *r, struct event *e)
+{
+	const enum events noun = events_of(r->kind);
+	struct task_row task;
+	int rc = 0;
+
+	if (noun == EVENTS_TASK)
+		rc = event_task_text(call, r->kind, r->subject, r->at, r->detail,
+				     &e->text);
+	if (noun == EVENTS_TASK && rc == 0 && !e->text &&
+	    (rc = sql_row(call, task_by_id, &task, .id = r->subject, .now = call->now)) >
+		    0)
+		e->text = task.title;
+	if (noun == EVENTS_MESSAGE || noun == EVENTS_ASSIGNMENT)
+		rc = event_show_tell_message(call, r, e);
+	return rc < 0 ? rc : 0;
 }
 
 bool event_kind_is(const struct event_kind *kind, const char *word, size_t n)

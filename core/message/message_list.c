@@ -14,20 +14,54 @@ static int64_t message_list_sees(const struct call *call)
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
 }
 
+enum { NAMES = 20 }; /* recipients that `to` names */
+
 struct page {
 	struct envelope *items;
 	size_t n;
 	int64_t limit;
 	bool more;
+	int failed; /* fault code of a row that could not be read, or 0 */
 };
 
-/* Adds a row to the page. If the page is full, returns false and leaves the row for the next
- * page. */
+int message_copies(struct call *call, int64_t message, bool all, const char **to,
+		   int64_t *read)
+{
+	struct message_head_row m;
+	struct message_copies_row r;
+	int rc = sql_row(call, message_head, &m, .id = message);
+
+	if (rc <= 0 ||
+	    (rc = sql_row(call, message_copies, &r, .message = message,
+			  .abroad = m.abroad, .all = all)) <= 0 ||
+	    !r.n)
+		return rc < 0 ? rc : 0;
+	*to = all ? "*"
+	      : r.n > NAMES
+		      ? arena_printf(&call->arena, "%s, +%lld", r.names,
+				     (long long)(r.total > r.n ? r.total : r.n) - NAMES)
+		      : r.names;
+	*read = r.queued  ? READ_MARK_QUEUED
+		: r.held  ? READ_MARK_SEEN
+		: r.acked ? READ_MARK_ACKED
+			  : READ_MARK_LOST;
+	return 1;
+}
+
+/* Adds a row to the page, with all recipients of the message. If the page is full, returns
+ * false and leaves the row for the next page. */
 static bool page_add(struct call *call, struct page *p, const struct envelope_row *row)
 {
 	struct envelope e;
+	int rc;
 
 	envelope_fill(call, row, &e);
+	rc = message_copies(call, row->id, row->to_all, &e.to, &e.read);
+	e.has_read = rc > 0;
+	if (rc < 0) {
+		p->failed = rc;
+		return false;
+	}
 	if ((int64_t)p->n == p->limit || !envelope_take(call, &e)) {
 		p->more = true;
 		return false;
@@ -61,7 +95,7 @@ static int begin_thread(struct call *call, const char *thread, int64_t after,
 	*name = e.thread ? e.thread : id_public(call, ID_MESSAGE, first.id, first.at);
 	if (!e.thread && after < first.id)
 		page_add(call, p, &e);
-	return 0;
+	return p->failed;
 }
 
 static int list_thread(struct call *call, const char *thread, int64_t after,
@@ -80,7 +114,8 @@ static int list_thread(struct call *call, const char *thread, int64_t after,
 		       0 &&
 	       page_add(call, p, &e))
 		;
-	return query_over(&q, rc);
+	rc = query_over(&q, rc);
+	return p->failed ? p->failed : rc;
 }
 
 /* Returns 1 if the caller may see a message in the thread `name`, 0 if there is no such
@@ -141,7 +176,7 @@ int message_list(struct call *call, const struct message_list_in *in,
 	out->messages = p.items;
 	out->n_messages = p.n;
 	out->more = p.more;
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : p.failed;
 }
 
 int message_part(struct call *call, const struct message_part_in *in,

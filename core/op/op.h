@@ -82,6 +82,9 @@ enum given_as {
 			 the record is the id for the number */
 	GIVEN_EVENT, /* the detail of an event; screens show the detail in the words of
 			the event's kind, which is in the record's field `event` */
+	GIVEN_KIND, /* the kind of an event; lines on a terminal tell the whole event as a
+		       sentence of this kind */
+	GIVEN_FOUND, /* a text with found words in brackets; screens show the words bold */
 	GIVEN_SECRET, /* only @FILE or -, since other users can see the words of a
 			 command */
 };
@@ -201,6 +204,10 @@ struct op {
 				  + i] for the record in field i */
 	const char *const *columns; /* fields to print as columns, NULL-terminated, or
 				       NULL */
+	const char *const *lines; /* fields of a row that a line on a terminal shows, then |
+				     and the fields that a narrow line leaves out;
+				     NULL-terminated, or NULL */
+	const char *below; /* a text of the row that stands below the line, or NULL */
 	const char *const *page; /* fields of the answer's record that a page shows: the
 				    heading, the fields below the heading, then | and the
 				    fields that are shown in full; NULL-terminated, or
@@ -228,6 +235,9 @@ struct op {
 struct event_kind {
 	int number;
 	const char *name, *doc;
+	const char
+		*tells; /* template with {parts} of the event for a sentence whose subject
+			      is the actor, or NULL */
 	const char *says; /* how screens show the event's detail, or NULL to show the
 			     detail unchanged */
 	unsigned wakes; /* the waits that the event ends, as bits 1 << enum wake */

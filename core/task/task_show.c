@@ -410,9 +410,16 @@ int task_history(struct call *call, const struct task_history_in *in,
 		return rc;
 	while ((rc = sql_each(call, &q, task_history, &r, .task = t.id,
 			      .after = in->after_seq, .limit = in->limit + 1)) > 0) {
-		struct happening h = { r.seq, r.at, event_kind((int)r.kind)->name,
-				       event_actor_name(r.actor, r.name), r.detail };
+		struct happening h = { .seq = r.seq,
+				       .at = r.at,
+				       .event = event_kind((int)r.kind)->name,
+				       .by = event_actor_name(r.actor, r.name),
+				       .detail = r.detail,
+				       .target = r.target };
 
+		if ((rc = event_task_text(call, r.kind, t.id, r.at, r.detail, &h.text)) <
+		    0)
+			break;
 		if (!space_put(call, out, history, &record_happening, &h, in->limit))
 			break;
 	}

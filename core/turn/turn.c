@@ -657,6 +657,7 @@ struct page {
 	struct history_entry *entries; /* newest first */
 	size_t n;
 	bool full;
+	int failed; /* fault code of an entry that could not be read, or 0 */
 };
 
 static bool is_within(const struct page *p, int64_t at, const char *text)
@@ -699,6 +700,7 @@ static bool add_turn(struct page *p, const struct history_turns_row *r)
 
 static bool turn_history_add_message(struct page *p, const struct history_messages_row *r)
 {
+	int rc;
 	struct history_entry e = { .kind = "message",
 				   .at = r->at,
 				   .has_turn = r->turn != 0,
@@ -712,6 +714,12 @@ static bool turn_history_add_message(struct page *p, const struct history_messag
 		e.metadata = arena_printf(&p->call->arena,
 					  "{\"type\":\"inter-agent\",\"sender\":\"%s\"}",
 					  r->name);
+	rc = message_copies(p->call, r->id, r->to_all, &e.to, &e.read);
+	e.has_read = rc > 0;
+	if (rc < 0) {
+		p->failed = rc;
+		return false;
+	}
 	return !is_within(p, r->at, r->content) || turn_history_add(p, &e, r->content);
 }
 
@@ -743,7 +751,7 @@ static int turn_history_merge(struct page *p, struct query *turns, struct query 
 			return 0;
 
 		if (!(turn ? add_turn(p, &t) : turn_history_add_message(p, &m)))
-			return 0;
+			return p->failed;
 		if (turn)
 			has_t = sql_next(p->call, turns, &t);
 		else

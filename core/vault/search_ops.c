@@ -66,6 +66,7 @@ static int numbered_hit(struct found *f, const char *kind,
 				     .by = row->name,
 				     .id = arena_printf(&f->call->arena, "%03" PRId64,
 							row->number),
+				     .title = excerpt(f, row->title),
 				     .text = excerpt(f, row->body) };
 	return rc;
 }
@@ -76,6 +77,15 @@ static int task_hit(struct found *f, int64_t id, struct hit *hit)
 	int rc = sql_row(f->call, search_task_hit, &row, .id = id, .team = f->scope.team);
 
 	return numbered_hit(f, "task", &row, rc, hit);
+}
+
+static int title_hit(struct found *f, int64_t id, struct hit *hit)
+{
+	int rc = task_hit(f, id, hit);
+
+	if (rc > 0)
+		hit->has_in_title = hit->in_title = true;
+	return rc;
 }
 
 static int note_hit(struct found *f, int64_t id, struct hit *hit)
@@ -90,6 +100,7 @@ static const struct {
 	int64_t scope; /* scope of the operation */
 	int (*hit)(struct found *f, int64_t id, struct hit *hit);
 } places[SEARCH_PLACES] = {
+	[SEARCH_TITLES] = { SCOPE_TASKS, title_hit },
 	[SEARCH_MESSAGES] = { SCOPE_MESSAGES, message_hit },
 	[SEARCH_TASKS] = { SCOPE_TASKS, task_hit },
 	[SEARCH_NOTES] = { SCOPE_NOTES, note_hit },
@@ -168,18 +179,20 @@ static int find_in_vault(struct found *f, int64_t limit)
 
 /* --- all places ------------------------------------------------------------------ */
 
-static int search_ops_newest_first(const void *a, const void *b)
+static int search_ops_best_first(const void *a, const void *b)
 {
-	int64_t x = ((const struct hit *)a)->at, y = ((const struct hit *)b)->at;
+	const struct hit *x = a, *y = b;
 
-	return (x < y) - (x > y);
+	if (x->in_title != y->in_title)
+		return y->in_title - x->in_title;
+	return (x->at < y->at) - (x->at > y->at);
 }
 
-/* Puts all hits into the answer, newest first. page() later keeps one page of the hits. */
+/* Puts all hits into the answer, the best first. page() later keeps one page of the hits. */
 static void keep_found(struct found *f, struct search_find_out *out)
 {
 	if (f->n > 1)
-		qsort(f->hits, f->n, sizeof(*f->hits), search_ops_newest_first);
+		qsort(f->hits, f->n, sizeof(*f->hits), search_ops_best_first);
 	out->hits = f->hits;
 	out->n_hits = f->n;
 }

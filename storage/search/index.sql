@@ -31,8 +31,8 @@ UPDATE place SET boot = boot WHERE one = 1;
 INSERT INTO message_text(rowid, scope, body) VALUES (-:id, :scope, :body);
 
 -- name: index_add_task
--- text: scope
-INSERT INTO task_text(rowid, scope, body) VALUES (-:id, :scope, :body);
+-- text: scope title
+INSERT INTO task_text(rowid, scope, title, body) VALUES (-:id, :scope, :title, :body);
 
 -- name: index_add_note
 -- text: scope
@@ -71,9 +71,10 @@ INSERT INTO note_text(note_text, rank) VALUES ('merge', 64);
 SELECT body FROM task_body WHERE id = :id;
 
 -- name: index_forget_task
--- text: scope
+-- text: scope title
 -- To remove a row from a contentless table, FTS5 must be given the row's contents.
-INSERT INTO task_text(task_text, rowid, scope, body) VALUES ('delete', -:id, :scope, :body);
+INSERT INTO task_text(task_text, rowid, scope, title, body)
+VALUES ('delete', -:id, :scope, :title, :body);
 
 -- name: index_keep_task
 INSERT OR REPLACE INTO task_body(id, team, body) VALUES (:id, :team, :body);

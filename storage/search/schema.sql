@@ -22,7 +22,7 @@ CREATE TABLE place (
 ) STRICT;
 INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);
 
--- The text of each task in the index, since index_forget_task needs the text.
+-- The text of each task in the index, whose first line is the title, since index_forget_task needs the text.
 CREATE TABLE task_body (
 	id INTEGER PRIMARY KEY,
 	team INTEGER NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE task_body (
 -- greatest number, FTS5 must first read all rows of the word in each part of the index.
 CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
-CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,
+CREATE VIRTUAL TABLE task_text USING fts5(scope, title, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE note_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
@@ -49,4 +49,4 @@ INSERT INTO message_text(message_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO task_text(task_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO note_text(note_text, rank) VALUES ('pgsz', 1000);
 
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;

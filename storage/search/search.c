@@ -286,6 +286,11 @@ static char *full_match(const struct search_query *q, const struct search_scope 
 	if (scope->agent && scope->place == SEARCH_MESSAGES)
 		snprintf(agent, sizeof(agent),
 			 "scope : (\"a%" PRId64 "\" OR \"all\") AND ", scope->agent);
+	if (scope->place == SEARCH_TITLES)
+		return xasprintf("%stitle : %s", team, q->match);
+	if (scope->place == SEARCH_TASKS)
+		return xasprintf("%s({title body} : %s NOT title : %s)", team, q->match,
+				 q->match);
 	return xasprintf("%s%sbody : %s", team, agent, q->match);
 }
 
@@ -299,6 +304,7 @@ static int start_find(struct search *s, const struct search_scope *scope,
 		*id = sql_index_find_message;
 		return SIDE_START(d, index_find_message, .match = match,
 				  .before = scope->before, .limit = scope->limit);
+	case SEARCH_TITLES:
 	case SEARCH_TASKS:
 		*id = sql_index_find_task;
 		return SIDE_START(d, index_find_task, .match = match,

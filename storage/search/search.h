@@ -16,7 +16,14 @@
 
 struct search;
 
-enum search_place { SEARCH_MESSAGES, SEARCH_TASKS, SEARCH_NOTES, SEARCH_PLACES };
+/* SEARCH_TITLES: tasks whose title alone matches. SEARCH_TASKS: all other tasks. */
+enum search_place {
+	SEARCH_TITLES,
+	SEARCH_MESSAGES,
+	SEARCH_TASKS,
+	SEARCH_NOTES,
+	SEARCH_PLACES
+};
 
 /* Opens or makes DIR/search.db.  The index is in memory if dir is NULL, or if dir belongs to
  * another user and has no search.db. */

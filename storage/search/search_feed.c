@@ -105,33 +105,47 @@ static const char *message_scope(struct feed *feed, const struct search_fed_row 
 	return feed->fault->code ? NULL : scope;
 }
 
+/* Splits the text of a task at the end of its first line, which is the title. The title is in
+ * the arena. */
+static const char *search_feed_split(struct arena *a, const char *text,
+				     const char **title)
+{
+	const size_t n = strcspn(text, "\n");
+
+	*title = arena_strndup(a, text, n);
+	return text + n + (text[n] == '\n');
+}
+
 /* Deletes the old text of a task from the index. If the old text equals the new text `body`,
  * deletes nothing and returns SQLITE_ROW. */
 static int forget_task(struct feed *feed, int64_t id, const char *scope, const char *body)
 {
 	struct side_db *d = &feed->search->side;
 	struct index_old_task_row old;
+	const char *title, *rest;
 	int rc = SIDE_ROW(d, index_old_task, &old, &feed->arena, .id = id);
 
 	if (rc == SQLITE_ROW && old.body && strcmp(old.body, body) == 0)
 		return SQLITE_ROW;
-	if (rc == SQLITE_ROW)
-		return SIDE_RUN(d, index_forget_task, .id = id, .scope = scope,
-				.body = old.body);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc != SQLITE_ROW)
+		return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	rest = search_feed_split(&feed->arena, old.body ? old.body : "", &title);
+	return SIDE_RUN(d, index_forget_task, .id = id, .scope = scope, .title = title,
+			.body = rest);
 }
 
 static int put_task(struct feed *feed, const struct search_fed_row *k)
 {
 	const char *scope = team_scope(&feed->arena, k->team);
 	struct side_db *d = &feed->search->side;
+	const char *title, *rest = search_feed_split(&feed->arena, k->body, &title);
 	int rc = forget_task(feed, k->id, scope, k->body);
 
 	if (rc == SQLITE_ROW)
 		return SQLITE_OK;
 	if (rc == SQLITE_OK)
 		rc = SIDE_RUN(d, index_add_task, .id = k->id, .scope = scope,
-			      .body = k->body);
+			      .title = title, .body = rest);
 	if (rc == SQLITE_OK)
 		rc = SIDE_RUN(d, index_keep_task, .id = k->id, .team = k->team,
 			      .body = k->body);
@@ -279,7 +293,7 @@ static int search_feed_merge(struct feed *feed)
 		rc = SIDE_RUN(d, index_merge_tasks);
 	if (rc == SQLITE_OK)
 		rc = SIDE_RUN(d, index_merge_notes);
-	feed->search->parts = sqlite3_total_changes(d->db) - before > SEARCH_PLACES;
+	feed->search->parts = sqlite3_total_changes(d->db) - before > KINDS;
 	return rc;
 }
 

@@ -5,7 +5,7 @@
 #include "storage/search/search_inside.h"
 #include "storage/search/search_vault.h"
 
-enum { EXCERPT = 200, BEFORE = 60, MOST_WORDS = 100000, PIECE = 128 << 10 };
+enum { EXCERPT = 200, BEFORE = 20, MOST_WORDS = 100000, PIECE = 128 << 10 };
 
 /* --- words --------------------------------------------------------------------- */
 

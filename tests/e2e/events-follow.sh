@@ -1,6 +1,6 @@
 #!/bin/sh
-# events-follow - on a terminal the rows of `events -f` are aligned with the headings. Later
-# rows are also aligned, even if the first page lacked some of the columns.
+# events-follow - on a terminal events are sentences, which begin with the time at every width.
+# `events -f` begins with the last ten events.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -9,33 +9,39 @@ seen() { tmux capture-pane -t w -p -S -; }
 
 cadre team create shop --roles coder,tester >/dev/null 2>&1 || bad "team"
 export CADRE CADRE_PAGER=
-tmux new-session -d -s w -x 120 -y 40 "'$CADRE' events -f --limit 1" || bad "tmux"
-until_is 'agent.registered' seen
+time='[0-2][0-9]:[0-5][0-9]:[0-5][0-9]'
+for name in a b c d e f g h i j; do
+	cadre --team shop agent register $name >/dev/null
+done
+tmux new-session -d -s w -x 120 -y 40 "'$CADRE' events -f" || bad "tmux"
+until_is 'registered j' seen
+[ "$(seen | grep -c "^$time")" = 10 ] || bad "-f begins with: $(seen)"
 cadre task create "Write it" >/dev/null
-until_is 'task.created' seen
+until_is "^$time  operator  created 001: Write it" seen
 cadre --as coder claim 001 >/dev/null
-until_is 'task.claimed' seen
-cadre --as coder send tester "have a look" >/dev/null
-until_is 'message.sent' seen
-seen >"$TMPDIR/screen"
-awk '
-	/^SEQ/ { target = index($0, "TARGET"); by = index($0, "BY") }
-	/message.sent/ && substr($0, target, 7) == "tester " && substr($0, by, 9) == "as coder " { right = 1 }
-	END { exit !right }
-' "$TMPDIR/screen" || bad "a value is not under its heading: $(cat "$TMPDIR/screen")"
-cadre --team shop task create "Write what is longer" >/dev/null
+until_is "^$time  as coder  claimed 001: Write it" seen
+cadre --as coder note 001 "halfway there" >/dev/null
+cadre --as coder block 001 "no compiler" >/dev/null
+cadre --as coder send tester,a "have a look" >/dev/null
+until_is "^$time  as coder  sent #1 to tester, a: have a look" seen
+seen | grep -q "  noted on 001: halfway there$" || bad "no words of a note: $(seen)"
+seen | grep -q "  blocked 001: no compiler$" || bad "no reason: $(seen)"
 cadre team create other-shop --roles someone-else >/dev/null 2>&1
-until_is 'someone-else' seen
-seen >"$TMPDIR/screen"
-[ "$(grep -c '^SEQ' "$TMPDIR/screen")" -le 4 ] || bad "a heading for each row: $(cat "$TMPDIR/screen")"
-grep -q '^SEQ.* TEAM ' "$TMPDIR/screen" || bad "no column for the team"
-grep -q 'team.created .* other-shop' "$TMPDIR/screen" || bad "a long name is cut: $(cat "$TMPDIR/screen")"
-# A narrow terminal keeps the columns for the event and its subject.
-tmux new-session -d -s n -x 40 -y 40 "'$CADRE' events --team shop; '$CADRE' --team shop task history 001; sleep 60"
-until_is 'task.claimed *epoch' tmux capture-pane -t n -p
-tmux capture-pane -t n -p >"$TMPDIR/screen"
-grep -q '^SEQ *EVENT .*SUBJECT' "$TMPDIR/screen" || bad "narrow events: $(cat "$TMPDIR/screen")"
-grep -q '^SEQ *AT *EVENT' "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
+until_is "registered someone-else" seen
+# A narrow terminal cuts the end of a line, never the time.
+tmux new-session -d -s n -x 40 -y 60 "'$CADRE' events --team shop; '$CADRE' --team shop task history 001; echo over; sleep 60"
+until_is '^over' tmux capture-pane -t n -p -J
+tmux capture-pane -t n -p -J >"$TMPDIR/screen"
+sed '/^over/,$d' "$TMPDIR/screen" | grep -v "^$time  " && bad "narrow events without their time: $(cat "$TMPDIR/screen")"
+grep -q '^.\{41\}' "$TMPDIR/screen" && bad "a line is too wide: $(cat "$TMPDIR/screen")"
+grep -q 'sent #1.*…$' "$TMPDIR/screen" || bad "the end of a line is not cut: $(cat "$TMPDIR/screen")"
+grep -q "^$time  coder     noted: half" "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
+
+# A message of yesterday shows its hour. The message went to two, one of whom has read it.
+cadre --as a inbox >/dev/null
+sqlite3 "$CADRE_HOME/state.db" 'UPDATE message SET at = at - 86400000'
+tmux new-session -d -s m -x 80 -y 40 "'$CADRE' --team shop messages; sleep 60"
+until_is '^#1   yesterday [0-2][0-9]:[0-5][0-9]  coder  tester, a  queued  have a look' tmux capture-pane -t m -p
 
 # An agent's search for the newest events reads at most 100,000 events, and then prints the
 # number from which to continue. The operator's search reads all events.

@@ -143,6 +143,16 @@ static const char *find(struct world *w, enum search_place place, int agent,
 	return out;
 }
 
+/* Finds tasks, those whose title alone matches first. */
+static const char *find_tasks(struct world *w, const char *text)
+{
+	const char *titles = find(w, SEARCH_TITLES, 0, text),
+		   *others = find(w, SEARCH_TASKS, 0, text);
+
+	return arena_printf(&w->arena, "%s%s%s", titles, *titles && *others ? "," : "",
+			    others);
+}
+
 static const char *excerpt(struct world *w, const char *query, const char *text)
 {
 	struct search_query q;
@@ -273,13 +283,16 @@ static void test_tasks_change(void **state)
 	add_task(w, 2, "fence the garden");
 	run(w,
 	    "INSERT INTO task_note (task, agent, at, text) VALUES (1, 2, 6, 'no paint')");
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "fence"), "2,1");
+	assert_string_equal(find_tasks(w, "fence"), "2,1");
 	assert_string_equal(find(w, SEARCH_NOTES, 3, "paint"), "1");
 	run(w, "UPDATE task SET title = 'paint the wall', result = 'blue' WHERE id = 1;"
 	       "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
 	       "(5, 205, 1, 1, 0, 1, 0)");
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "fence"), "2");
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "wall blue"), "1");
+	assert_string_equal(find_tasks(w, "fence"), "2");
+	assert_string_equal(find_tasks(w, "wall blue"), "1");
+	assert_string_equal(find(w, SEARCH_TITLES, 0, "wall blue"), "");
+	assert_string_equal(find(w, SEARCH_TITLES, 0, "wall"), "1");
+	assert_string_equal(find(w, SEARCH_TASKS, 0, "wall"), "");
 	assert_int_equal(step(w), 3);
 	world_end(w);
 }
@@ -305,16 +318,16 @@ static void test_many_tasks_change(void **state)
 	(void)state;
 	for (int i = 1; i <= 300; i++)
 		add_task(w, i, "paint the fence");
-	assert_true(strncmp(find(w, SEARCH_TASKS, 0, "fence"), "300,299,298,", 12) == 0);
+	assert_true(strncmp(find_tasks(w, "fence"), "300,299,298,", 12) == 0);
 	for (int i = 0; i < 301; i++)
 		change_task(w, 1 + i * 7 % 300, "paint the wall");
 	change_task(w, 8, "mend the gate");
 	change_task(w, 150, "mend the gate");
 	change_task(w, 8, "paint the gate");
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "fence"), "");
-	assert_true(strncmp(find(w, SEARCH_TASKS, 0, "wall"), "300,299,298,", 12) == 0);
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "gate"), "150,8");
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "gate paint"), "8");
+	assert_string_equal(find_tasks(w, "fence"), "");
+	assert_true(strncmp(find_tasks(w, "wall"), "300,299,298,", 12) == 0);
+	assert_string_equal(find_tasks(w, "gate"), "150,8");
+	assert_string_equal(find_tasks(w, "gate paint"), "8");
 	world_end(w);
 }
 
@@ -347,7 +360,7 @@ static void test_thrown_away(void **state)
 	store_close(w->store);
 	assert_int_equal(unlink(path), 0);
 	open_store(w);
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
+	assert_string_equal(find_tasks(w, "before"), "1");
 	/* The state gets another incarnation, so words of the former rows are not found. */
 	run(w, "UPDATE state SET incarnation = 'beef'; DELETE FROM message;"
 	       "DELETE FROM delivery;"
@@ -363,16 +376,16 @@ static void test_thrown_away(void **state)
 	fclose(file);
 	open_store(w);
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "after"), "1");
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
+	assert_string_equal(find_tasks(w, "before"), "1");
 	/* Events that the index has not read are deleted, so all tasks are read again. */
 	run(w,
 	    "UPDATE task SET title = 'renamed';"
 	    "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
 	    "(5, 214, 1, 1, 0, 1, 0), (5, 120, 1, 1, 0, 1, 0), (5, 120, 1, 1, 0, 1, 0);"
 	    "DELETE FROM event WHERE seq < (SELECT max(seq) FROM event)");
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "renamed"), "1");
+	assert_string_equal(find_tasks(w, "renamed"), "1");
 	reopen(w);
-	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "");
+	assert_string_equal(find_tasks(w, "before"), "");
 	world_end(w);
 }
 
@@ -480,7 +493,8 @@ static void test_excerpts(void **state)
 		at += snprintf(at, 16, "wörd%d ", i);
 	out = excerpt(w, "wörd200", longer);
 	assert_non_null(strstr(out, " [wörd200] "));
-	assert_memory_equal(out, "…wörd1", strlen("…wörd1"));
+	assert_memory_equal(out, "…wörd19", strlen("…wörd19"));
+	assert_true(strstr(out, "[wörd200]") - out < 30);
 	assert_true(strlen(out) < 230);
 	assert_memory_equal(out + strlen(out) - 3, "…", 3);
 	memset(longer, 'x', sizeof(longer) - 1);

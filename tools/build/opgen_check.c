@@ -53,6 +53,9 @@ static void opgen_check_parts(struct schema *s, const struct decl *d,
 void screen_check(struct schema *s, const struct decl *d)
 {
 	opgen_check_parts(s, d, &d->columns, is_column, "'s list has no column");
+	opgen_check_parts(s, d, &d->lines, is_column, "'s list has no column");
+	if (d->below && !is_column(d, d->below))
+		decl_refuse(s, d, ": the answer's list has no column '%s'", d->below);
 	opgen_check_parts(s, d, &d->brief, is_part, " has no part");
 	opgen_check_parts(s, d, &d->awaits, is_part, " has no part");
 	opgen_check_parts(s, d, &d->overview, is_part, " has no part");
@@ -153,7 +156,8 @@ static void check_type(struct schema *s, const struct decl *d)
 	static const char *const bases[] = { "text", "int", "bool", "time",
 					     "json", "map", NULL };
 	static const char *const givens[] = { "file",   "path",   "place", "tree",
-					      "secret", "number", "event", NULL };
+					      "secret", "number", "event", "kind",
+					      "found",  NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
@@ -164,7 +168,7 @@ static void check_type(struct schema *s, const struct decl *d)
 		{ d->given && text == (strcmp(d->given, "number") == 0),
 		  ": only an int is a number, only a text is given otherwise" },
 		{ d->given && !opgen_among(d->given, givens),
-		  ": it is not given as one of file path place tree secret number event" },
+		  ": it is not given as one of file path place tree secret number event kind found" },
 		{ d->ranged &&
 			  (opgen_same(d->base, "bool") || opgen_same(d->base, "map")),
 		  ": a bool or a map has no range" },

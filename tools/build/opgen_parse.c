@@ -297,6 +297,8 @@ static const struct {
 	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", OWN(parse_cli, OF_OPS) },
 	{ "also", 2, WORDS, "also WORD...", MORE(also) },
 	{ "table", 2, WORDS, "table FIELD... [| FIELD...]", MORE(columns) },
+	{ "lines", 2, WORDS, "lines FIELD... [| FIELD...]", MORE(lines) },
+	{ "below", 2, 2, "below FIELD", TEXT(below) },
 	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", MORE(page) },
 	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", MORE(overview) },
 	{ "says", 2, 2, "says \"TEXT\"", TEXT(says) },
@@ -477,7 +479,7 @@ static void parse_event(struct parser *p, struct decl *d, const struct opgen_lin
 	d->number = (int)n;
 	for (size_t i = 3; i < l->n; i++)
 		if (l->quoted[i])
-			d->says = l->words[i];
+			*(d->tells ? &d->says : &d->tells) = l->words[i];
 		else
 			list_add(p->schema, &d->wakes, l->words[i]);
 }
@@ -546,7 +548,8 @@ static const struct {
 	[DECL_ENUM] = { "enum", 1, 2, 2, "enum NAME", NULL },
 	[DECL_RECORD] = { "record", 1, 2, 2, "record NAME", NULL },
 	[DECL_PARAM] = { "param", 1, 3, WORDS, "param NAME TYPE...", parse_param },
-	[DECL_EVENT] = { "event", 2, 3, WORDS, "event NUMBER NAME [WAKES...] [\"TEXT\"]",
+	[DECL_EVENT] = { "event", 2, 3, WORDS,
+			 "event NUMBER NAME [WAKES...] [\"SENTENCE\" [\"DETAIL\"]]",
 			 parse_event },
 	[DECL_EVENTS] = { "events", 1, 3, WORDS, "events NOUN LO..HI [NOUN...]",
 			  parse_events },

@@ -434,6 +434,8 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 	if (d->cli_rest)
 		fputs("\t  .cli_rest = true,\n", out);
 	opgen_put_words(out, "columns", &d->columns);
+	opgen_put_words(out, "lines", &d->lines);
+	opgen_put_text(out, "below", d->below);
 	opgen_put_words(out, "reads", &d->reads);
 	opgen_put_words(out, "page", &d->page);
 	opgen_put_words(out, "awaits", &d->awaits);
@@ -633,6 +635,7 @@ static void opgen_tables_put_events(FILE *out, struct arena *a, const struct sch
 			opgen_put_constant(out, " | 1u << WAKE_",
 					   events[i]->wakes.items[j], "");
 		fputs(",\n", out);
+		opgen_put_text(out, "tells", events[i]->tells);
 		opgen_put_text(out, "says", events[i]->says);
 		opgen_put_text(out, "doc", events[i]->doc);
 		fputs("\t},\n", out);

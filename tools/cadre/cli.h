@@ -278,8 +278,8 @@ json_t *json_text(const char *s);
 /* Prints rows of a list that is printed piece by piece. The first rows are printed under a
  * heading. Later rows use the columns of the first rows. If later rows need wider columns, the
  * heading is printed again. */
-void print_more_rows(const struct cli *cli, const struct record *r,
-		     const char *const *columns, const json_t *rows, struct layout *kept);
+void print_more_rows(const struct cli *cli, const struct op *op, const struct record *r,
+		     const json_t *rows, struct layout *kept);
 /* Writes a time relative to `now`: "3 min ago", "in 2 h". */
 void print_ago(int64_t ms, int64_t now, char out[32]);
 

@@ -14,7 +14,7 @@
 #include "tools/cadre/cli.h"
 #include "tools/cadre/screen/progress.h"
 
-enum { FOLLOW_SECONDS = 60 };
+enum { FOLLOW_SECONDS = 60, FOLLOW_FIRST = 10 };
 
 /* Prints events. With --json, each event is one line of JSON. */
 static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
@@ -27,8 +27,8 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 		json_array_foreach(events, i, event)
 			print_json(event);
 	} else if (json_array_size(events)) {
-		print_more_rows(cli, field_find(op->out, "events")->type->record,
-				op->columns, events, kept);
+		print_more_rows(cli, op, field_find(op->out, "events")->type->record,
+				events, kept);
 	}
 	fflush(stdout);
 }
@@ -48,17 +48,25 @@ static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Prints events as they happen. Each round asks for the events after the last printed event. If
+/* Prints events as they happen. The first round prints the last FOLLOW_FIRST events, unless the
+ * caller says from when on, or how many. Each later round asks for the events after the last printed event. If
  * no such event exists, a round waits for at most FOLLOW_SECONDS. */
 static int events_follow(struct cli *cli, const struct op *op, json_t *args)
 {
 	struct layout kept = { 0 };
 	struct fault f = { 0 };
 	json_t *answer;
+	const bool said = json_object_get(args, "limit") ||
+			  json_object_get(args, "after") ||
+			  json_object_get(args, "since");
 
 	cli->clock = op->clock;
+	if (!said)
+		json_object_set_new(args, "limit", json_integer(FOLLOW_FIRST));
 	while ((answer = ask_in_time(cli, op, args, &f))) {
 		print_events(cli, op, answer, &kept);
+		if (!said)
+			json_object_del(args, "limit");
 		json_object_set(args, "after", json_object_get(answer, "next"));
 		json_object_set_new(args, "wait_seconds", json_integer(FOLLOW_SECONDS));
 		json_decref(answer);

@@ -391,13 +391,13 @@ static bool print_stays(const char *const *columns, const char *name)
 	return false;
 }
 
-static void print_add_heading(struct table *t, const struct field *field)
+const char *screen_heading(struct arena *a, const struct field *field)
 {
-	char *text = arena_strdup(&t->arena, screen_label(&t->arena, field));
+	char *text = arena_strdup(a, screen_label(a, field));
 
 	for (char *s = text; *s; s++)
 		*s = (char)(*s >= 'a' && *s <= 'z' ? *s - 32 : *s);
-	table_cell(t, text);
+	return text;
 }
 
 /* Prints a list of records as a table, with or without a heading. */
@@ -422,17 +422,20 @@ static void print_table(const struct cli *cli, const struct record *r,
 		t.stay |= (uint64_t)print_stays(columns, chosen[k]->name) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)
-		print_add_heading(&t, chosen[k]);
+		table_cell(&t, screen_heading(&t.arena, chosen[k]));
 	json_array_foreach(rows, i, row)
 		for (size_t k = 0; k < t.n_columns; k++)
 			table_cell(&t, screen_field(cli, &t.arena, r, chosen[k], row));
 	table_print(cli, &t, head, indent);
 }
 
-void print_more_rows(const struct cli *cli, const struct record *r,
-		     const char *const *columns, const json_t *rows, struct layout *kept)
+void print_more_rows(const struct cli *cli, const struct op *op, const struct record *r,
+		     const json_t *rows, struct layout *kept)
 {
-	print_table(cli, r, columns, rows, true, 0, kept);
+	if (cli->terminal && op->lines)
+		screen_lines(cli, op, r, rows, kept);
+	else
+		print_table(cli, r, op->columns, rows, true, 0, kept);
 }
 
 /* --- messages -------------------------------------------------------------------- */
@@ -460,6 +463,8 @@ static void print_message(const struct cli *cli, const struct record *r,
 	printf("%s%s%s -> %s", cli->color ? "\033[1m" : "",
 	       cli_plain(&a, json_text_at(m, "from"), false), screen_plain(cli),
 	       cli_plain(&a, json_text_at(m, "to"), false));
+	if (*json_text_at(m, "read"))
+		printf("  %s", cli_colored(cli, &a, json_text_at(m, "read")));
 	if (strcmp(json_text_at(m, "message_type"), "text"))
 		printf("  %s", cli_plain(&a, json_text_at(m, "message_type"), false));
 	if (!strcmp(json_text_at(m, "priority"), "urgent"))
@@ -506,8 +511,10 @@ static void print_list(const struct cli *cli, const struct op *op,
 		}
 		return;
 	}
-	print_table(cli, field->type->record, first && !indent ? op->columns : NULL, rows,
-		    true, indent, NULL);
+	if (first && !indent)
+		print_more_rows(cli, op, field->type->record, rows, NULL);
+	else
+		print_table(cli, field->type->record, NULL, rows, true, indent, NULL);
 }
 
 /* --- records ---------------------------------------------------------------------- */
@@ -736,7 +743,7 @@ enum { LIST_MOST = 8 }; /* values of a list that are printed; others are counted
 /* The data from which a line is made. */
 struct line {
 	const struct cli *cli;
-	const struct op *op;
+	const struct record *r;
 	const json_t *answer;
 	struct arena arena;
 };
@@ -769,7 +776,7 @@ static const char *list_text(struct line *l, const struct field *field,
 static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
 {
 	const char *path = arena_strndup(&l->arena, name, n);
-	const struct record *r = l->op->out;
+	const struct record *r = l->r;
 	const json_t *record = l->answer, *value;
 	const struct field *field = find_part(&l->arena, path, &r, &record);
 
@@ -811,10 +818,10 @@ static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 	return !nothing;
 }
 
-static char *make_line(const struct cli *cli, const struct op *op, const char *said,
-		       const json_t *answer)
+char *screen_sentence(const struct cli *cli, const struct record *r, const char *said,
+		      const json_t *answer)
 {
-	struct line l = { .cli = cli, .op = op, .answer = answer };
+	struct line l = { .cli = cli, .r = r, .answer = answer };
 	struct text out = { 0 };
 
 	for (const char *s = said; *s;) {
@@ -833,12 +840,12 @@ static char *make_line(const struct cli *cli, const struct op *op, const char *s
 
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer)
 {
-	return make_line(cli, op, op->says, answer);
+	return screen_sentence(cli, op->out, op->says, answer);
 }
 
 void screen_next(const struct cli *cli, const struct op *op, const json_t *answer)
 {
-	char *line = make_line(cli, op, op->next, answer);
+	char *line = screen_sentence(cli, op->out, op->next, answer);
 
 	cli_tell("next: %s", line);
 	free(line);

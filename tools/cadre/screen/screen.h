@@ -43,6 +43,17 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
  * has the ISO form. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
+/* The heading of a field's column, such as MESSAGE TYPE. */
+const char *screen_heading(struct arena *a, const struct field *field);
+/* Fills a template with parts of a record, like the line of an operation. The caller frees the
+ * text. */
+char *screen_sentence(const struct cli *cli, const struct record *r, const char *said,
+		      const json_t *answer);
+/* Prints rows as lines of the fields that the operation names (screen_lines.c). `kept`: see
+ * print_more_rows(). NULL: `rows` is the whole list. */
+void screen_lines(const struct cli *cli, const struct op *op, const struct record *r,
+		  const json_t *rows, struct layout *kept);
+
 /* Makes the line that the operation defines for its answers (print.c). The caller frees the
  * line. */
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);

@@ -104,35 +104,44 @@ bool screen_is_empty(const json_t *value)
 	       (json_is_object(value) && !json_object_size(value));
 }
 
-/* Formats a time of today as hours, minutes and seconds, and any other time as date, hours and
- * minutes. */
-static const char *clock_time(const struct cli *cli, struct arena *a, int64_t ms)
+static bool value_same_day(const struct tm *a, const struct tm *b)
 {
+	return a->tm_year == b->tm_year && a->tm_yday == b->tm_yday;
+}
+
+/* Formats a time for people. With cli->clock, a time of today is shown as hours, minutes and
+ * seconds, and any other time as date, hours and minutes. Without cli->clock, a time is shown
+ * as an age, and a time of yesterday that is YESTERDAY_H hours old as `yesterday 14:02`. */
+static const char *value_clock(const struct cli *cli, struct arena *a, int64_t ms,
+			       int64_t now_ms)
+{
+	enum { YESTERDAY_H = 12, HOUR = 3600, DAY = 24 * HOUR };
 	struct tm *(*split)(const time_t *, struct tm *) = cli->utc ? gmtime_r
 								    : localtime_r;
-	const time_t at = ms / 1000, now = clock_wall_ms() / 1000;
-	struct tm then, today;
+	const time_t at = ms / 1000, now = now_ms / 1000, tomorrow = at + DAY;
+	struct tm then, today, next;
 	char text[32];
-	bool same;
 
-	if (!split(&at, &then) || !split(&now, &today))
+	if (!split(&at, &then) || !split(&now, &today) || !split(&tomorrow, &next))
 		return "-";
-	same = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
-	strftime(text, sizeof(text), same ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &then);
+	if (cli->clock)
+		strftime(text, sizeof(text),
+			 value_same_day(&then, &today) ? "%H:%M:%S" : "%Y-%m-%d %H:%M",
+			 &then);
+	else if (now - at >= YESTERDAY_H * HOUR && value_same_day(&next, &today))
+		strftime(text, sizeof(text), "yesterday %H:%M", &then);
+	else
+		print_ago(ms, now_ms, text);
 	return arena_strdup(a, text);
 }
 
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 {
-	char ago[32];
 	int64_t ms = time_parse(iso);
 
 	if (!cli->terminal || ms < 0)
 		return iso;
-	if (cli->clock)
-		return clock_time(cli, a, ms);
-	print_ago(ms, clock_wall_ms(), ago);
-	return arena_strdup(a, ago);
+	return value_clock(cli, a, ms, clock_wall_ms());
 }
 
 /* Writes a record on one line. The line has the value of the first field, which names the
@@ -199,7 +208,8 @@ value_number_of(const struct record *r, const struct field *field, const json_t 
 {
 	const struct field *next = field + 1;
 
-	return next < r->fields + r->n_fields && screen_is_number(next) &&
+	return field->type->kind == KIND_TEXT && next < r->fields + r->n_fields &&
+			       screen_is_number(next) &&
 			       json_is_integer(json_object_get(record, next->name))
 		       ? next
 		       : NULL;
