@@ -92,6 +92,6 @@ for tokens in 5 400; do
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"team","arguments":{"action":"create","parent":"top","name":"by-mcp-'$tokens'","max_tokens":'$tokens',"max_messages":1,"max_result_tokens":800}}}' |
 		"$CADRE" mcp --operator >"$TMPDIR/mcp"
-	is 0 "^top / by-mcp-$tokens  tokens  $tokens  0  0  $tokens\$" cadre team budget "by-mcp-$tokens"
+	is 0 "^top / by-mcp-$tokens  tokens  $tokens  0  0  $tokens  0\$" cadre team budget "by-mcp-$tokens"
 done
 exit $failed
