@@ -458,6 +458,13 @@ SELECT count(*) AS n FROM delivery WHERE message = :message;
 -- Counts the copies of a message that are still delayed.
 SELECT count(*) AS n FROM delayed WHERE message = :message;
 
+-- name: message_said
+-- The last message that an agent has sent, among the newest 10,000 messages of the state.
+SELECT at, content FROM message
+WHERE id > (SELECT max(id) FROM message) - 10000 AND team = :team AND sender = :agent
+	AND redacted_at IS NULL
+ORDER BY id DESC LIMIT 1;
+
 -- name: envelopes_thread
 -- Lists a conversation, which is the messages of a thread that the agent :agent sent or got.
 -- Only messages with a number above :after are listed. An :agent of 0 means every agent.

@@ -47,6 +47,11 @@ FROM task k WHERE k.owner = :agent AND +k.team = :team
 	AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC, k.number LIMIT :limit;
 
+-- name: task_claimed_at
+-- The time of the last claim of a task; 0: the event log does not have the claim any more.
+SELECT coalesce(max(at), 0) AS at FROM event
+WHERE subject = :task AND kind BETWEEN {events.task} AND kind = {event.task_claimed};
+
 -- name: task_held_count
 -- The number of tasks that an agent holds now.
 SELECT count(*) AS n FROM task WHERE owner = :agent AND +team = :team

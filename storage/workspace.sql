@@ -75,6 +75,18 @@ SELECT id, host, team, agent, name, backend, path, address, parent,
 FROM workspace_line WHERE team = :team AND state = {workspace_state.destroyed} AND :all <> 0
 ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
 
+-- name: workspace_runs
+-- text: command
+-- The turn or the command that runs longest for an agent. `turn` is 0 for a command.
+SELECT x.turn, x.command, x.at FROM (
+	SELECT u.id AS turn, NULL AS command, u.started_at AS at FROM turn u
+	WHERE u.agent = :agent AND u.state IN {turn_state.open}
+		AND u.state = {turn_state.streaming}
+	UNION ALL SELECT 0, a.command, a.started_at FROM assignment a
+	WHERE a.agent = :agent AND a.state IN {assignment_state.open}
+		AND a.state = {assignment_state.running}) x
+ORDER BY x.at LIMIT 1;
+
 -- name: workspace_was
 SELECT team, state FROM workspace WHERE id = :id;
 

@@ -12,6 +12,8 @@
 #include "core/call/id.h"
 #include "core/call/space.h"
 #include "core/message/inbox.h"
+#include "core/task/task.h"
+#include "core/turn/turn.h"
 
 /* Whether a list of a card has room for one more text. If the list has no room, the card says
  * that there are more texts. */
@@ -180,6 +182,80 @@ const char *card_differences(struct call *call, const struct card *a,
 	return names;
 }
 
+/* --- whois ------------------------------------------------------------------------------ */
+
+enum { SAID_SHOWN = 60 }; /* bytes of an agent's last message */
+
+/* Tells the task that the agent works on, and the agent's reservations. */
+static int whois_tell_work(struct call *call, const struct agent_row *a,
+			   struct agent_whois_out *out)
+{
+	struct task_claimed_at_row claimed;
+	struct reservation_line_row r;
+	struct query q = { 0 };
+	struct task_row t;
+	int rc = sql_row(call, task_held, &t, .agent = a->id, .team = a->team,
+			 .now = call->now, .limit = 1);
+
+	if (rc > 0) {
+		out->has_work = true;
+		out->work.id = task_name(call, t.number);
+		out->work.title = t.title;
+		rc = sql_row(call, task_claimed_at, &claimed, .task = t.id);
+		out->work.has_since = rc > 0 && claimed.at > 0;
+		out->work.since = out->work.has_since ? claimed.at : 0;
+	}
+	if (rc < 0)
+		return rc;
+	while ((rc = sql_each(call, &q, reservation_lines, &r, .team = a->team,
+			      .agent = a->id, .after = 0, .now = call->now)) > 0)
+		arena_add(&call->arena, out->reserved, out->n_reserved, r.paths);
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* Tells the first words of the agent's last message. Only callers who may read all mail of the
+ * team, and the agent itself, get these words. */
+static int whois_tell_said(struct call *call, const struct agent_row *a,
+			   struct agent_whois_out *out)
+{
+	struct message_said_row m;
+	int64_t size;
+	int rc;
+
+	if (call->caller.level < WHO_LEAD && call->caller.agent != a->id)
+		return 0;
+	rc = sql_row(call, message_said, &m, .team = a->team, .agent = a->id);
+	if (rc <= 0)
+		return rc;
+	out->said = space_cut(call, m.content, SAID_SHOWN, &size);
+	if (size)
+		out->said = arena_printf(&call->arena, "%s…", out->said);
+	out->has_said_at = true;
+	out->said_at = m.at;
+	return 0;
+}
+
+static int whois_tell_turn(struct call *call, const struct agent_row *a,
+			   struct agent_whois_out *out)
+{
+	struct runner_of_row runner;
+	struct turn_last_row last;
+	struct turn_row u;
+	int rc = sql_row(call, runner_of, &runner, .agent = a->id);
+
+	if (rc > 0)
+		out->runner = runner_say_command(runner.command);
+	if (rc < 0 || (rc = sql_row(call, turn_last, &last, .agent = a->id)) <= 0 ||
+	    !last.id || (rc = sql_row(call, turn_by_id, &u, .id = last.id)) <= 0)
+		return rc;
+	out->has_turn = out->has_turn_state = out->has_turn_at = true;
+	out->turn = u.id;
+	out->turn_state = u.state;
+	out->turn_at = u.started_at;
+	return 0;
+}
+
 int agent_whois(struct call *call, const struct agent_whois_in *in,
 		struct agent_whois_out *out)
 {
@@ -194,7 +270,13 @@ int agent_whois(struct call *call, const struct agent_whois_in *in,
 	out->queued = inbox.queued;
 	out->leased = inbox.leased;
 	out->assignments = inbox.assignments;
-	return card_tell(call, &a, &out->card);
+	if ((rc = card_tell(call, &a, &out->card)) < 0 ||
+	    (rc = whois_tell_work(call, &a, out)) < 0 ||
+	    (rc = whois_tell_said(call, &a, out)) < 0)
+		return rc;
+	out->has_offline_since = out->card.status == AGENT_STATUS_OFFLINE;
+	out->offline_since = out->has_offline_since ? a.active_at : 0;
+	return whois_tell_turn(call, &a, out);
 }
 
 /* --- by range --------------------------------------------------------------------------- */

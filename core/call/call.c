@@ -341,8 +341,8 @@ static bool was_touched(const struct call *call)
 /* A write by an agent also stores the time of the agent's activity, unless this time was stored
  * in the last half minute. The write renews each of the agent's leases of which less than half
  * is left. A write by the operator renews the operator's own claims. The agent's reservations
- * are extended whenever the time of activity is stored. A read cannot write, so a read sets
- * call->renew instead. */
+ * are extended whenever the time of activity is stored. If the operator acts as an agent, this is
+ * no activity of the agent. A read cannot write, so a read sets call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
@@ -367,7 +367,7 @@ static int keep_alive(struct call *call)
 		return rc;
 	rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
 		     .generation = call->caller.generation, .now = call->now);
-	if (rc < 0 || !call->identity.agent)
+	if (rc < 0 || !call->identity.agent || call->identity.as)
 		return rc;
 	return sql_late(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }

@@ -50,6 +50,22 @@ static bool follow_git(const char *dir, char out[4096])
 	return project_git(dir, path) && realpath(path, out);
 }
 
+bool project_branch(const char *dir, char out[256])
+{
+	static const char heads[] = "/refs/heads/";
+	char git[4096], ref[4096];
+	size_t n;
+
+	if (!follow_git(dir, git) && !paths_join(git, dir, ".git"))
+		return false;
+	n = strlen(git);
+	if (!tree_follow(git, "HEAD", "ref: ", ref) || strncmp(ref, git, n) != 0 ||
+	    strncmp(ref + n, heads, sizeof(heads) - 1) != 0)
+		return false;
+	snprintf(out, 256, "%s", ref + n + sizeof(heads) - 1);
+	return true;
+}
+
 /* Finds the git folder that all worktrees share. `own` is git's folder for one of the
  * worktrees. */
 static bool follow_common(const char *own, char out[4096])

@@ -36,6 +36,10 @@ enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
  * known states cannot be read, `f` is filled and `root` may be wrong. */
 enum top project_top(const char *dir, char root[4096], struct fault *f);
 
+/* The name of the branch that is checked out in the worktree `dir`. Returns false if `dir` is the
+ * top of no worktree, or no branch is checked out. */
+bool project_branch(const char *dir, char out[256]);
+
 /* --- paths ----------------------------------------------------------------------------- */
 
 struct project {

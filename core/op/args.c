@@ -1,3 +1,4 @@
+#include "core/base/money.h"
 #include "core/base/alloc.h"
 #include "core/op/op.h"
 
@@ -97,10 +98,13 @@ static json_t *record_word(const struct record *r, const char *word)
 json_t *field_word(const struct field *fd, const char *word)
 {
 	json_t *v = NULL;
+	int64_t money;
 
 	switch (fd->type->kind) {
 	case KIND_INT:
-		v = int_word(word);
+		v = fd->type->given == GIVEN_MONEY && money_read(word, &money)
+			    ? json_integer(money)
+			    : int_word(word);
 		break;
 	case KIND_BOOL:
 		v = bool_word(word);

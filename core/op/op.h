@@ -69,7 +69,8 @@ enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
 
-/* Ways to give a text to the command. The names are the words that follow `given` in schema/. */
+/* Ways to give a value to the command, and forms of a value on screens. The names are the words
+ * that follow `given` in schema/. */
 enum given_as {
 	GIVEN_AS_IS,
 	GIVEN_FILE, /* the text itself; @FILE reads the text from a file, and - reads it
@@ -87,6 +88,13 @@ enum given_as {
 	GIVEN_FOUND, /* a text with found words in brackets; screens show the words bold */
 	GIVEN_SECRET, /* only @FILE or -, since other users can see the words of a
 			 command */
+	GIVEN_MONEY, /* millionths of a dollar; $4.20 on screens and at the command line */
+	GIVEN_BUDGET, /* an amount of the budget that the record's field `kind` names */
+	GIVEN_SHARE, /* percent; screens draw a bar */
+	GIVEN_ROUGH, /* a time that is known to the minute */
+	GIVEN_FOLDER, /* a folder on the caller's machine; screens add the branch */
+	GIVEN_BRANCH, /* a name behind the names above it, separated by " / "; a screen
+			 draws a tree */
 };
 
 struct pair {

@@ -265,8 +265,14 @@ int reservation_take(struct call *call, const struct reservation_take_in *in,
 		return call->fault.code;
 	if (!call->made && (rc = reservation_take_globs(call, in, globs)) < 0)
 		return rc;
-	return reservation_tell(call, call->caller.agent, globs, in->n_globs,
-				&out->reservations, &out->n_reservations);
+	rc = reservation_tell(call, call->caller.agent, globs, in->n_globs,
+			      &out->reservations, &out->n_reservations);
+	if (rc >= 0 && out->n_reservations) {
+		out->has_lease_until = out->reservations[0].has_lease_until;
+		out->lease_until = out->reservations[0].lease_until;
+		out->shared = out->reservations[0].shared;
+	}
+	return rc;
 }
 
 /* --- renewing and giving back ------------------------------------------------------------ */
@@ -333,6 +339,10 @@ int reservation_release(struct call *call, const struct reservation_release_in *
 		return rc;
 	call->made = a.id;
 	out->held = (int64_t)n;
+	for (size_t i = 0; i < m.n; i++)
+		arena_add(&call->arena, out->released, out->n_released, m.globs[i]);
+	if (!m.n)
+		out->note = arena_printf(&call->arena, "%s has nothing reserved", a.name);
 	return 0;
 }
 

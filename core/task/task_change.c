@@ -318,6 +318,13 @@ static int task_change_set_text(struct call *call, const struct task_update_in *
 			  task_name(call, t->number));
 }
 
+/* Whether a call gives anything to change. */
+static bool task_change_gives(const struct task_update_in *in)
+{
+	return in->title || in->description || in->has_priority || in->tags ||
+	       in->acceptance_criteria || in->depends_on;
+}
+
 static int task_change_update(struct call *call, const void *arg,
 			      const struct task_row *t)
 {
@@ -327,8 +334,9 @@ static int task_change_update(struct call *call, const void *arg,
 
 	if (in->title && !title)
 		return call->fault.code;
-	if ((rc = may_edit(call, t)) < 0 ||
-	    (rc = task_change_set_text(call, in, t, title)) < 0 ||
+	if ((rc = may_edit(call, t)) < 0 || !task_change_gives(in))
+		return rc;
+	if ((rc = task_change_set_text(call, in, t, title)) < 0 ||
 	    (in->tags && (rc = set_tags(call, t->id, in->tags, in->n_tags)) < 0) ||
 	    (in->acceptance_criteria &&
 	     (rc = set_criteria(call, t->id, in->acceptance_criteria,
@@ -351,7 +359,13 @@ static int task_change_update(struct call *call, const void *arg,
 int task_update(struct call *call, const struct task_update_in *in,
 		struct task_update_out *out)
 {
-	return task_once(call, in->team, in->task, task_change_update, in, &out->task);
+	int rc = task_once(call, in->team, in->task, task_change_update, in, &out->task);
+
+	out->changed = task_change_gives(in);
+	if (rc >= 0 && !out->changed)
+		out->note = arena_printf(&call->arena, "nothing to change in task %s",
+					 out->task.id);
+	return rc;
 }
 
 static int task_change_tick(struct call *call, const void *arg, const struct task_row *t)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "core/access/who.h"
+#include "core/base/money.h"
 #include "core/call/space.h"
 #include "core/message/message.h"
 #include "core/team/team.h"
@@ -12,12 +13,12 @@ static int budget_announce(struct call *call);
 static int budget_announce_in(struct call *call, int64_t team);
 
 /* The words of each kind of budget. `noun` is what the budget counts, and `where` is the
- * argument that sets the limit. */
+ * argument that sets the limit. A budget of money has no noun, since its amounts have a $. */
 static const struct {
 	const char *noun, *where;
 } kinds[] = {
 	[BUDGET_KIND_TOKENS] = { "tokens", "/max_tokens" },
-	[BUDGET_KIND_COST] = { "millionths of a dollar", "/max_cost" },
+	[BUDGET_KIND_COST] = { NULL, "/max_cost" },
 	[BUDGET_KIND_SECONDS] = { "seconds", "/max_seconds" },
 	[BUDGET_KIND_MESSAGES] = { "messages", "/max_messages" },
 };
@@ -31,17 +32,33 @@ static int64_t budget_left_of(const struct budget_row *b)
 	return left > 0 ? left : 0;
 }
 
+/* An amount of a budget as a text. */
+static const char *budget_amount_of(struct call *call, int64_t kind, int64_t n)
+{
+	char money[32];
+
+	if (kinds[kind].noun)
+		return arena_printf(&call->arena, "%" PRId64, n);
+	money_write(n, money);
+	return arena_strdup(&call->arena, money);
+}
+
 /* Writes how much of a limit the team `team` has left, has used, and has reserved for teams
  * below. */
 static const char *tell_left(struct call *call, const char *team,
 			     const struct budget_row *b)
 {
-	return arena_printf(&call->arena,
-			    "team %s has %" PRId64 " of %" PRId64
-			    " %s left (%s): %" PRId64 " are used, %" PRId64
-			    " reserved for teams below it",
-			    team, budget_left_of(b), b->most, kinds[b->kind].noun,
-			    kinds[b->kind].where + 1, b->used, b->reserved);
+	const char *noun = kinds[b->kind].noun;
+
+	return arena_printf(
+		&call->arena,
+		"team %s has %s of %s%s%s left (%s): %s are used, %s reserved "
+		"for teams below it",
+		team, budget_amount_of(call, b->kind, budget_left_of(b)),
+		budget_amount_of(call, b->kind, b->most), noun ? " " : "",
+		noun ? noun : "", kinds[b->kind].where + 1,
+		budget_amount_of(call, b->kind, b->used),
+		budget_amount_of(call, b->kind, b->reserved));
 }
 
 static int get(struct call *call, int64_t team, int64_t kind, struct budget_row *b)
@@ -383,6 +400,14 @@ static int budget_show_add(struct call *call, const struct budget_line *line,
 	return 0;
 }
 
+/* The part of a limit that is used or reserved, in percent. */
+static int64_t budget_share_of(const struct budget_row *b)
+{
+	return b->most > 0 ? (int64_t)((double)(b->used + b->reserved) * 100 /
+				       (double)b->most)
+			   : 0;
+}
+
 static struct budget_line budget_show_line_of(const char *path,
 					      const struct budget_row *b)
 {
@@ -395,7 +420,9 @@ static struct budget_line budget_show_line_of(const char *path,
 				     .used = b->used,
 				     .reserved = b->reserved,
 				     .has_left = b->most > 0,
-				     .left = left > 0 ? left : 0 };
+				     .left = left > 0 ? left : 0,
+				     .has_share = b->most > 0,
+				     .share = budget_share_of(b) };
 }
 
 static int add_vms(struct call *call, int64_t team, const char *path, int64_t max_vms,

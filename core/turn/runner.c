@@ -53,6 +53,11 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 	return team_announce(call, call->caller.team);
 }
 
+const char *runner_say_command(const char *command)
+{
+	return runner_client_of(command) ? runner_client_name(command) : "a command";
+}
+
 /* Stores in the agent's row whether the agent has a runner. The flag is in this row because the
  * row is read for each message anyway. Also writes an event. */
 static int runner_note(struct call *call, int64_t agent, const char *command)
@@ -64,9 +69,7 @@ static int runner_note(struct call *call, int64_t agent, const char *command)
 	/* The event does not show a command, because a command may hold a key and all members
 	 * read events. */
 	return event_emit(call, EVENT_TURN_RUNNER, 0, agent,
-			  !*command                   ? "none"
-			  : runner_client_of(command) ? runner_client_name(command)
-						      : "a command");
+			  *command ? runner_say_command(command) : "none");
 }
 
 int runner_rest(struct call *call, int64_t agent, int64_t *status)

@@ -49,6 +49,10 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
  * Changes the status to `rate_limited` while the agent's client is at the limit of its plan. */
 int runner_rest(struct call *call, int64_t agent, int64_t *status);
 
+/* The words that other members read of a runner: the name of its client, or `a command`. A
+ * command may hold a key, so it is not shown. */
+const char *runner_say_command(const char *command);
+
 /* Moves an agent that works in its project folder to the folder that the agent's card names
  * now. Returns 0 or a fault at `where`. */
 int runner_follow(struct call *call, int64_t agent, const char *where);

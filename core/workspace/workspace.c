@@ -172,8 +172,8 @@ static int workspace_reach(struct call *call, const char *team, const char *name
 
 /* --- telling ----------------------------------------------------------------------------- */
 
-static void workspace_tell_row(struct call *call, const struct workspace_row *w,
-			       struct workspace *out)
+void workspace_tell_row(struct call *call, const struct workspace_row *w,
+			struct workspace *out)
 {
 	bool here = w->host == store_host(call->store);
 
@@ -217,29 +217,6 @@ int workspace_tell(struct call *call, int64_t row, struct workspace *out)
 
 	if (rc > 0)
 		workspace_tell_row(call, &w, out);
-	return rc < 0 ? rc : 0;
-}
-
-int workspace_list(struct call *call, const struct workspace_list_in *in,
-		   struct workspace_list_out *out)
-{
-	struct workspace_row w;
-	struct query q = { 0 };
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0)
-		return rc;
-	while ((rc = sql_each(call, &q, workspace_lines, &w, .team = call->caller.team,
-			      .all = in->all, .offset = in->offset)) > 0) {
-		struct workspace told;
-
-		workspace_tell_row(call, &w, &told);
-		if (!space_put(call, out, workspaces, &record_workspace, &told,
-			       INT64_MAX))
-			break;
-	}
-	query_end(&q);
-	out->next = in->offset + (int64_t)out->n_workspaces;
 	return rc < 0 ? rc : 0;
 }
 

@@ -38,6 +38,9 @@ int workspace_is_over(struct call *call, const struct workspace_row *w);
 int workspace_is_here(struct call *call, const struct workspace_row *w,
 		      const char *where);
 
+/* Fills `out` from a row that was read, for an answer. */
+void workspace_tell_row(struct call *call, const struct workspace_row *w,
+			struct workspace *out);
 /* Fills `out` from the workspace's row, for an answer. Returns 0 or a negative fault code. */
 int workspace_tell(struct call *call, int64_t row, struct workspace *out);
 

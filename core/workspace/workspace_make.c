@@ -338,7 +338,10 @@ int workspace_set_golden(struct call *call, const char *golden, const char *snap
 					    "only a golden workspace has snapshots")
 				: check_source(call, golden, "/golden");
 	}
-	if ((rc = workspace_find_any(call, golden, &w)) < 0)
+	if ((rc = workspace_find_any(call, golden, &w)) == FAULT_NOT_FOUND)
+		fault_hint(&call->fault,
+			   "If a directory is meant, write a path: ./%.60s.", golden);
+	if (rc < 0)
 		return fault_move(&call->fault, "/workspace", "/golden");
 	return set_parent(call, &w, snapshot, "/golden", n);
 }

@@ -33,7 +33,7 @@ told=$(row "SELECT group_concat(w.word || CASE WHEN e.at - b.since < iif(w.word 
 [ "$(wc -l <"$TMPDIR/made")" = 6 ] || bad "made: $(wc -l <"$TMPDIR/made")"
 [ "$(grep -c 'team top has 500 of 6500 tokens left (max_tokens): 0 are used, 6000 reserved' "$TMPDIR/race")" = 58 ] ||
 	bad "not told why: $(sort "$TMPDIR/race" | uniq -c)"
-is 0 '^top  tokens  6500  0  6000  500$' cadre team budget top
+is 0 '^top  tokens  6500  0  6000  500  92$' cadre team budget top
 [ "$(cadre team budget top --json | grep -o '"path":"top / race-[0-9]*","kind":"tokens","limit":1000' | wc -l)" = 6 ] || bad "not all below are shown"
 
 # Reports of tokens are repeated under the same keys while the host is killed. Each report
@@ -67,11 +67,22 @@ is 0 'at most .* 7000 tokens' cadre team update top --max-tokens 7000
 is 0 'Dig' as_agent top hand cadre claim
 until_done grep -q '^| tokens | 7000 | 500 | 6000 |$' "$CADRE_HOME/vault/teams/top/TEAM.md"
 
+# People read and write money in dollars, on a terminal beside a bar. A program may still write
+# millionths.
+is 0 'created team shop' cadre team create shop --max-cost '$5'
+is 0 'has spent 0 tokens, and \$0\.031 of \$5$' cadre team usage --team shop --agent lead --cost 31000
+is 0 'and \$4\.231 of \$5' cadre team usage --team shop --agent lead --cost 4.20$
+is 0 '"limit":5000000,"used":4231000,"reserved":0,"left":769000,"share":84' cadre team budget shop --json
+is 0 '^shop  cost  \$5  \$4\.231  \$0  \$0\.769  84$' cadre team budget shop
+is 2 'max.cost must be a whole number' cadre team update shop --max-cost '$5.0000001'
+script -qec "stty cols 100; '$CADRE' team budget shop" /dev/null >"$TMPDIR/out" </dev/null
+grep -q '████████░░  84 %' "$TMPDIR/out" || bad "no bar: $(cat "$TMPDIR/out")"
+
 # A team that ends returns its unspent budget.
 first=$(row "SELECT c.name FROM team c WHERE c.name LIKE 'race-%' ORDER BY c.id LIMIT 1")
 is 0 . cadre team usage --team "$first" --tokens-in 900
 is 0 . cadre team destroy "$first" --yes
-is 0 '^top  tokens  7000  1400  5000  600$' cadre team budget top
+is 0 '^top  tokens  7000  1400  5000  600  91$' cadre team budget top
 is 0 . cadre --team brief task create Hurry
 is 6 'team brief has 0 of 5 seconds left' cadre --team brief claim
 
@@ -81,6 +92,6 @@ for tokens in 5 400; do
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"team","arguments":{"action":"create","parent":"top","name":"by-mcp-'$tokens'","max_tokens":'$tokens',"max_messages":1,"max_result_tokens":800}}}' |
 		"$CADRE" mcp --operator >"$TMPDIR/mcp"
-	is 0 "^top / by-mcp-$tokens  tokens  $tokens  0  0  $tokens\$" cadre team budget "by-mcp-$tokens"
+	is 0 "^top / by-mcp-$tokens  tokens  $tokens  0  0  $tokens  0\$" cadre team budget "by-mcp-$tokens"
 done
 exit $failed

@@ -83,7 +83,7 @@ is 0 '"title":"{twelve}"' cadre task show 012 --json
 # tasks.
 is 0 'task.*done TASK\|done' cadre help complete
 cadre --as ann claim 007 >/dev/null || bad "claim"
-is 0 '^completed task 007' cadre --as ann complete 007 'it works'
+is 0 '^completed task 007: ' cadre --as ann complete 007 'it works'
 is 0 '^007 .*completed' cadre task list --closed
 grep -q '^006' "$TMPDIR/out" && bad "--closed shows what is open"
 is 2 'text must contain more than blanks\|TEXT must contain more than blanks' cadre --as ann send operator ''

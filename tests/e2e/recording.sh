@@ -6,7 +6,7 @@ stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 export PAUSE=0
 is 0 'completed *3 *- *coder *Write the parser' "$here/../tools/record" --play
-for line in '^002  Write the lexer' 'Tokens are in lexer.h$' 'completed task 001'; do
+for line in '^002  Write the lexer' 'Tokens are in lexer.h$' 'completed task 001: '; do
 	grep -q "$line" "$TMPDIR/out" || bad "the session does not show $line: $(cat "$TMPDIR/out")"
 done
 grep -q 'conflict: task 001 is held by coder' "$TMPDIR/err" || bad "a second claim: $(cat "$TMPDIR/err")"

@@ -120,7 +120,7 @@ all() { # runs twice, without a host and with a host
 	# The hook never refuses a person's commit.
 	[ -z "$(cd "$work" && "$CADRE" hook pre-commit </dev/null 2>&1 || echo failed)" ] || bad "a person is held up"
 
-	is 0 released at src coder cadre unreserve a.c
+	is 0 '^released src/a\.c; [0-9]* left$' at src coder cadre unreserve a.c
 	is 0 . at src tester git commit -m a
 	event Edit '{"file_path":"src/a.c"}'; free claude
 	is 0 released cadre --team crew --as lead unreserve --agent coder
@@ -220,6 +220,6 @@ is 6 'holds 1024 reservations' at . tester cadre reserve one-more
 is 0 . at . tester cadre reservations --path one-more
 # If a team holds 1024 reservations, a holder can still renew a reservation, but cannot make a
 # new reservation.
-is 0 'f7.*yes' at . coder cadre reserve f7 f7/ --shared
+is 0 '^reserved f7, shared; ' at . coder cadre reserve f7 f7/ --shared
 is 6 'holds 1024 reservations' at . coder cadre reserve f7 one-more
 exit $failed

@@ -46,7 +46,7 @@ static const struct {
 	{ "# T.\ntype x text /abc\n", "does not end with a /" },
 	{ "# T.\ntype x int /abc/\n", "only a text has a pattern" },
 	{ "# T.\ntype x int given file\n", "only a text is given otherwise" },
-	{ "# T.\ntype x text given away\n", "it is not given as one of file path place" },
+	{ "# T.\ntype x text given away\n", "a text is given as one of file path place" },
 	{ "# T.\ntype x int\n# T.\nenum x\n a  # A.\n",
 	  "t.op:4: 'x' is already declared at t.op:2" },
 	{ "# E.\nenum e\n", "e has no values" },

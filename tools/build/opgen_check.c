@@ -155,9 +155,12 @@ static void check_type(struct schema *s, const struct decl *d)
 {
 	static const char *const bases[] = { "text", "int", "bool", "time",
 					     "json", "map", NULL };
-	static const char *const givens[] = { "file",   "path",   "place", "tree",
-					      "secret", "number", "event", "kind",
-					      "found",  NULL };
+	static const char *const givens[] = { "file",   "path",   "place",
+					      "tree",   "secret", "event",
+					      "kind",   "found",  "folder",
+					      "branch", NULL };
+	static const char *const counts[] = { "number", "money", "budget", "share",
+					      NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
@@ -165,10 +168,13 @@ static void check_type(struct schema *s, const struct decl *d)
 		{ !opgen_among(d->base, bases),
 		  ": its base is not one of text int bool time json map" },
 		{ d->pattern && !text, ": only a text has a pattern" },
-		{ d->given && text == (strcmp(d->given, "number") == 0),
-		  ": only an int is a number, only a text is given otherwise" },
-		{ d->given && !opgen_among(d->given, givens),
-		  ": it is not given as one of file path place tree secret number event kind found" },
+		{ d->given && !(text ? opgen_among(d->given, givens)
+				: opgen_same(d->base, "int")
+					? opgen_among(d->given, counts)
+					: opgen_same(d->base, "time") &&
+						  opgen_same(d->given, "rough")),
+		  ": a text is given as one of file path place tree secret event kind "
+		  "found folder branch, an int as number money budget share, a time as rough" },
 		{ d->ranged &&
 			  (opgen_same(d->base, "bool") || opgen_same(d->base, "map")),
 		  ": a bool or a map has no range" },

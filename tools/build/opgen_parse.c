@@ -228,6 +228,14 @@ static void parse_out(struct parser *p, struct decl *d, const struct opgen_line 
 	parse_field(p, &d->out, l, 1);
 }
 
+/* Each `says` of an operation is a line of the text. */
+static void parse_says(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	d->says =
+		d->says ? arena_printf(&p->schema->arena, "%s\n%s", d->says, l->words[1])
+			: l->words[1];
+}
+
 static void parse_fault(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	struct opgen_refusal *r;
@@ -301,7 +309,7 @@ static const struct {
 	{ "below", 2, 2, "below FIELD", TEXT(below) },
 	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", MORE(page) },
 	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", MORE(overview) },
-	{ "says", 2, 2, "says \"TEXT\"", TEXT(says) },
+	{ "says", 2, 2, "says \"TEXT\"", OWN(parse_says, OF_OPS) },
 	{ "empty", 2, 2, "empty \"TEXT\"", TEXT(empty) },
 	{ "next", 2, 2, "next \"TEXT\"", TEXT(next) },
 	{ "example", 2, 2, "example \"TEXT\"", TEXT(example) },

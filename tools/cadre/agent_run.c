@@ -193,6 +193,23 @@ static int make_worktree(struct running *r, const char *branch, const char *path
 	return f->code;
 }
 
+/* Stores the worktree as the agent's project folder, unless the agent has a folder already. If
+ * this fails, the program runs all the same. */
+static void agent_run_note_folder(struct running *r, const char *path)
+{
+	struct fault ignored = { 0 };
+	json_t *answer = agent_run_call(r, op_agent_whois,
+					json_pack("{ss}", "name", r->name), &ignored),
+	       *card = json_object_get(answer, "card");
+
+	if (card && !json_object_get(card, "project"))
+		json_decref(agent_run_call(r, op_agent_update,
+					   json_pack("{ss, ss}", "name", r->name,
+						     "project", path),
+					   &ignored));
+	json_decref(answer);
+}
+
 /* Makes the agent's worktree of the current repository, and changes into the worktree. */
 static int agent_run_move_in(struct running *r, const json_t *env, struct fault *f)
 {
@@ -209,6 +226,7 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
 	if (chdir(path))
 		return fault_set(f, FAULT_IO, "", "cannot go to %.200s: %s", path,
 				 strerror(errno));
+	agent_run_note_folder(r, path);
 	fprintf(stderr, "%s works in %s\n", r->name, path);
 	return 0;
 }

@@ -221,6 +221,15 @@ json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct 
 int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 		 const json_t *answer);
 
+/* --- fan.c ------------------------------------------------------------------------ */
+
+/* Whether the option --all is among the words in front of the command that runs elsewhere. */
+bool fan_takes_all(const struct op *op, int argc, char **argv);
+/* If the words ask for a command in many workspaces, by --all or by a glob in the place of the
+ * name, runs the command in all of them, and sets the exit status. Returns false if the words
+ * ask for nothing of this kind. */
+bool fan_run(struct cli *cli, const struct op *op, int argc, char **argv, int *status);
+
 /* --- fetch.c ---------------------------------------------------------------------- */
 
 /* In arguments that take texts of any length, replaces each word `-`, `@file` or `@@text` by

@@ -113,12 +113,33 @@ static void logs_put_plain(const struct cli *cli, struct arena *a, const char *l
 		 (int)cli_width(time) + 8);
 }
 
+/* Prints a line of the log as a JSON object. */
+static void logs_put_json(struct arena *a, const char *line)
+{
+	json_t *out = json_object();
+	const char *at = line, *end, *key, *value;
+
+	while (*at) {
+		key = arena_strndup(a, at, strcspn(at, "= "));
+		value = *key ? find_value(a, at, key, &end) : NULL;
+		if (!value || end == at)
+			break;
+		json_object_set_new(out, key, json_text(value));
+		at = end + strspn(end, " ");
+	}
+	if (*at)
+		json_object_set_new(out, "rest", json_text(at));
+	print_json_new(out);
+}
+
 static void logs_put_line(const struct shown *s, const char *line)
 {
 	struct arena a = { 0 };
 
 	if (logs_level_of(&a, line) <= s->least) {
-		if (s->cli->terminal)
+		if (s->cli->json)
+			logs_put_json(&a, line);
+		else if (s->cli->terminal)
 			logs_put_plain(s->cli, &a, line);
 		else
 			puts(line);

@@ -399,13 +399,15 @@ const struct field *run_option(const struct op *op, const char *word)
 }
 
 /* The number of words in front of the command that runs elsewhere. For `exec WORKSPACE COMMAND`
- * the number is 1. -1: the operation runs no command. */
-static int words_before_command(const struct op *op)
+ * the number is 1, and for `exec --all COMMAND` it is 0. -1: the operation runs no command. */
+static int words_before_command(const struct op *op, int argc, char **argv)
 {
 	int n = 0;
 
 	if (!op->runs)
 		return -1;
+	if (fan_takes_all(op, argc, argv))
+		return 0;
 	while (op->cli_fields[n + 1])
 		n++;
 	return n;
@@ -415,7 +417,7 @@ static int words_before_command(const struct op *op)
  * the words behind the verb. Returns -1 if the words contain no command. */
 static int command_at(const struct op *op, int argc, char **argv)
 {
-	int bare = 0, before = words_before_command(op);
+	int bare = 0, before = words_before_command(op, argc, argv);
 	bool over = false;
 
 	for (int i = 0; i < argc && before >= 0; i++) {
@@ -747,6 +749,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	int status;
 
 	cli->op = op;
+	if (fan_run(cli, op, argc, argv, &status))
+		return status;
 	wait_take(cli, op, &argc, argv, &f);
 	args = f.code ? NULL : run_read_words(cli, op, argc, argv, &f);
 	if (args && here && agent_here_check(cli, &f) < 0)

@@ -7,6 +7,7 @@
 
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/status.h"
 
 enum { LOOK_MS = 100 };
 
@@ -15,6 +16,7 @@ struct watching {
 	const char *agent;
 	bool once; /* ends after one turn */
 	json_int_t turn, offset; /* the shown turn, or 0; end of its shown part */
+	bool none; /* there is nothing to watch */
 	char state[16]; /* state of the turn, as last shown */
 };
 
@@ -78,10 +80,43 @@ static const char *watch_go_on(struct watching *w, char ended[16], struct fault 
 	return over ? ended : NULL;
 }
 
+/* The agent has taken no turn yet. Tells the person so. Returns 0 if the watch goes on, and -1
+ * with the fault filled if it cannot. With --once, an agent without a runner is a fault. */
+static int watch_tell_none(struct watching *w, struct fault *f)
+{
+	json_t *answer = run_args(
+		w->cli, op_agent_whois,
+		json_pack("{ss, ss*}", "name", w->agent, "team", w->cli->team), f);
+	const bool runs = answer && *json_text_at(answer, "runner");
+
+	json_decref(answer);
+	if (f->code)
+		return -1;
+	if (runs) {
+		cli_tell("%s has taken no turn yet", w->agent);
+		return 0;
+	}
+	fault_set(f, FAULT_CONFLICT, "",
+		  "%s has no runner and has taken no turn, so there is nothing to watch",
+		  w->agent);
+	fault_hint(
+		f,
+		"See its work: cadre history %s. Give it a runner: cadre agent update %s "
+		"--runner claude.",
+		w->agent, w->agent);
+	w->none = w->once;
+	if (w->once)
+		return -1;
+	cli_say_fault(w->cli, f);
+	*f = (struct fault){ 0 };
+	return 0;
+}
+
 /* Waits for a turn that was not shown yet. Returns 0, or -1 with the fault filled. */
 static int next_turn(struct watching *w, struct fault *f)
 {
 	json_int_t was = w->turn;
+	bool told = false;
 
 	while (w->turn == was && !ferror(stdout)) {
 		json_t *answer = read_turn(w, 0, 0, f);
@@ -89,6 +124,9 @@ static int next_turn(struct watching *w, struct fault *f)
 
 		if (!answer && f->code == FAULT_CONFLICT) { /* there was no turn yet */
 			*f = (struct fault){ 0 };
+			if (!told && watch_tell_none(w, f))
+				return -1;
+			told = true;
 			watch_rest();
 			continue;
 		}
@@ -122,7 +160,8 @@ int watch_main(struct cli *cli, int argc, char **argv)
 		return cli_usage(cli, "name an agent: `agent %s NAME`", argv[0]);
 	signal(SIGPIPE, SIG_DFL);
 	if (next_turn(&w, &f))
-		return cli_fault(cli, &f);
+		return w.none ? (cli_fault(cli, &f), STATUS_OTHERWISE)
+			      : cli_fault(cli, &f);
 	while (!f.code && !ferror(stdout)) {
 		if (!watch_go_on(&w, ended, &f)) {
 			watch_rest();

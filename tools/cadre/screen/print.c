@@ -173,22 +173,25 @@ static void print_rest(struct page *p, const struct op *op)
 	screen_page_end_line(p);
 }
 
-/* Prints the heading. The heading is the line that the operation defines (op->says). If the
- * operation defines no line, the heading has the values of the record's first field and of the
- * first field in op->page. */
+/* Prints the heading. The heading is the first line that the operation defines (op->says), and
+ * the other lines follow. If the operation defines no line, the heading has the values of the
+ * record's first field and of the first field in op->page. */
 static void print_heading(struct page *p, const json_t *answer)
 {
+	char *own = p->op->says ? screen_line(p->cli, p->op, answer) : NULL;
+	const char *text = own;
+	size_t first;
+
+	if (!own)
+		text = arena_printf(
+			&p->arena, "%s  %s", plain_value(p, &p->r->fields[0], p->record),
+			plain_value(p, field_find(p->r, *p->op->page), p->record));
+	first = strcspn(text, "\n");
 	fputs(p->cli->color ? "\033[1m" : "", stdout);
-	if (p->op->says)
-		screen_says(p->cli, p->op, answer);
-	else
-		cli_prose(p->cli,
-			  arena_printf(&p->arena, "%s  %s",
-				       plain_value(p, &p->r->fields[0], p->record),
-				       plain_value(p, field_find(p->r, *p->op->page),
-						   p->record)),
-			  0);
+	cli_prose(p->cli, arena_strndup(&p->arena, text, first), 0);
 	fputs(screen_plain(p->cli), stdout);
+	cli_prose(p->cli, text + first + (text[first] == '\n'), 0);
+	free(own);
 }
 
 /* Prints an answer as a page. If the answer's first field is a record, prints that record as
@@ -346,7 +349,7 @@ void print_json_new(json_t *json)
 
 /* --- tables --------------------------------------------------------------------- */
 
-static bool any_has(const json_t *rows, const char *name)
+bool screen_any_has(const json_t *rows, const char *name)
 {
 	const json_t *row;
 	size_t i;
@@ -368,11 +371,12 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 
 	for (size_t i = 0; columns && columns[i] && *columns[i] != '|' && n < most; i++)
 		if ((chosen[n] = field_find(r, columns[i])) &&
-		    (!spare || any_has(rows, columns[i])))
+		    (!spare || screen_any_has(rows, columns[i])))
 			n++;
 	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
 		if (!screen_is_hidden(&r->fields[i]) &&
-		    !screen_is_number(&r->fields[i]) && any_has(rows, r->fields[i].name))
+		    !screen_is_number(&r->fields[i]) &&
+		    screen_any_has(rows, r->fields[i].name))
 			chosen[n++] = &r->fields[i];
 	return n;
 }
@@ -405,13 +409,15 @@ static void print_table(const struct cli *cli, const struct record *r,
 			const char *const *columns, const json_t *rows, bool head,
 			int indent, struct layout *kept)
 {
-	const struct field *chosen[32];
+	const struct field *chosen[32], *tree = rows_tree(cli, r, rows);
 	struct table t = { .kept = kept };
 	const json_t *row;
 	size_t i;
 
 	t.n_columns =
 		choose_columns(r, columns, rows, cli->terminal && !kept, chosen, 32);
+	if (tree)
+		t.n_columns = rows_tree_columns(chosen, t.n_columns, tree);
 	if (!t.n_columns)
 		return;
 	for (size_t k = 0; k < t.n_columns; k++) {
@@ -424,8 +430,13 @@ static void print_table(const struct cli *cli, const struct record *r,
 	for (size_t k = 0; head && k < t.n_columns; k++)
 		table_cell(&t, screen_heading(&t.arena, chosen[k]));
 	json_array_foreach(rows, i, row)
-		for (size_t k = 0; k < t.n_columns; k++)
-			table_cell(&t, screen_field(cli, &t.arena, r, chosen[k], row));
+		for (size_t k = 0; k < t.n_columns; k++) {
+			const char *text = screen_field(cli, &t.arena, r, chosen[k], row);
+
+			table_cell(&t, k || !tree ? text
+						  : rows_tree_text(&t.arena, rows, i,
+								   tree, text));
+		}
 	table_print(cli, &t, head, indent);
 }
 
@@ -632,10 +643,23 @@ static bool print_words(const struct cli *cli, const struct op *op, const json_t
 	return any;
 }
 
+/* The rows of a list. A terminal gets all things of a noun in the natural order of their
+ * names, so that w-2 is before w-10. */
+static json_t *print_in_order(const struct cli *cli, const struct op *op,
+			      const struct field *field, json_t *rows)
+{
+	for (size_t i = 0; cli->terminal && i < noun_count; i++)
+		if (op_find(noun_table[i].list) == op &&
+		    !strcmp(noun_table[i].rows, field->name))
+			return rows_in_order(rows, noun_table[i].called);
+	return json_incref(rows);
+}
+
 static void print_lists(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const struct record *r = op->out;
 	bool any = false;
+	json_t *rows;
 
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *field = &r->fields[i];
@@ -645,7 +669,10 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 		if (any)
 			printf("\n%s%s%s\n", screen_dim(cli), field->name,
 			       screen_plain(cli));
-		print_list(cli, op, field, json_object_get(answer, field->name), 0);
+		rows = print_in_order(cli, op, field,
+				      json_object_get(answer, field->name));
+		print_list(cli, op, field, rows, 0);
+		json_decref(rows);
 		any = true;
 	}
 	if (!print_words(cli, op, answer) && !any)
@@ -771,6 +798,18 @@ static const char *list_text(struct line *l, const struct field *field,
 	return cli_plain(&l->arena, text, false);
 }
 
+/* The values that a field has in the rows of a list. */
+static json_t *column_of(const json_t *rows, const char *name)
+{
+	json_t *column = json_array();
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+		json_array_append(column, json_object_get(row, name));
+	return column;
+}
+
 /* The text of a part of the answer. `name` is FIELD or FIELD.FIELD. NULL: the part is absent.
  * `*nothing` becomes true if the part is absent, zero or false. */
 static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
@@ -779,7 +818,17 @@ static const char *part_text(struct line *l, const char *name, size_t n, bool *n
 	const struct record *r = l->r;
 	const json_t *record = l->answer, *value;
 	const struct field *field = find_part(&l->arena, path, &r, &record);
+	json_t *column;
+	const char *text;
 
+	if (field && json_is_array(record)) {
+		column = column_of(record, field->name);
+		text = json_array_size(column) > LIST_MOST
+			       ? list_text(l, field, column)
+			       : screen_value(l->cli, &l->arena, field, column);
+		json_decref(column);
+		return cli_plain(&l->arena, text, false);
+	}
 	value = field ? json_object_get(record, field->name) : NULL;
 	*nothing |= is_nothing(value);
 	if (screen_is_empty(value))
@@ -829,6 +878,10 @@ char *screen_sentence(const struct cli *cli, const struct record *r, const char 
 		const size_t n = strcspn(s + bracket, bracket ? "]" : "["),
 			     before = out.len;
 
+		if (*s == '\n' && (!out.len || out.data[out.len - 1] == '\n')) {
+			s++; /* nothing is in the line before */
+			continue;
+		}
 		if (!add_piece(&l, s + bracket, n, &out) && bracket)
 			out.len = before;
 		s += n + 2 * bracket;

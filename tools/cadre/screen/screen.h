@@ -53,6 +53,22 @@ char *screen_sentence(const struct cli *cli, const struct record *r, const char 
  * print_more_rows(). NULL: `rows` is the whole list. */
 void screen_lines(const struct cli *cli, const struct op *op, const struct record *r,
 		  const json_t *rows, struct layout *kept);
+/* Whether any row of a list has a value of this name. */
+bool screen_any_has(const json_t *rows, const char *name);
+
+/* --- rows.c --- */
+
+/* A copy of a list in the natural order of the names in the field `called`. A list that is not
+ * sorted by these names keeps its order. */
+json_t *rows_in_order(const json_t *rows, const char *called);
+/* The field of a record that a terminal draws as a tree, if the rows have it; else NULL. */
+const struct field *rows_tree(const struct cli *cli, const struct record *r,
+			      const json_t *rows);
+/* Leaves out the columns that the drawn tree replaces. Returns the number of the others. */
+size_t rows_tree_columns(const struct field **chosen, size_t n, const struct field *tree);
+/* Draws the place of the row `at` in the tree, with the row's name. */
+const char *rows_tree_text(struct arena *a, const json_t *rows, size_t at,
+			   const struct field *field, const char *name);
 
 /* Makes the line that the operation defines for its answers (print.c). The caller frees the
  * line. */

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "core/base/clock.h"
+#include "core/base/money.h"
+#include "core/home/project.h"
 #include "tools/cadre/screen/screen.h"
 
 const char *screen_dim(const struct cli *cli)
@@ -135,6 +137,16 @@ static const char *value_clock(const struct cli *cli, struct arena *a, int64_t m
 	return arena_strdup(a, text);
 }
 
+/* Formats a time that is known to the minute. */
+static const char *rough_time(const struct cli *cli, struct arena *a, const char *iso)
+{
+	const int64_t ms = time_parse(iso), far = clock_wall_ms() - ms;
+
+	return cli->terminal && !cli->clock && ms >= 0 && far >= 0 && far < 60000
+		       ? "< 1 min ago"
+		       : screen_time(cli, a, iso);
+}
+
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 {
 	int64_t ms = time_parse(iso);
@@ -163,6 +175,47 @@ static const char *record_value(const struct cli *cli, struct arena *a,
 		       : name;
 }
 
+static const char *money_text(struct arena *a, int64_t millionths)
+{
+	char text[32];
+
+	money_write(millionths, text);
+	return arena_strdup(a, text);
+}
+
+/* Formats percents. A terminal gets a bar. */
+static const char *share_text(const struct cli *cli, struct arena *a, long long percent)
+{
+	enum { CELLS = 10, BYTES = 3 };
+	const long long shown = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+	const int full = (int)(shown * CELLS / 100);
+
+	if (!cli->terminal)
+		return arena_printf(a, "%lld", percent);
+	return arena_printf(a, "%.*s%.*s %3lld %%", full * BYTES, "██████████",
+			    (CELLS - full) * BYTES, "░░░░░░░░░░", percent);
+}
+
+static const char *number_text(const struct cli *cli, struct arena *a,
+			       const struct field *field, long long n)
+{
+	if (field->type->given == GIVEN_MONEY)
+		return money_text(a, n);
+	if (field->type->given == GIVEN_SHARE)
+		return share_text(cli, a, n);
+	return arena_printf(a, "%lld", n);
+}
+
+/* Formats a folder. On a terminal, a worktree of git is shown with its branch. */
+static const char *folder_text(const struct cli *cli, struct arena *a, const char *path)
+{
+	char branch[256];
+
+	return cli->terminal && project_branch(path, branch)
+		       ? arena_printf(a, "%s, branch %s", path, branch)
+		       : path;
+}
+
 /* Formats a value on one line. */
 const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value)
@@ -182,12 +235,16 @@ const char *screen_value(const struct cli *cli, struct arena *a,
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "yes" : "no";
 	if (json_is_integer(value))
-		return arena_printf(a, "%lld", (long long)json_integer_value(value));
+		return number_text(cli, a, field, (long long)json_integer_value(value));
 	if (json_is_object(value) && field->type->kind == KIND_RECORD)
 		return record_value(cli, a, field->type->record, value);
 	text = json_string_value(value);
+	if (text && field->type->given == GIVEN_ROUGH)
+		return rough_time(cli, a, text);
 	if (text && field->type->kind == KIND_TIME)
 		return screen_time(cli, a, text);
+	if (text && field->type->given == GIVEN_FOLDER)
+		return folder_text(cli, a, text);
 	if (!text) {
 		char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
@@ -283,6 +340,9 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
 		return event_words(a, json_find_text(record, "event"),
 				   json_string_value(value));
+	if (field->type->given == GIVEN_BUDGET && json_is_integer(value) &&
+	    !strcmp(json_text_at(record, "kind"), "cost"))
+		return money_text(a, json_integer_value(value));
 	if (number && json_is_integer(value))
 		return arena_printf(a, "#%lld", (long long)json_integer_value(value));
 	if (is_acted_for(field, record))
