@@ -582,6 +582,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 		return stream_print(cli, op, args, answer);
 	if (cli->json) {
 		status = op->until ? wait_behind(cli, op, args, answer) : status;
+		rows_trim(cli, op, answer);
 		print_json(answer);
 		return wait_end(cli, late ? run_tell_late(cli, op) : status);
 	}
@@ -745,6 +746,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	int status;
 
 	cli->op = op;
+	if ((status = rows_check(cli, op)))
+		return status;
 	wait_take(cli, op, &argc, argv, &f);
 	args = f.code ? NULL : run_read_words(cli, op, argc, argv, &f);
 	if (args && here && agent_here_check(cli, &f) < 0)

@@ -31,6 +31,11 @@ bool screen_is_shown(const struct field *field, const json_t *record);
  * `lease ends` for lease_until. */
 const char *screen_label(struct arena *a, const struct field *field);
 
+/* The heading of a column: the words in capital letters. */
+const char *screen_heading(struct arena *a, const char *words);
+/* Prints the cells of a table from the cell `from` on as lines with tabs between the cells. */
+void rows_put(const struct table *t, size_t from);
+
 /* The text of a value, or of a record's field, on one line. A record inside a record is shown
  * by the inner record's first field, and in some cases also by its state. If an id has a
  * number, screen_field() shows the number, such as #102, in place of the id. The text is in the
@@ -39,8 +44,8 @@ const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value);
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record);
-/* A time in a form for people, such as "3 min ago" or the local clock time. In a pipe the time
- * has the ISO form. */
+/* A time in a form for people, such as "3 min ago" or the local clock time. For programs the
+ * time has the ISO form, in seconds. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
 /* Makes the line that the operation defines for its answers (print.c). The caller frees the

@@ -53,6 +53,15 @@ const char *screen_label(struct arena *a, const struct field *field)
 	return text;
 }
 
+const char *screen_heading(struct arena *a, const char *words)
+{
+	char *text = arena_strdup(a, words);
+
+	for (char *s = text; *s; s++)
+		*s = (char)(*s == '_' ? ' ' : *s >= 'a' && *s <= 'z' ? *s - 32 : *s);
+	return text;
+}
+
 /* Whether a flag or a number has its default value. */
 static bool is_usual(const struct field *field, const json_t *value)
 {
@@ -127,8 +136,10 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 	char ago[32];
 	int64_t ms = time_parse(iso);
 
-	if (!cli->terminal || ms < 0)
+	if (ms < 0)
 		return iso;
+	if (!cli->people)
+		return arena_printf(a, "%.19sZ", iso);
 	if (cli->clock)
 		return clock_time(cli, a, ms);
 	print_ago(ms, clock_wall_ms(), ago);
@@ -154,6 +165,12 @@ static const char *record_value(const struct cli *cli, struct arena *a,
 		       : name;
 }
 
+/* The text for an absent value. */
+static const char *screen_none(const struct cli *cli)
+{
+	return cli->people ? "-" : "";
+}
+
 /* Formats a value on one line. */
 const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value)
@@ -163,7 +180,7 @@ const char *screen_value(const struct cli *cli, struct arena *a,
 	size_t i;
 
 	if (screen_is_empty(value))
-		return "-";
+		return screen_none(cli);
 	if (json_is_array(value)) {
 		json_array_foreach(value, i, item)
 			all = arena_printf(a, "%s%s%s", all, *all ? ", " : "",
@@ -193,13 +210,15 @@ bool screen_is_number(const struct field *field)
 	return field->type->given == GIVEN_NUMBER;
 }
 
-/* Finds the field whose number replaces the id in `field`. NULL: the record has no such number. */
+/* Finds the field whose number replaces the id in `field`. NULL: the record has no such number,
+ * or the field is no text, and so no id. */
 static const struct field *
 value_number_of(const struct record *r, const struct field *field, const json_t *record)
 {
 	const struct field *next = field + 1;
 
 	return next < r->fields + r->n_fields && screen_is_number(next) &&
+			       field->type->kind == KIND_TEXT &&
 			       json_is_integer(json_object_get(record, next->name))
 		       ? next
 		       : NULL;
@@ -233,7 +252,8 @@ static const char *value_part_of(struct arena *a, const char *detail, const char
 
 /* Fills the template of an event's kind with parts of the detail. If a part is missing, returns
  * the detail unchanged. */
-static const char *event_words(struct arena *a, const char *kind, const char *detail)
+static const char *event_words(const struct cli *cli, struct arena *a, const char *kind,
+			       const char *detail)
 {
 	const char *at = value_words_of(kind), *out = "", *part;
 
@@ -250,7 +270,7 @@ static const char *event_words(struct arena *a, const char *kind, const char *de
 		out = arena_printf(a, "%s%s", out, part);
 		at += n + (at[n] == '}');
 	}
-	return *out ? out : "-";
+	return *out ? out : screen_none(cli);
 }
 
 /* Whether `field` names the agent who did something, and the record says that the operator
@@ -271,7 +291,7 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 		json_object_get(record, number ? number->name : field->name);
 
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
-		return event_words(a, json_find_text(record, "event"),
+		return event_words(cli, a, json_find_text(record, "event"),
 				   json_string_value(value));
 	if (number && json_is_integer(value))
 		return arena_printf(a, "#%lld", (long long)json_integer_value(value));

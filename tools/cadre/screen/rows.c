@@ -1,0 +1,216 @@
+/*
+ * rows - the columns and members of rows that a command line chooses by --columns and
+ * --json=NAMES, and the form of tables for programs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cadre/screen/screen.h"
+
+/* --- names ------------------------------------------------------------------------- */
+
+/* Whether the answer has a table. A page, or a line, of an answer is no table. */
+static bool rows_is_table(const struct op *op)
+{
+	if (op->page ? !op->columns
+		     : op->says && !op->overview && !screen_is_list(&op->out->fields[0]))
+		return false;
+	for (size_t i = 0; i < op->out->n_fields; i++)
+		if (screen_is_list(&op->out->fields[i]))
+			return true;
+	return false;
+}
+
+/* Calls `visit` with each record whose fields can be chosen: `lists` means columns, so only the
+ * records of lists. Members can be chosen of every record in the answer. An answer without
+ * records is itself a row. */
+static void rows_each(const struct op *op, bool lists,
+		      void (*visit)(const struct record *r, void *with), void *with)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < op->out->n_fields; i++) {
+		const struct field *field = &op->out->fields[i];
+
+		if (lists ? !screen_is_list(field) : !screen_is_nested(field))
+			continue;
+		visit(field->type->record, with);
+		any = true;
+	}
+	if (!any && !lists)
+		visit(op->out, with);
+}
+
+struct rows_name {
+	const char *name;
+	bool found;
+};
+
+static void rows_find(const struct record *r, void *with)
+{
+	struct rows_name *n = with;
+
+	n->found |= field_find(r, n->name) != NULL;
+}
+
+/* Appends the names of a record's fields to a text, except names that the text has. */
+static void rows_add(const struct record *r, void *with)
+{
+	struct text *all = with;
+
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const char *name = r->fields[i].name;
+		const size_t n = strlen(name);
+		const char *at = all->data;
+
+		while (at && (at = strstr(at, name)) &&
+		       !((at == all->data || at[-1] == ' ') && (at[n] == ',' || !at[n])))
+			at += n;
+		if (!at)
+			text_addf(all, "%s%s", all->len ? ", " : "", name);
+	}
+}
+
+static int rows_refuse(const struct cli *cli, const struct op *op, bool lists,
+		       const char *name)
+{
+	struct fault f = { 0 };
+	struct text all = { 0 };
+	int status;
+
+	fault_set(&f, FAULT_INVALID, lists ? "/columns" : "/json",
+		  "there is no %s `%.60s`", lists ? "column" : "member", name);
+	fault_hint(&f, "The line `%s: …` on stderr has all names.",
+		   lists ? "columns" : "members");
+	status = cli_fault(cli, &f);
+	rows_each(op, lists, rows_add, &all);
+	cli_tell("%s: %s", lists ? "columns" : "members", all.data ? all.data : "-");
+	text_release(&all);
+	return status;
+}
+
+static int rows_check_names(const struct cli *cli, const struct op *op, bool lists,
+			    const char *const *names)
+{
+	for (; names && *names; names++) {
+		struct rows_name n = { .name = *names };
+
+		rows_each(op, lists, rows_find, &n);
+		if (!n.found)
+			return rows_refuse(cli, op, lists, *names);
+	}
+	return 0;
+}
+
+int rows_check(const struct cli *cli, const struct op *op)
+{
+	struct fault f = { 0 };
+	int status;
+
+	if (cli->columns && !rows_is_table(op))
+		fault_set(&f, FAULT_INVALID, "/columns", "this command prints no table");
+	else if (cli->members && op->follows)
+		fault_set(&f, FAULT_INVALID, "/json", "this command prints no rows");
+	if (f.code) {
+		fault_hint(&f, "see `cadre %s%s%s --help`", op->cli[0],
+			   op->cli[1] ? " " : "", op->cli[1] ? op->cli[1] : "");
+		return cli_fault(cli, &f);
+	}
+	status = rows_check_names(cli, op, true, cli->columns);
+	return status ? status : rows_check_names(cli, op, false, cli->members);
+}
+
+/* --- members ------------------------------------------------------------------------ */
+
+void rows_trim_one(const struct cli *cli, json_t *row)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	if (!cli->members)
+		return;
+	json_object_foreach_safe(row, next, name, value)
+	{
+		const char *const *kept = cli->members;
+
+		while (*kept && strcmp(*kept, name))
+			kept++;
+		if (!*kept)
+			json_object_del(row, name);
+	}
+}
+
+void rows_trim(const struct cli *cli, const struct op *op, json_t *answer)
+{
+	bool any = false;
+	json_t *row;
+	size_t k;
+
+	for (size_t i = 0; i < op->out->n_fields; i++) {
+		const struct field *field = &op->out->fields[i];
+		json_t *value = json_object_get(answer, field->name);
+
+		any |= screen_is_nested(field);
+		if (screen_is_nested(field) && json_is_object(value))
+			rows_trim_one(cli, value);
+		else if (screen_is_list(field))
+			json_array_foreach(value, k, row)
+				rows_trim_one(cli, row);
+	}
+	if (!any)
+		rows_trim_one(cli, answer);
+}
+
+/* --- tables of other rows --------------------------------------------------------------- */
+
+int table_begin(const struct cli *cli, struct table *t, const char *const *names,
+		size_t n, struct fault *f)
+{
+	t->names = names;
+	t->n_columns = n;
+	for (const char *const *wanted = cli->columns; wanted && *wanted; wanted++) {
+		const char *all = "";
+		size_t i = 0;
+
+		for (; i < n && strcmp(names[i], *wanted); i++)
+			all = arena_printf(&t->arena, "%s%s%s", all, *all ? ", " : "",
+					   names[i]);
+		if (i < n)
+			continue;
+		fault_set(f, FAULT_INVALID, "/columns", "there is no column `%.60s`",
+			  *wanted);
+		return fault_hint(f, "The columns are %s.", all);
+	}
+	for (size_t i = 0; i < n; i++)
+		table_cell(t,
+			   cli->people ? screen_heading(&t->arena, names[i]) : names[i]);
+	return 0;
+}
+
+/* --- tables for programs ----------------------------------------------------------------- */
+
+/* Prints a cell. A tab, a newline and a backslash are escaped, because a tab separates cells
+ * and a newline ends a row. */
+static void rows_put_cell(const char *s)
+{
+	size_t n;
+
+	for (; *s; s += n ? n : 1) {
+		n = text_control_len(s, true);
+		if (n)
+			putchar('?');
+		else if (*s == '\t' || *s == '\n' || *s == '\\')
+			printf("\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
+		else
+			putchar(*s);
+	}
+}
+
+void rows_put(const struct table *t, size_t from)
+{
+	for (size_t i = from; i < t->n_cells; i++) {
+		rows_put_cell(t->cells[i]);
+		putchar((i + 1) % t->n_columns ? '\t' : '\n');
+	}
+}
