@@ -4,7 +4,7 @@
  * The first list of an answer becomes a table. A single record becomes lines of key and value,
  * with the record's lists as tables below. Each message becomes a block with the message's
  * text. A time is relative on a terminal, and has the ISO form elsewhere. In a pipe a table is
- * for programs: see rows.c.
+ * for programs: see screen_table.c.
  */
 #include <stdio.h>
 #include <stdlib.h>

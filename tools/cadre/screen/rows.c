@@ -1,6 +1,6 @@
 /*
  * rows - the columns and members of rows that a command line chooses by --columns and
- * --json=NAMES, and the form of tables for programs.
+ * --json=NAMES.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,35 +9,42 @@
 
 /* --- names ------------------------------------------------------------------------- */
 
-/* Whether the answer has a table. A page, or a line, of an answer is no table. */
-static bool rows_is_table(const struct op *op)
+static bool rows_has_list(const struct op *op)
 {
-	if (op->page ? !op->columns
-		     : op->says && !op->overview && !screen_is_list(&op->out->fields[0]))
-		return false;
 	for (size_t i = 0; i < op->out->n_fields; i++)
 		if (screen_is_list(&op->out->fields[i]))
 			return true;
 	return false;
 }
 
-/* Calls `visit` with each record whose fields can be chosen: `lists` means columns, so only the
- * records of lists. Members can be chosen of every record in the answer. An answer without
- * records is itself a row. */
-static void rows_each(const struct op *op, bool lists,
+/* Whether the answer has a table. A page, or a line, of an answer is no table. */
+static bool rows_is_table(const struct op *op)
+{
+	if (op->page ? !op->columns
+		     : op->says && !op->overview && !screen_is_list(&op->out->fields[0]))
+		return false;
+	return rows_has_list(op);
+}
+
+/* Whether a field of the answer holds rows. The rows of an answer are those of its lists. The
+ * rows of an answer without lists are its records. */
+static bool rows_holds(const struct op *op, const struct field *field)
+{
+	return rows_has_list(op) ? screen_is_list(field) : screen_is_nested(field);
+}
+
+/* Calls `visit` with the record of each kind of rows. An answer without records is itself a row. */
+static void rows_each(const struct op *op,
 		      void (*visit)(const struct record *r, void *with), void *with)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < op->out->n_fields; i++) {
-		const struct field *field = &op->out->fields[i];
-
-		if (lists ? !screen_is_list(field) : !screen_is_nested(field))
-			continue;
-		visit(field->type->record, with);
-		any = true;
-	}
-	if (!any && !lists)
+	for (size_t i = 0; i < op->out->n_fields; i++)
+		if (rows_holds(op, &op->out->fields[i])) {
+			visit(op->out->fields[i].type->record, with);
+			any = true;
+		}
+	if (!any)
 		visit(op->out, with);
 }
 
@@ -71,6 +78,15 @@ static void rows_add(const struct record *r, void *with)
 	}
 }
 
+/* The names of the columns that a table has without --columns. */
+static const char *rows_usual(const struct op *op, struct text *all)
+{
+	all->len = 0;
+	for (size_t i = 0; op->columns[i] && *op->columns[i] != '|'; i++)
+		text_addf(all, "%s%s", i ? ", " : "", op->columns[i]);
+	return all->data;
+}
+
 static int rows_refuse(const struct cli *cli, const struct op *op, bool lists,
 		       const char *name)
 {
@@ -83,8 +99,10 @@ static int rows_refuse(const struct cli *cli, const struct op *op, bool lists,
 	fault_hint(&f, "The line `%s: …` on stderr has all names.",
 		   lists ? "columns" : "members");
 	status = cli_fault(cli, &f);
-	rows_each(op, lists, rows_add, &all);
-	cli_tell("%s: %s", lists ? "columns" : "members", all.data ? all.data : "-");
+	rows_each(op, rows_add, &all);
+	cli_tell("%s: %s", lists ? "columns" : "members", all.data);
+	if (lists && op->columns)
+		cli_tell("without --columns: %s", rows_usual(op, &all));
 	text_release(&all);
 	return status;
 }
@@ -95,7 +113,7 @@ static int rows_check_names(const struct cli *cli, const struct op *op, bool lis
 	for (; names && *names; names++) {
 		struct rows_name n = { .name = *names };
 
-		rows_each(op, lists, rows_find, &n);
+		rows_each(op, rows_find, &n);
 		if (!n.found)
 			return rows_refuse(cli, op, lists, *names);
 	}
@@ -151,12 +169,13 @@ void rows_trim(const struct cli *cli, const struct op *op, json_t *answer)
 		const struct field *field = &op->out->fields[i];
 		json_t *value = json_object_get(answer, field->name);
 
-		any |= screen_is_nested(field);
-		if (screen_is_nested(field) && json_is_object(value))
+		if (!rows_holds(op, field))
+			continue;
+		any = true;
+		if (json_is_object(value))
 			rows_trim_one(cli, value);
-		else if (screen_is_list(field))
-			json_array_foreach(value, k, row)
-				rows_trim_one(cli, row);
+		json_array_foreach(value, k, row)
+			rows_trim_one(cli, row);
 	}
 	if (!any)
 		rows_trim_one(cli, answer);
@@ -186,31 +205,4 @@ int table_begin(const struct cli *cli, struct table *t, const char *const *names
 		table_cell(t,
 			   cli->people ? screen_heading(&t->arena, names[i]) : names[i]);
 	return 0;
-}
-
-/* --- tables for programs ----------------------------------------------------------------- */
-
-/* Prints a cell. A tab, a newline and a backslash are escaped, because a tab separates cells
- * and a newline ends a row. */
-static void rows_put_cell(const char *s)
-{
-	size_t n;
-
-	for (; *s; s += n ? n : 1) {
-		n = text_control_len(s, true);
-		if (n)
-			putchar('?');
-		else if (*s == '\t' || *s == '\n' || *s == '\\')
-			printf("\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
-		else
-			putchar(*s);
-	}
-}
-
-void rows_put(const struct table *t, size_t from)
-{
-	for (size_t i = from; i < t->n_cells; i++) {
-		rows_put_cell(t->cells[i]);
-		putchar((i + 1) % t->n_columns ? '\t' : '\n');
-	}
 }

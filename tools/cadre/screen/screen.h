@@ -33,8 +33,6 @@ const char *screen_label(struct arena *a, const struct field *field);
 
 /* The heading of a column: the words in capital letters. */
 const char *screen_heading(struct arena *a, const char *words);
-/* Prints the cells of a table from the cell `from` on as lines with tabs between the cells. */
-void rows_put(const struct table *t, size_t from);
 
 /* The text of a value, or of a record's field, on one line. A record inside a record is shown
  * by the inner record's first field, and in some cases also by its state. If an id has a

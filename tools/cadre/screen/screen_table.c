@@ -11,7 +11,7 @@
 #include <wchar.h>
 
 #include "core/base/alloc.h"
-#include "tools/cadre/screen/screen.h"
+#include "tools/cadre/cli.h"
 
 enum { GAP = 2, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64, ROOM_USUAL = 80 };
 
@@ -259,6 +259,32 @@ static void screen_table_show(const struct cli *cli, struct table *t, bool head,
 	}
 }
 
+/* Prints a cell. A tab, a newline and a backslash are escaped, because a tab separates cells
+ * and a newline ends a row. */
+static void screen_table_put_cell(const char *s)
+{
+	size_t n;
+
+	for (; *s; s += n ? n : 1) {
+		n = text_control_len(s, true);
+		if (n)
+			putchar('?');
+		else if (*s == '\t' || *s == '\n' || *s == '\\')
+			printf("\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
+		else
+			putchar(*s);
+	}
+}
+
+/* Prints a table for programs, from the cell `from` on. */
+static void screen_table_put(const struct table *t, size_t from)
+{
+	for (size_t i = from; i < t->n_cells; i++) {
+		screen_table_put_cell(t->cells[i]);
+		putchar((i + 1) % t->n_columns ? '\t' : '\n');
+	}
+}
+
 void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 {
 	if (cli->columns)
@@ -266,7 +292,7 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 	if (cli->people)
 		screen_table_show(cli, t, head, indent);
 	else
-		rows_put(t, t->kept && t->kept->begun ? t->n_columns : 0);
+		screen_table_put(t, t->kept && t->kept->begun ? t->n_columns : 0);
 	if (t->kept)
 		t->kept->begun = true;
 	arena_release(&t->arena);
