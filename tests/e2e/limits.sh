@@ -162,7 +162,7 @@ print(int(datetime.datetime.fromisoformat(t.replace("Z", "+00:00")).timestamp() 
 }
 refused
 later two
-is 0 '^tester  *reader  *[2-9] ' cadre limits
+is 0 '^tester\treader\t[2-9]\t' cadre limits
 comes
 cadre up >/dev/null || bad "up for pairs"
 later three

@@ -52,6 +52,6 @@ either=
 sed '17s/001/004/' sprint.toml >wrong.toml
 is 2 'plan:17:1: the plan has no task 004' cadre team create wrong --plan @wrong.toml
 is 3 'cannot open nothing.toml' cadre team create wrong --plan @nothing.toml
-is 0 '^sprint ' cadre team list
+is 0 '^sprint\t' cadre team list
 cadre team list | grep -q wrong && bad "a team was made"
 exit "$failed"
