@@ -114,7 +114,7 @@ is 0 '' as loser agent heartbeat
 is 0 '' as loser inbox
 for i in $(seq 25); do cadre team status >/dev/null || bad "the operator is limited"; done
 is 0 '' cadre --as loser team status
-is 0 'NAME.*CREATE.*OTHER' cadre limits
+is 0 '^name\tcreate\t.*\tother$' cadre limits
 
 # If limits.enabled is false, there are no limits.
 CADRE_LIMITS_ENABLED=false
