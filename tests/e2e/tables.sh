@@ -63,6 +63,8 @@ is 0 '^size\tname$' cadre undo --columns=size,name
 is 0 '^title$' cadre status --columns title
 is 0 '^{"tasks":\[{"id":"001","title":"a[\]tb[\][\]c"},{"id":"002","title":"two"}\],' cadre ready --json=id,title
 is 0 '^{"task":{"id":"002"}' cadre task show 002 --json=id
+is 0 '^{"messages":\[{"content":"one[\]ntwo"}\]' cadre --as coder inbox --take --json=content
+cadre --as coder inbox --json | grep -q '"messages":\[\]' || bad "a printed message was not taken"
 is 0 '"priority":3' cadre task show 002 --json
 is 2 'there is no column `nix`' cadre task list --columns id,nix
 is 2 '^columns: id, title, status' cadre task list --columns id,nix

@@ -284,9 +284,9 @@ json_t *json_text(const char *s);
 /* Refuses names that --columns or --json=NAMES gives, and that no row of the answer has. Returns
  * 0, or prints a fault and the names that exist, and returns the exit status. */
 int rows_check(const struct cli *cli, const struct op *op);
-/* Removes the members that --json=NAMES does not name from the rows of an answer. */
-void rows_trim(const struct cli *cli, const struct op *op, json_t *answer);
-/* Like rows_trim(), for a single row. */
+/* Prints an answer as JSON. The rows have only the members that --json=NAMES names. */
+void rows_print(const struct cli *cli, const struct op *op, const json_t *answer);
+/* Removes the members that --json=NAMES does not name from a row. */
 void rows_trim_one(const struct cli *cli, json_t *row);
 /* Prints a sentence about a table. For programs the sentence is printed on stderr, because
  * stdout has only the rows of the table. */

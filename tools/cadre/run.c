@@ -582,8 +582,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 		return stream_print(cli, op, args, answer);
 	if (cli->json) {
 		status = op->until ? wait_behind(cli, op, args, answer) : status;
-		rows_trim(cli, op, answer);
-		print_json(answer);
+		rows_print(cli, op, answer);
 		return wait_end(cli, late ? run_tell_late(cli, op) : status);
 	}
 	if (op->bytes_out)

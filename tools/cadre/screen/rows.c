@@ -159,7 +159,7 @@ void rows_trim_one(const struct cli *cli, json_t *row)
 	}
 }
 
-void rows_trim(const struct cli *cli, const struct op *op, json_t *answer)
+static void rows_trim(const struct cli *cli, const struct op *op, json_t *answer)
 {
 	bool any = false;
 	json_t *row;
@@ -179,6 +179,16 @@ void rows_trim(const struct cli *cli, const struct op *op, json_t *answer)
 	}
 	if (!any)
 		rows_trim_one(cli, answer);
+}
+
+void rows_print(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	json_t *own = cli->members ? json_deep_copy(answer) : NULL;
+
+	if (own)
+		rows_trim(cli, op, own);
+	print_json(own ? own : answer);
+	json_decref(own);
 }
 
 /* --- tables of other rows --------------------------------------------------------------- */
