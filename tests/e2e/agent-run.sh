@@ -17,7 +17,7 @@ export PATH
 # the program.
 is 0 '^ann of team crew' cadre agent run ann -- cadre whoami
 is 7 . cadre agent run bob --role tester -- sh -c 'echo "$CADRE_AGENT is here" >&2; exit 7'
-until_is '^bob  tester  offline' cadre agent list
+until_is '^bob\ttester\toffline' cadre agent list
 is 127 'cannot run no-such-program' cadre agent run ann -- no-such-program
 is 126 'cannot run /etc/passwd' cadre agent run ann -- /etc/passwd
 is 2 'run NAME' cadre agent run ann
@@ -35,7 +35,7 @@ is 0 'two' git log --oneline crew.ann
 is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
 mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'is not a worktree of this repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
 (cd / && is 1 'this directory is not in a git repository: fatal: not a git' cadre agent run eve --worktree -- true; exit $failed) || failed=1
-until_is 'eve  *eve  *offline' cadre agent list
+until_is 'eve\teve\toffline' cadre agent list
 # A worktree that was removed is made anew and continues the agent's branch. A worktree that a
 # person locked is left alone. A branch that a person has checked out in another folder is left
 # alone too.
@@ -65,13 +65,13 @@ is 0 . cadre task create Dig
 "$CADRE" agent run ann -- sh -c 'cadre claim >/dev/null; echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
 runner=$!
 until_done test -s "$TMPDIR/pid"
-is 0 '^ann  ann  working  001' cadre agent list
+is 0 '^ann\tann\tworking\t001' cadre agent list
 is 4 'a program runs as ann already (process '"$(cat "$TMPDIR/pid")"')' cadre agent run ann -- true
 kill -TERM $runner
 wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
-until_is '^ann  ann  offline' cadre agent list
+until_is '^ann\tann\toffline' cadre agent list
 # If the process that renews the agent's leases is killed, no second program can run as the
 # agent while the first program runs. When the program is killed, another program can run as the
 # agent immediately.

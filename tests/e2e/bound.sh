@@ -51,7 +51,7 @@ is 5 'cannot act as another' cadre --as coder claim
 is 0 pending cadre --operator --team alpha task show 001
 is 0 'dig deeper' cadre --operator --team alpha --as coder inbox --take
 is 0 claimed cadre --operator --team alpha --as coder claim
-is 0 'task.claimed .*  as coder  001 ' cadre --operator events --kind task
+is 0 'task.claimed\t.*\tas coder\t001\t' cadre --operator events --kind task
 is 0 'task.claimed".*"by":"coder","as_operator":true' cadre --operator events --kind task --json
 
 # The option --as with the bound agent's own name changes nothing.
@@ -59,7 +59,7 @@ is 0 '^bob of team beta, as is kept' cadre --as bob whoami
 is 0 '^bob of team beta, as is kept' cadre --team beta --as bob whoami
 is 5 'alpha is said' cadre --team alpha --as bob whoami
 is 0 'created task 001' cadre --as bob task create "Fill"
-is 0 'task.created .*  bob  001 ' cadre events --kind task.created
+is 0 'task.created\t.*\tbob\t001\t' cadre events --kind task.created
 cadre --operator --team beta send bob "for you" >/dev/null || bad "no mail"
 script -qec "'$CADRE' --as bob inbox" /dev/null </dev/null | grep -q 'for you' || bad "at a terminal --as takes it for another"
 

@@ -33,7 +33,7 @@ told=$(row "SELECT group_concat(w.word || CASE WHEN e.at - b.since < iif(w.word 
 [ "$(wc -l <"$TMPDIR/made")" = 6 ] || bad "made: $(wc -l <"$TMPDIR/made")"
 [ "$(grep -c 'team top has 500 of 6500 tokens left (max_tokens): 0 are used, 6000 reserved' "$TMPDIR/race")" = 58 ] ||
 	bad "not told why: $(sort "$TMPDIR/race" | uniq -c)"
-is 0 '^top  tokens  6500  0  6000  500  92$' cadre team budget top
+is 0 '^top\ttokens\t6500\t0\t6000\t500\t92$' cadre team budget top
 [ "$(cadre team budget top --json | grep -o '"path":"top / race-[0-9]*","kind":"tokens","limit":1000' | wc -l)" = 6 ] || bad "not all below are shown"
 
 # Reports of tokens are repeated under the same keys while the host is killed. Each report
@@ -82,7 +82,7 @@ grep -q '████████░░  84 %' "$TMPDIR/out" || bad "no bar: $(c
 first=$(row "SELECT c.name FROM team c WHERE c.name LIKE 'race-%' ORDER BY c.id LIMIT 1")
 is 0 . cadre team usage --team "$first" --tokens-in 900
 is 0 . cadre team destroy "$first" --yes
-is 0 '^top  tokens  7000  1400  5000  600  91$' cadre team budget top
+is 0 '^top\ttokens\t7000\t1400\t5000\t600\t91$' cadre team budget top
 is 0 . cadre --team brief task create Hurry
 is 6 'team brief has 0 of 5 seconds left' cadre --team brief claim
 
@@ -92,6 +92,6 @@ for tokens in 5 400; do
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"team","arguments":{"action":"create","parent":"top","name":"by-mcp-'$tokens'","max_tokens":'$tokens',"max_messages":1,"max_result_tokens":800}}}' |
 		"$CADRE" mcp --operator >"$TMPDIR/mcp"
-	is 0 "^top / by-mcp-$tokens  tokens  $tokens  0  0  $tokens  0\$" cadre team budget "by-mcp-$tokens"
+	is 0 "^top / by-mcp-$tokens\ttokens\t$tokens\t0\t0\t$tokens\t0\$" cadre team budget "by-mcp-$tokens"
 done
 exit $failed

@@ -64,7 +64,7 @@ described() { # TEXT: whether the row and the file of coder's card hold TEXT, th
 no_conflict() { ! ls "$cards" | grep conflict; }
 edit "$cards/coder.json" 'card["description"] = "reads"; card["skills"].append("lex")'
 until_done described reads || bad "a card that was saved is not taken: $(cat "$cards/coder.json")"
-is 0 'agent.updated .* coder  *coder ' cadre events --team crew
+is 0 'agent.updated\t.*\tcoder\tcoder\t' cadre events --team crew
 sed -i 's/reads/counts/' "$cards/coder.json"
 until_done described counts || bad "a card that an editor put in its place is not taken"
 edit "$cards/coder.json" 'card["skills"] = list(card["skills"])'

@@ -69,7 +69,7 @@ is 3 'no state: there is no .cadre in .* or above it, and none at .*/noted/cadre
 is 2 'create must come with the state' env -u CADRE_HOME "$CADRE" --create team create t
 [ ! -e "$CADRE_HOME" ] || bad "a state was made unasked"
 is 0 '^created team t: lead$' cadre --home "$TMPDIR/said" --create team create t
-is 0 '^t ' cadre --home "$TMPDIR/said" team list
+is 0 '^t\t' cadre --home "$TMPDIR/said" team list
 is 2 'takes no words' cadre init here
 
 # --- a state ---------------------------------------------------------------------
@@ -109,15 +109,15 @@ story() {
 		--roles '[{"name":"coder","skills":["c"]},{"name":"tester"}]'
 	token=$(cadre team create "$team-2" --roles '[{"name":"a"}]' --json |
 		sed 's/.*"name":"a"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
-	is 0 "^$team  *ready" cadre team list
+	is 0 "^$team\tready" cadre team list
 	is 4 'conflict' cadre team create "$team"
 	# With two teams the caller has to name one team.
 	is 2 'say which team' cadre task list
 	export CADRE_TEAM="$team"
-	is 0 'no tasks' cadre task list
+	beside 'no tasks' cadre task list
 	(
 		export CADRE_TEAM="$team-2"
-		for word in tasks board ls list; do is 0 'no tasks' cadre $word; done
+		for word in tasks board ls list; do beside 'no tasks' cadre $word; done
 		for word in agents who; do is 0 '^a ' cadre $word; done
 		is 0 '^sent #' cadre msg lead hi
 		is 0 '^created task' cadre add "a short one"
@@ -162,7 +162,7 @@ story() {
 	is 0 '^created task 001' cadre task create "Write it" --priority 1 --tags a,b --description "about it"
 	is 0 '^created task 002, which waits for 001' cadre task create "Test it" --depends-on 001
 	is 4 'conflict' cadre --as tester claim 002
-	is 0 '^001 ' cadre ready
+	is 0 '^001\t' cadre ready
 	is 0 'owner  *coder' cadre --as coder claim
 	either=yes
 	is 8 'no task' cadre --as tester claim
@@ -172,7 +172,7 @@ story() {
 	is 4 'conflict' cadre --as coder done 001 --epoch 7 x
 	is 0 'completed' cadre --as coder done 001 all is well
 	is 0 '^  all is well' cadre task show 001
-	is 0 '^002 ' cadre ready
+	is 0 '^002\t' cadre ready
 	is 0 'task.completed' cadre task history 001
 	is 0 'task.completed' cadre events --kind task
 	is 3 'not_found' cadre task show 999
@@ -181,8 +181,8 @@ story() {
 	# The output of each command says that a task waits for a cancelled task.
 	cadre task create "Ship it" --depends-on 002 >/dev/null && cadre task cancel 002 >/dev/null
 	is 0 'blocked by 002 (cancelled)' cadre task show 003
-	is 0 '^1 waits for failed or called-off tasks: 003' cadre task list
-	is 0 '^1 waits for failed or called-off tasks: 003' cadre ready
+	beside '^1 waits for failed or called-off tasks: 003' cadre task list
+	beside '^1 waits for failed or called-off tasks: 003' cadre ready
 	is 0 'pending; 1 waits for failed or called-off tasks: 003' cadre --as tester prime
 	either=yes
 	is 8 '^1 waits for failed or called-off tasks: 003' cadre --as tester claim

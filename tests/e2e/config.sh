@@ -17,26 +17,26 @@ project=$TMPDIR/shop/cadre.toml
 
 # A project can be configured before it has a state, and a state can be configured before the
 # state is made.
-is 0 '^inbox.capacity  *100  *default$' cadre config
+is 0 '^inbox.capacity\t100\tdefault$' cadre config
 [ "$(grep -c 'default$' "$TMPDIR/out")" = "$(($(wc -l <"$TMPDIR/out") - 1))" ] ||
 	bad "not all keys have their defaults"
-is 0 '^vault.root  *-  *default$' cadre config
+is 0 '^vault.root\t\tdefault$' cadre config
 cadre init >/dev/null
-is 0 "^vault.root  *$TMPDIR/shop/.cadre/vault  *default$" cadre config
+is 0 "^vault.root\t$TMPDIR/shop/.cadre/vault\tdefault$" cadre config
 
 # The user's file is read first, then the state's own file. Keys that a project may set are read
 # from the nearest project file.
 printf 'team.default = "a"\n[inbox]\ncapacity = 11\n' >"$TMPDIR/config/cadre/cadre.toml"
-is 0 "^inbox.capacity  *11  *$TMPDIR/config/cadre/cadre.toml:3$" cadre config
+is 0 "^inbox.capacity\t11\t$TMPDIR/config/cadre/cadre.toml:3$" cadre config
 printf '# of the shop\n[inbox]\ncapacity = 1_2\n' >"$toml"
-is 0 "^inbox.capacity  *12  *$toml:3$" cadre config
-is 0 "^team.default  *a  *$TMPDIR/config/cadre/cadre.toml:1$" cadre config
+is 0 "^inbox.capacity\t12\t$toml:3$" cadre config
+is 0 "^team.default\ta\t$TMPDIR/config/cadre/cadre.toml:1$" cadre config
 printf '\n[team]\ndefault = "b"\n' >"$project"
 cd deep/er
-is 0 "^inbox.capacity  *12  *$toml:3$" cadre config
-is 0 "^team.default  *b  *$project:3$" cadre config
+is 0 "^inbox.capacity\t12\t$toml:3$" cadre config
+is 0 "^team.default\tb\t$project:3$" cadre config
 printf 'team = { default = "c" }\n' >../cadre.toml
-is 0 "^team.default  *c  *$TMPDIR/shop/deep/cadre.toml:1$" cadre config
+is 0 "^team.default\tc\t$TMPDIR/shop/deep/cadre.toml:1$" cadre config
 # A project's file may not set a key of the state. The refusal names the file in which the key
 # belongs.
 printf 'team.default = "c"\nvault.root = "/"\n' >../cadre.toml
@@ -49,10 +49,10 @@ cd "$TMPDIR/shop"
 # A variable wins over the file, and a flag wins over variable and file. A key without a setting
 # has its default value.
 export CADRE_INBOX_CAPACITY=14
-is 0 '^inbox.capacity  *14  *CADRE_INBOX_CAPACITY$' cadre config
-is 0 '^inbox.capacity  *15  *--inbox.capacity$' cadre config --inbox.capacity 15
-is 0 '^inbox.capacity  *16  *--inbox.capacity$' cadre --inbox.capacity=16 config
-is 0 '^inbox.lease_seconds  *300  *default$' cadre config
+is 0 '^inbox.capacity\t14\tCADRE_INBOX_CAPACITY$' cadre config
+is 0 '^inbox.capacity\t15\t--inbox.capacity$' cadre config --inbox.capacity 15
+is 0 '^inbox.capacity\t16\t--inbox.capacity$' cadre --inbox.capacity=16 config
+is 0 '^inbox.lease_seconds\t300\tdefault$' cadre config
 unset CADRE_INBOX_CAPACITY
 
 # For a single key the output is the value alone. The JSON output holds all facts about the key.

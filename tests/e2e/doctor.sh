@@ -174,7 +174,7 @@ before=$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; S
 is 0 'did *leases *.*those of 1 tasks and 1 messages had ended' cadre doctor --fix
 [ "$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')" = "$before" ] ||
 	bad "leases: rows are gone"
-is 0 '001 *pending' cadre task list --team red
+is 0 '001\tpending' cadre task list --team red
 cadre events --limit 50 | grep -q 'task.lapsed' || bad "nobody was told of the lapse"
 is 0 . cadre doctor
 grep -q leases "$TMPDIR/out" && bad "leases are still late"
@@ -184,7 +184,7 @@ cadre --team red --as w claim 001 --lease-seconds 600 >/dev/null
 now=$(($(date +%s) * 1000))
 sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000 WHERE number = 1; UPDATE host SET alive_at = $now - 3600000"
 is 0 'did *leases *.*those of 0 tasks' cadre doctor --fix
-is 0 '001 *claimed' cadre task list --team red
+is 0 '001\tclaimed' cadre task list --team red
 cadre --team red --as w release 001 >/dev/null
 
 # --- the clock ---------------------------------------------------------------------------------------

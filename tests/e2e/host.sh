@@ -41,9 +41,9 @@ is 0 '^none$' in_place red/w-1 '[ -e .cadre/private ] || echo none'
 is 0 '^w-1$' in_place red/w-1 'echo $CADRE_AGENT'
 
 cadre workspace stop red/w-2 --team red --wait >/dev/null || bad "stop"
-is 0 'w-2 *- ' cadre workspace list --team red
+is 0 '\tw-2\t\t' cadre workspace list --team red
 cadre workspace start red/w-2 --team red --wait >/dev/null || bad "start"
-is 0 'ready.* w-2 *[0-9]' cadre workspace list --team red
+is 0 'ready\t.*\tw-2\t[0-9]' cadre workspace list --team red
 is 0 text in_place red/w-2 'cat sub/file'
 
 # --- a guest that the host ends for a new generation does not count as dead ----------------

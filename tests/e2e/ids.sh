@@ -27,6 +27,6 @@ cadre receipt "${capitals%?}" >/dev/null || bad "receipt by most of the id in ca
 cadre receipt "${id%?}" >/dev/null || bad "receipt by all but the last digit"
 cadre receipt "$(echo "$id" | cut -c1-8)" 2>said && bad "receipt by what several begin with"
 grep -q 'several messages begin with' said || bad "receipt says: $(cat said)"
-cadre events | grep -q 'message.sent .*#2' || bad "events say: $(cadre events)"
+cadre events | grep -q 'message.sent.*#2' || bad "events say: $(cadre events)"
 cadre search two | grep -q '#2' || bad "search says: $(cadre search two)"
 exit $failed

@@ -48,5 +48,5 @@ for at in 0 1 2 3 4; do
 		WHERE t.name = '$TEAM' AND e.kind = 154")" = $MEMBERS ] ||
 		bad "workspaces of $TEAM ended another number of times than once"
 done
-is 0 'no teams' cadre team list
+beside 'no teams' cadre team list
 exit $failed

@@ -114,7 +114,7 @@ is 0 '' as loser agent heartbeat
 is 0 '' as loser inbox
 for i in $(seq 25); do cadre team status >/dev/null || bad "the operator is limited"; done
 is 0 '' cadre --as loser team status
-is 0 'NAME.*CREATE.*OTHER' cadre limits
+is 0 '^name\tcreate\t.*\tother$' cadre limits
 
 # If limits.enabled is false, there are no limits.
 CADRE_LIMITS_ENABLED=false
@@ -162,7 +162,7 @@ print(int(datetime.datetime.fromisoformat(t.replace("Z", "+00:00")).timestamp() 
 }
 refused
 later two
-is 0 '^tester  *reader  *[2-9] ' cadre limits
+is 0 '^tester\treader\t[2-9]\t' cadre limits
 comes
 cadre up >/dev/null || bad "up for pairs"
 later three

@@ -158,7 +158,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	gone_is_said deep cadre team create u
 	gone_is_said "$story/linked" cadre team create u
 	mv ../away .cadre
-	(cd "$story/linked" && cadre team list) | grep -q '^t ' || bad "it was brought back, and is not there"
+	(cd "$story/linked" && cadre team list) | grep -q '^t[[:space:]]' || bad "it was brought back, and is not there"
 	# In a linked worktree, commands are also refused if the repository's folder .git is
 	# missing.
 	mv "$story/pro" "$story/pro2"
@@ -167,10 +167,10 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	mv "$story/pro2" "$story/pro"
 	rm -rf .cadre
 	cadre restore "$story/P.db" >"$story/out" 2>&1 || bad "restore where it is gone: $(cat "$story/out")"
-	cadre team list | grep -q '^t ' || bad "what was restored is not there"
+	cadre team list | grep -q '^t[[:space:]]' || bad "what was restored is not there"
 	rm -rf .cadre
 	gone_is_said . cadre team list
-	cadre init >/dev/null && cadre team list | grep -q '^no teams' || bad "a new one does not count"
+	cadre init >/dev/null && cadre team list 2>&1 | grep -q '^no teams' || bad "a new one does not count"
 	rm -rf .cadre
 	cadre trust --remove "$story/pro/.cadre" >/dev/null || bad "it cannot be forgotten"
 	cadre --home "$story/users/cadre" init >/dev/null || bad "no state of the user's own"
@@ -219,7 +219,7 @@ is 0 . cadre init
 is 0 . cadre team create kept --roles a
 touch file && git clean -fdxq && git stash -aq 2>/dev/null
 [ ! -e file ] || bad "git cleans nothing"
-is 0 '^kept ' cadre team list
+is 0 '^kept\t' cadre team list
 git commit -qm one --allow-empty && git worktree add -q ../beside && cd ../beside || bad "git worktree"
-is 0 '^kept ' cadre team list
+is 0 '^kept\t' cadre team list
 exit $failed

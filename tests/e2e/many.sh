@@ -33,7 +33,7 @@ for more in '' '{"title":"b"}\n'; do
 	is 2 "line 1: 'idempotency_key' is of all" from '{"title":"a","idempotency_key":"k"}\n'"$more" task create - --team blue
 done
 either=
-is 0 'no tasks' cadre task list --team blue
+beside 'no tasks' cadre task list --team blue
 cadre team destroy --yes blue >/dev/null 2>&1 || bad "no end of a team"
 is 2 'line 2: .*must contain more than blanks' from '{"title":"a"}\n{"title":"  "}\n' task create -
 is 2 'must contain more than blanks' cadre task create '  '
@@ -84,7 +84,7 @@ is 0 '"title":"{twelve}"' cadre task show 012 --json
 is 0 'task.*done TASK\|done' cadre help complete
 cadre --as ann claim 007 >/dev/null || bad "claim"
 is 0 '^completed task 007: ' cadre --as ann complete 007 'it works'
-is 0 '^007 .*completed' cadre task list --closed
+is 0 '^007\tcompleted\t' cadre task list --closed
 grep -q '^006' "$TMPDIR/out" && bad "--closed shows what is open"
 is 2 'text must contain more than blanks\|TEXT must contain more than blanks' cadre --as ann send operator ''
 is 2 'text must contain more than blanks\|TEXT must contain more than blanks' cadre --as ann send operator ' 

@@ -25,9 +25,9 @@ seq 64 | xargs -P 16 -I{} sh -c "'$CADRE' team create race-{} --parent top --max
 is 0 '"vms":{"limit":10,"used":0,"reserved":10,"left":0}' cadre team status --team top --json
 
 # A person sees the tree of teams in the list and in the vault.
-is 0 '^parser  ready  2  0  .*  top  top / parser$' cadre team list --tree
-is 0 '^top  ready  2  0  .*  -  top$' cadre team list --tree
-is 0 '^parser  ready  2  0' cadre team status --team top
+is 0 '^parser\tready\t2\t0\t.*\ttop\ttop / parser$' cadre team list --tree
+is 0 '^top\tready\t2\t0\t.*\t\ttop$' cadre team list --tree
+is 0 '^parser\tready\t2\t0' cadre team status --team top
 until_done grep -q '^Above it: \[top\](../top/TEAM.md)\.$' "$CADRE_HOME/vault/teams/parser/TEAM.md"
 until_done grep -q '^Below it: \[parser\](../parser/TEAM.md), \[race-' "$CADRE_HOME/vault/teams/top/TEAM.md"
 grep -q '"parent_team": "top"' "$CADRE_HOME/vault/teams/parser/cards/coder.json" || bad "no parent in the card"
@@ -50,7 +50,7 @@ kill -9 "$host"
 wait $!
 cadre up >/dev/null || bad "up again"
 cadre team destroy top --yes >/dev/null 2>&1
-is 0 'no teams' cadre team list
+beside 'no teams' cadre team list
 until_is '^0$' count_guests
 [ "$(sqlite3 "$CADRE_HOME/state.db" 'SELECT count(*) FROM team WHERE destroyed_at IS NULL')" = 0 ] || bad "a team lives"
 is 0 'parser-coder-' cadre undo

@@ -53,7 +53,7 @@ is 0 . cadre done 001 'it parses'
 is 0 . cadre send tester 'The parser is yours' --priority urgent
 cd ../shop || exit 1
 is 0 'The parser is yours' at tester PostToolUse ',"tool_name":"Bash"'
-is 0 '^001  completed .*coder' cadre task list --all
+is 0 '^001\tcompleted\t.*coder' cadre task list --all
 
 # `cadre setup --remove` restores the project's former files.
 is 0 . cadre setup claude --remove

@@ -36,7 +36,7 @@ assign_to = "backend"
 depends_on = ["001"]
 T
 is 0 '^created team sprint: backend-1, backend-2, frontend, lead; 3 tasks on its board' cadre team create sprint --plan @sprint.toml
-is 0 '^001 .*Design the API' cadre tasks
+is 0 '^001\t.*Design the API' cadre tasks
 as() { (eval "$(cadre agent env "$1")"; shift; "$CADRE" "$@"); } # AGENT WORD...
 # Only the lead has work before task 001 is done. Then the frontend and one backend have work.
 either=yes
@@ -52,6 +52,6 @@ either=
 sed '17s/001/004/' sprint.toml >wrong.toml
 is 2 'plan:17:1: the plan has no task 004' cadre team create wrong --plan @wrong.toml
 is 3 'cannot open nothing.toml' cadre team create wrong --plan @nothing.toml
-is 0 '^sprint ' cadre team list
+is 0 '^sprint\t' cadre team list
 cadre team list | grep -q wrong && bad "a team was made"
 exit "$failed"

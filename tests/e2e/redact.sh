@@ -30,7 +30,7 @@ for way in without with; do
 	[ $way = without ] || until_done sh -c "cat $log/*.md | grep -c $secret | grep -q 401"
 	is 0 "^redacted #$short" cadre --team alpha --as coder message redact "#$short"
 	is 0 "^redacted #$((short + 1))" cadre --team alpha message redact "#$((short + 1))"
-	is 0 'no hits' cadre --team alpha search "$secret"
+	beside 'no hits' cadre --team alpha search "$secret"
 	is 0 'hide' cadre --team alpha search hide
 	is 0 'redacted by coder' cadre --team alpha messages
 	is 0 'redacted by operator' cadre --team alpha message part "#$((short + 1))" content

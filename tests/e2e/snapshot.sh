@@ -24,7 +24,7 @@ until_is '^first$' in_place red/a 'cat f'
 until_is '^sub$' in_place red/a 'cat d/g'
 until_is '^no$' in_place red/a 'test -e h || echo no'
 until_is '^0$' in_place red/a 'ls -A | grep -c cadre'
-cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
+cadre workspace snapshots red/a --team red | grep -q 'keep[[:space:]]ready' || bad "snapshots"
 
 # A fork is complete when the answer to `workspace fork` arrives. The two forks are made one
 # after the other, since limits.max_concurrent_forks is 1.

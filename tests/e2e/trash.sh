@@ -14,7 +14,7 @@ makes() { # TEAM AGENT: makes a workspace with a file
 }
 
 cadre up >/dev/null || bad "up"
-is 0 'no removed workspaces or notes' cadre undo
+beside 'no removed workspaces or notes' cadre undo
 makes old a
 cadre exec --team old old/a 'mkdir -p deep/er; ln -s ../work.txt deep/link; chmod 640 work.txt' >/dev/null
 cadre exec --team old old/a 'printf "#!/bin/sh\n" >run; chmod 755 run' >/dev/null
@@ -27,8 +27,8 @@ entry=$(echo "$CADRE_HOME"/trash/*)
 [ "$(cat "$entry/work.txt")" = precious ] || bad "the trash lacks the file: $(ls -la "$entry")"
 [ ! -e "$entry/.cadre" ] || bad "the guest's own files are kept, its secrets among them"
 [ "$(stat -c %a "$CADRE_HOME/trash")" = 700 ] || bad "others may look into the trash"
-is 0 '^NAME  REMOVED  KEPT UNTIL  SIZE' cadre undo
-is 0 '^old-a-.*  20..-..-..T.*  20..-..-..  .* KiB  folder$' cadre undo
+is 0 '^name\tremoved\tkept_until\tsize\twas$' cadre undo
+is 0 '^old-a-.*\t20..-..-..T.*\t20..-..-..T..:..:..Z\t[0-9]*\tfolder$' cadre undo
 is 0 '"removed":\[{"name":"old-a-' cadre undo --json
 is 0 'ok *trash  *1 removed workspace, ' cadre doctor
 

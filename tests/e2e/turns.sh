@@ -42,7 +42,7 @@ is 0 "^600 $CADRE_HOME/guests/.*/turn-mcp.json" cadre turn read 1
 is 0 '"mcpServers":{"cadre":{"command":".*","args":\["mcp"\],"env":{.*"CADRE_AGENT":"a"' cat "$TMPDIR/project/seen.json"
 [ -z "$(find "$CADRE_HOME/guests" -name turn-mcp.json)" ] || bad "the file for the client stays"
 is 0 'acked' cadre receipt 1
-is 0 'message  operator  #1  1' cadre history a
+is 0 'message\toperator\t#1\t1\t' cadre history a
 is 0 '"state":"done"' cadre turns --json
 # If an agent gets another project folder, its next turn runs in the new folder. If the folder
 # is missing, the turn fails.
@@ -118,7 +118,7 @@ END
 echo $(($(date +%s) + 10 * TEST_SCALE)) >"$HOME/limit"
 is 0 . cadre send k 'behind the limit'
 until_done has k interrupted 1
-is 0 '^crew  *k .*rate_limited\|^k .*rate_limited' cadre agent list
+is 0 '^k\t.*\trate_limited' cadre agent list
 is 0 'client of k is at the limit of its plan' cadre --as operator inbox peek
 rm "$HOME/limit"
 until_done has k done 3
@@ -350,7 +350,7 @@ is 0 '^café ' cadre turn read "$last" --length 20
 is 0 '"size":500000[0-9]*' cadre turns --agent a --limit 1 --json
 [ "$(sql "SELECT kept <= 2097152 AND kept > 1000000 FROM turn WHERE id = $last")" = 1 ] || bad "what is kept of much output: $(sql "SELECT kept FROM turn WHERE id = $last")"
 # `cadre history` shows the beginning of a turn's output, and the output's size.
-is 0 "turn  -  -  $last  done  500000[0-9]*  caf" cadre history a --kind turn
+is 0 "turn\t\t\t$last\tdone\t500000[0-9]*\tcaf" cadre history a --kind turn
 [ "$(cadre history a --kind turn --json | wc -c)" -lt 20000 ] || bad "the history holds all of a turn's output"
 runner early <<'END'
 #!/bin/sh
@@ -381,7 +381,7 @@ gives a broken
 is 0 . cadre send a 'do it'
 until_done has a failed 3
 is 0 '"reason":"its command ended with 3: no such model"' cadre turns --agent a --limit 1 --json
-is 0 'a  a  failed' cadre agent list
+is 0 'a\ta\tfailed' cadre agent list
 is 0 'a takes no more turns: its runner has failed 3 times' as_agent lead cadre inbox peek
 sleep 1
 has a failed 4 && bad "a failed agent takes turns"
@@ -389,7 +389,7 @@ has a failed 4 && bad "a failed agent takes turns"
 # `status`, `doctor` and `prime` print the next step.
 cadre restart >/dev/null || bad "restart"
 until_done cadre exec crew/a true
-is 0 'a  a  failed' cadre agent list
+is 0 'a\ta\tfailed' cadre agent list
 helps='a takes no more turns, for its runner has failed: cadre agent update a --runner'
 is 0 "${helps#a }" cadre status
 is 0 "$helps" cadre doctor

@@ -11,7 +11,7 @@ entries() { ls "$trash" 2>/dev/null | wc -l; }
 config() { printf '[workspace]\n%s\n' "$1" >"$CADRE_HOME/cadre.toml"; }
 
 cadre team create alpha --roles coder >/dev/null || bad "team"
-is 0 '^no removed workspaces or notes: removed files are kept here for 7 days$' cadre undo
+beside '^no removed workspaces or notes: removed files are kept here for 7 days$' cadre undo
 is 0 'No deleted note' cadre vault removed
 is 0 . cadre vault write teams/alpha/plan/a.md "our needle"
 is 4 'would be deleted$' cadre vault delete teams/alpha/plan/a.md
@@ -22,7 +22,7 @@ is 0 'a.md is deleted; it is kept until 20..-..-.. at the latest: cadre undo' ca
 [ "$(stat -c %a "$trash")" = 700 ] || bad "others may look into the trash"
 
 # Only `undo` and `vault removed` list a deleted note.
-is 0 '^teams/alpha/plan/a.md  .* 20..-..-..  1 KiB  note$' cadre undo
+is 0 '^teams/alpha/plan/a.md\t20..-..-..T.*Z\t20..-..-..T..:..:..Z\t[0-9]*\tnote$' cadre undo
 is 0 '"notes":\[{"path":"teams/alpha/plan/a.md","size":10,"removed_at":"20' cadre undo --json
 is 0 'teams/alpha/plan/a.md' cadre --team alpha --as coder vault removed
 is 5 'vault removed' cadre --team alpha --as coder undo

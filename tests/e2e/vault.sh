@@ -113,7 +113,7 @@ echo "a needle in the hay" >"$vault/typed.md"
 mkdir -p "$vault/deep/er" && echo "the other needle" >"$vault/deep/er/note.txt"
 echo "needle" >"$TMPDIR/secret.md" && ln -s "$TMPDIR/secret.md" "$vault/link.md"
 until_is '"total_matches":2,"complete":true' cadre vault search needle --json
-until_is 'deep/er/note.txt  1' cadre vault search '^the .* needle$' --regex
+until_is 'deep/er/note.txt\t1' cadre vault search '^the .* needle$' --regex
 until_is '\[needle\] in the hay' cadre --team alpha search needle --scope vault --json
 echo "nothing" >"$vault/typed.md"
 until_is '"total_matches":1,"complete":true' cadre vault search needle --json
@@ -124,7 +124,7 @@ until_is '"total_matches":1,' cadre --direct vault search needle --json
 rm "$CADRE_HOME"/search.db* && mkdir "$CADRE_HOME/search.db"
 refused 7 --direct vault search needle
 cadre --direct vault search '^the .* needle$' --regex >/dev/null || bad "an expression needs the index"
-until_is 'deep/er/note.txt  1' cadre --direct vault search '^the .* needle$' --regex
+until_is 'deep/er/note.txt\t1' cadre --direct vault search '^the .* needle$' --regex
 tagged() { cadre --direct vault search '^Body|other needle' --regex --tag red --json; }
 until_is '"total_matches":[1-9]' tagged
 tagged | grep -qF '"total_matches":1,' || bad "found without the tag"

@@ -72,7 +72,7 @@ counts 'what was moved back'
 mv .cadre/state.db* .cadre/state.lock .cadre/secret away && : >.cadre/state.db
 say db '' && say next ''
 is 0 '^made\|already there' cadre init
-is 0 'no teams' cadre team list
+beside 'no teams' cadre team list
 rm .cadre/state.db* .cadre/state.lock .cadre/secret && mv away/* .cadre && rmdir away
 is 5 "$other" cadre team list
 say db .cadre/state.db

@@ -34,10 +34,17 @@ until_done() {
 	done
 }
 
+# tabbed PATTERN: sets $pattern to PATTERN, with a tab for each `\t`.
+tabbed() {
+	pattern=$1
+	case $pattern in *'\t'*) pattern=$(printf %s "$1" | sed 's/\\t/\t/g') ;; esac
+}
+
 # until_is PATTERN COMMAND...: repeats COMMAND until the output matches PATTERN. The function
 # fails if no output matches within the limit of a wait.
 until_is() {
-	pattern=$1 most=$(bound)
+	tabbed "$1"
+	most=$(bound)
 	since=$(uptime_s)
 	shift
 	while ! "$@" 2>&1 | grep -q -e "$pattern"; do

@@ -38,7 +38,8 @@ packages() {
 # is STATUS PATTERN COMMAND...: COMMAND must end with STATUS, and its stdout (its stderr if
 # STATUS is not 0) must match PATTERN. With $either=yes, stdout or stderr may match.
 is() {
-	want=$1 pattern=$2 judged=yes
+	want=$1 judged=yes
+	tabbed "$2"
 	shift 2
 	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null
 	got=$?
@@ -47,6 +48,12 @@ is() {
 	[ "$want" = 0 ] || file=$TMPDIR/err
 	[ -z "$either" ] || file="$TMPDIR/out $TMPDIR/err"
 	cat $file | grep -q -e "$pattern" || bad "$*: no '$pattern'"
+}
+# beside PATTERN COMMAND...: COMMAND must succeed, and its stdout or stderr must match PATTERN.
+beside() {
+	usual=$either either=yes
+	is 0 "$@"
+	either=$usual
 }
 # as_others COMMAND...: runs cadre with these words, but without root's right to ignore file
 # permissions.

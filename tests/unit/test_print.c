@@ -114,11 +114,16 @@ static void test_table(void **state)
 	char out[400];
 
 	(void)state;
+	/* For programs, a tab separates cells, and a tab in a cell is escaped. */
 	fill(&t);
+	table_cell(&t, "");
+	table_cell(&t, "a\tb\nc\\d\033");
 	read_table(&cli, &t, out, sizeof(out));
-	assert_string_equal(out, "ID  TEXT\n"
-				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  "
-				 "日本語 and so on and on\n");
+	assert_string_equal(out, "ID\tTEXT\n"
+				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6\t"
+				 "日本語 and so on and on\n"
+				 "\ta\\tb\\nc\\\\d?\n");
+	cli.people = true;
 	/* On a narrow terminal the text is cut, but not the id, so that a person can copy the
 	 * id. */
 	cli.width = 54;
@@ -141,7 +146,7 @@ static void test_kept_table(void **state)
 	static const char *const cells[] = { "ID", "WHO",        "TEXT",
 					     "1",  "ann",        "some words",
 					     "2",  "alexandria", "many words that go on" };
-	struct cli cli = { .width = 34 };
+	struct cli cli = { .people = true, .width = 34 };
 	struct layout kept = { 0 };
 	struct table t = { .kept = &kept, .n_columns = 3 };
 	char out[400];

@@ -36,7 +36,7 @@ waited 0 task 002 --team red
 # --- a snapshot is restored, and forked ---------------------------------------------------
 
 cadre workspace snapshot red/a keep --team red >/dev/null || bad "snapshot"
-cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
+cadre workspace snapshots red/a --team red | grep -q 'keep[[:space:]]ready' || bad "snapshots"
 in_vm red/a 'echo third >f; rm -r deep; sync'
 cadre workspace restore --yes red/a keep --team red >/dev/null || bad "restore"
 until_is '^second$' in_vm red/a 'cat f'

@@ -6,7 +6,7 @@ need_image
 trap finish EXIT
 
 [ "$(stat -c %s "$build/cadre-guest")" -le 4194304 ] || bad "cadre-guest is over 4 MiB"
-cadre image list | grep -q '^default ' || bad "list"
+cadre image list | grep -q '^default[[:space:]]' || bad "list"
 cadre image build --rootfs "$TMPDIR/nothing" >"$TMPDIR/out" 2>&1 && bad "a root from nothing"
 grep -q "nothing: No such file" "$TMPDIR/out" || bad "why not is not said"
 ls -A "$CADRE_IMAGES" | grep -q '^\.' && bad "a failed build leaves something"

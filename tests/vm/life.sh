@@ -100,7 +100,7 @@ cadre claim 002 --as v --team red >/dev/null || bad "claim"
 kill -9 "$vm"
 waited 0 workspace red/v failed
 cadre events --team red | grep -q 'workspace.failed.*its VM ended' || bad "no reason is given"
-cadre agent list --team red | grep -q 'v .*offline' || bad "the agent of a dead VM is not offline"
+cadre agent list --team red | grep -q '^v[[:space:]].*offline' || bad "the agent of a dead VM is not offline"
 waited 0 task 002 pending --team red
 cadre workspace start red/v --team red >/dev/null || bad "start"
 waited 0 workspace red/v

@@ -31,7 +31,7 @@ is 4 '1 workspace would go, 1 with .*: red/a (a VM)$' cadre workspace destroy re
 is 0 'what 1 workspace held is kept until .*: cadre undo' cadre workspace destroy --yes red/a --team red
 until_is '^1$' count_vms
 until_is '^1$' entries
-is 0 '^red-a-.*  VM$' cadre undo
+is 0 '^red-a-.*\tVM$' cadre undo
 is 0 '"vm":true' cadre undo --json
 is 0 'ok *trash  *1 removed ' cadre doctor
 [ "$(stat -c %a "$CADRE_HOME"/trash/*)" = 700 ] || bad "others may look into the entry"

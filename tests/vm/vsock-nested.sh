@@ -40,7 +40,7 @@ step() { echo "$(cut -d' ' -f1 /proc/uptime) s: $*"; }
 # Sends two lines from the VM red/v to CID 2, and prints the answers.
 dials() { in_vm red/v "printf '%s\n' '$1' '$2' | speaker speak vsock:2 5000"; }
 state_of() { cadre receipt "$1" --team red --json; }
-is_ready() { cadre workspace list --team red | grep -q 'ready.* v '; }
+is_ready() { cadre workspace list --team red | grep -q 'ready[[:space:]].*[[:space:]]v[[:space:]]'; }
 hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 
 # --- the VM boots, and the host reaches it over vsock ---------------------------------

@@ -449,10 +449,10 @@ static void check_taken(struct schema *s, const struct decl *d)
 	static const char *const of_mcp[] = { "action", "max_result_tokens", NULL };
 	/* options that the command keeps for itself: `wait`, and all options of option_table
 	 * except team and operator */
-	static const char *const of_command[] = { "utc",      "json",   "direct",
-						  "home",     "create", "as",
-						  "key",      "wait",   "no_color",
-						  "no_pager", "help",   NULL };
+	static const char *const of_command[] = {
+		"utc",  "json",     "direct",   "home", "create", "as",      "key",
+		"wait", "no_color", "no_pager", "help", "table",  "columns", NULL
+	};
 
 	for (size_t i = 0; i < d->in.n; i++) {
 		const char *name = d->in.items[i]->name;

@@ -183,6 +183,7 @@ static bool cli_take_flag(struct cli *cli, const char *word)
 		bool *flag, value;
 	} flags[] = { { "--utc", &cli->utc, true },
 		      { "--json", &cli->json, true },
+		      { "--table", &cli->people, true },
 		      { "--direct", &cli->direct, true },
 		      { "--operator", &cli->as_operator, true },
 		      { "--create", &cli->create, true },
@@ -217,6 +218,37 @@ static bool take_value(struct cli *cli, int argc, char **argv, int *i)
 		}
 	}
 	return false;
+}
+
+/* Splits names at commas. */
+static const char *const *cli_names(struct arena *a, const char *list)
+{
+	char *all = arena_strdup(a, list);
+	const char **names = arena_alloc(a, (strlen(list) + 2) * sizeof(*names));
+	size_t n = 0;
+
+	for (char *end; (end = strchr(all, ',')); all = end + 1) {
+		*end = '\0';
+		names[n++] = all;
+	}
+	names[n++] = all;
+	names[n] = NULL;
+	return names;
+}
+
+/* Takes --columns NAMES and --json=NAMES. --json takes names only behind `=`, because `--json` is
+ * an option without a value, too. */
+static bool take_names(struct cli *cli, int argc, char **argv, int *i)
+{
+	const char *names = cli_option(argc, argv, i, "--columns");
+
+	if (names)
+		cli->columns = cli_names(&cli->arena, names);
+	if (names || strncmp(argv[*i], "--json=", 7))
+		return names;
+	cli->json = true;
+	cli->members = cli_names(&cli->arena, argv[*i] + 7);
+	return true;
 }
 
 /* Takes --section.key=value. If the value is in the word behind the option, the option is still
@@ -274,6 +306,7 @@ int cli_options(struct cli *cli, int argc, char **argv)
 			cli->as_operator = true;
 		else if (!own && (cli_take_flag(cli, argv[i]) ||
 				  take_value(cli, argc, argv, &i) ||
+				  take_names(cli, argc, argv, &i) ||
 				  cli_take_key(cli, argc, argv, &i)))
 			continue;
 		argv[left++] = argv[i];
@@ -551,6 +584,18 @@ int cli_no_verb(const struct cli *cli, int argc, char **argv)
 	return cli_fault(cli, &f);
 }
 
+/* Refuses --columns and --json=NAMES if the verb does not take them. */
+static int cli_check_names(const struct cli *cli, const struct verb *verb,
+			   struct fault *f)
+{
+	if (cli->columns && !(verb->flags & VERB_COLUMNS))
+		fault_set(f, FAULT_INVALID, "/columns", "%s prints no table", verb->name);
+	if (cli->members && !(verb->flags & VERB_MEMBERS))
+		fault_set(f, FAULT_INVALID, "/json", "%s has no rows to choose from",
+			  verb->name);
+	return f->code ? fault_hint(f, "see `cadre help %s`", verb->name) : 0;
+}
+
 static int cli_run(struct cli *cli, int argc, char **argv)
 {
 	const struct verb *verb;
@@ -565,6 +610,8 @@ static int cli_run(struct cli *cli, int argc, char **argv)
 		cli->usage = verb->usage;
 		if (verb->flags & VERB_OPERATORS &&
 		    cli_refuse_agent(cli, verb->name, &f) < 0)
+			return cli_fault(cli, &f);
+		if (cli_check_names(cli, verb, &f) < 0)
 			return cli_fault(cli, &f);
 		return verb->run(cli, argc - taken + 1, argv + taken - 1);
 	}
@@ -605,19 +652,30 @@ static void hold_standard(void)
 		close(fd);
 }
 
+/* Chooses the form of the answer. As usual in other programs, CLICOLOR_FORCE asks for the form of
+ * a terminal, with colours, and NO_COLOR for a form without colours. */
+static void cli_form(struct cli *cli)
+{
+	const char *term = getenv("TERM"), *without = getenv("NO_COLOR"),
+		   *force = getenv("CLICOLOR_FORCE");
+	const bool forced = force && *force && strcmp(force, "0");
+
+	cli->people = cli->terminal || forced;
+	cli->color = !(without && *without) &&
+		     (forced || (cli->terminal && term && strcmp(term, "dumb")));
+}
+
 int cli_main(int argc, char **argv)
 {
 	struct cli cli = { .terminal = isatty(1) };
-	const char *term = getenv("TERM"), *without = getenv("NO_COLOR");
 	int status;
 
 	hold_standard();
 	/* The umask must not take away the user's own rights. */
 	umask(umask(077) & 077);
-	cli.color = cli.terminal && !(without && *without) && term &&
-		    strcmp(term, "dumb");
-	cli.width = cli.terminal ? cli_columns(STDOUT_FILENO) : 0;
+	cli_form(&cli);
 	argc = cli_options(&cli, argc, argv);
+	cli.width = cli.people ? cli_room() : 0;
 	status = cli_run(&cli, argc - 1, argv + 1);
 	if (cli.screen) {
 		client_close(cli.client); /* no connection stays open while the user reads

@@ -26,6 +26,10 @@ struct cli {
 	bool reminded; /* the user was told of the identity kept for this directory */
 	bool unwritten; /* the failure to write output was reported */
 	bool terminal; /* stdout is a terminal */
+	bool people; /* answers have the form for people: stdout is a terminal, or --table or
+			CLICOLOR_FORCE asks for this form. Otherwise tables are for programs */
+	const char *const *columns; /* --columns: names, NULL-terminated, or NULL */
+	const char *const *members; /* --json=NAMES: names, NULL-terminated, or NULL */
 	int ended_by; /* signal that ended the wait for a call; 0: no signal */
 	bool waits; /* --wait[=SECONDS] was given: see wait_verb.c */
 	int64_t wait_s;
@@ -36,7 +40,7 @@ struct cli {
 		       no text is collected */
 	const char *narrowed; /* options that select a part of a list; "" without such
 				 options */
-	int width; /* columns of the terminal; 0: no limit */
+	int width; /* columns of the form for people; 0: no limit */
 	const char *dir, *team, *as, *key; /* values of --home, --team, --as and --key */
 	/* Options --section.key=value, stored without the dashes. A NULL ends the list. */
 	const char *flags[CLI_FLAGS + 1];
@@ -71,6 +75,8 @@ struct verb {
  * verbs that start the host. Each of the remaining verbs either calls operations that check the
  * caller, or itself refuses a part of its work to agents. */
 enum { VERB_OPERATORS = 1 };
+/* VERB_COLUMNS: the verb takes --columns. VERB_MEMBERS: the verb takes --json=NAMES. */
+enum { VERB_COLUMNS = 2, VERB_MEMBERS = 4 };
 
 extern const struct verb verb_table[]; /* the program's verbs; a NULL name ends the table */
 
@@ -284,6 +290,16 @@ void print_json_new(json_t *json);
 /* Makes a JSON string of a text. U+FFFD replaces bytes that are not UTF-8. For example, a
  * file's name may have such bytes. */
 json_t *json_text(const char *s);
+/* Refuses names that --columns or --json=NAMES gives, and that no row of the answer has. Returns
+ * 0, or prints a fault and the names that exist, and returns the exit status. */
+int columns_check(const struct cli *cli, const struct op *op);
+/* Prints an answer as JSON. The rows have only the members that --json=NAMES names. */
+void columns_print(const struct cli *cli, const struct op *op, const json_t *answer);
+/* Removes the members that --json=NAMES does not name from a row. */
+void columns_trim_one(const struct cli *cli, json_t *row);
+/* Prints a sentence about a table. For programs the sentence is printed on stderr, because
+ * stdout has only the rows of the table. */
+void print_beside(const struct cli *cli, const char *text);
 /* Prints rows of a list that is printed piece by piece. The first rows are printed under a
  * heading. Later rows use the columns of the first rows. If later rows need wider columns, the
  * heading is printed again. */
@@ -307,6 +323,7 @@ struct table_column {
  * the first rows. */
 struct layout {
 	struct table_column needed[TABLE_COLUMNS], shown[TABLE_COLUMNS];
+	bool begun; /* some rows are printed */
 };
 
 struct table {
@@ -314,6 +331,7 @@ struct table {
 	struct layout *kept; /* NULL: the table holds all rows of the list */
 	const char **cells; /* n_columns cells for each row */
 	size_t n_cells, n_columns;
+	const char *const *names; /* of the columns; NULL: print.c has chosen the columns */
 	/* Sets of columns, one bit for each column. `whole`: columns that are never cut.
 	 * `words`: columns whose cells are names of states. `stay`: columns that are left out
 	 * only after all other columns. */
@@ -329,8 +347,11 @@ char *cli_plain(struct arena *a, const char *s, bool lines);
  * byte. */
 void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-void table_cell(struct table *t, const char *text); /* copies the text, without control
-						       characters */
+/* Begins a table with these columns, and adds the heading. Returns 0, or a fault if --columns
+ * names another column. */
+int table_begin(const struct cli *cli, struct table *t, const char *const *names,
+		size_t n, struct fault *f);
+void table_cell(struct table *t, const char *text); /* copies the text */
 /* Prints and empties a table. `head`: the first row is the heading. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
@@ -342,6 +363,9 @@ size_t cli_width(const char *s);
 size_t cli_fit(const char *s, size_t width);
 /* The number of columns of the terminal that `fd` refers to. 0: `fd` is no terminal. */
 int cli_columns(int fd);
+/* The number of columns of the form for people on stdout. If stdout is no terminal, the variable
+ * COLUMNS gives the number. */
+int cli_room(void);
 /* Prints a text wrapped at words, with `indent` blanks before each line. */
 void cli_prose(const struct cli *cli, const char *text, int indent);
 /* Prints a text on a line of which `at` columns are printed already. All further lines of the

@@ -65,22 +65,23 @@ static void config_verb_show_json(struct shown *s, const struct field *only)
 	json_decref(keys);
 }
 
-static void show_table(struct shown *s)
+static int show_table(struct shown *s, struct fault *f)
 {
-	static const char *const heads[] = { "KEY", "VALUE", "FROM" };
-	struct table t = { .n_columns = 3 };
+	static const char *const names[] = { "key", "value", "from" };
+	struct table t = { 0 };
 
-	for (size_t i = 0; i < 3; i++)
-		table_cell(&t, heads[i]);
+	if (table_begin(s->cli, &t, names, 3, f) < 0)
+		return f->code;
 	for (size_t i = 0; i < record_config.n_fields; i++) {
 		const struct field *key = &record_config.fields[i];
 		const char *value = value_text(s, key);
 
 		table_cell(&t, key->name);
-		table_cell(&t, value ? value : "-");
+		table_cell(&t, value ? value : s->cli->people ? "-" : "");
 		table_cell(&t, config_whence(&s->set, key));
 	}
 	table_print(s->cli, &t, true, 0);
+	return 0;
 }
 
 static int config_verb_show(struct shown *s, const char *name, struct fault *f)
@@ -93,7 +94,7 @@ static int config_verb_show(struct shown *s, const char *name, struct fault *f)
 	if (s->cli->json) {
 		config_verb_show_json(s, key);
 	} else if (!key) {
-		show_table(s);
+		return show_table(s, f);
 	} else {
 		value = value_text(s, key);
 		if (value && s->cli->terminal)

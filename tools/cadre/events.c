@@ -20,12 +20,14 @@ enum { FOLLOW_SECONDS = 60, FOLLOW_FIRST = 10 };
 static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
 			 struct layout *kept)
 {
-	const json_t *events = json_object_get(answer, "events"), *event;
+	json_t *events = json_object_get(answer, "events"), *event;
 	size_t i;
 
 	if (cli->json) {
-		json_array_foreach(events, i, event)
+		json_array_foreach(events, i, event) {
+			columns_trim_one(cli, event);
 			print_json(event);
+		}
 	} else if (json_array_size(events)) {
 		print_more_rows(cli, op, field_find(op->out, "events")->type->record,
 				events, kept);
@@ -91,6 +93,8 @@ int events_main(struct cli *cli, int argc, char **argv)
 	if (!follows)
 		return run_words(cli, op, argc, argv);
 	signal(SIGPIPE, SIG_DFL); /* SIGPIPE ends `cadre events -f | head` */
+	if ((status = columns_check(cli, op)))
+		return status;
 	args = op_args(op, argc, argv, &f);
 	if (!args)
 		return cli_fault(cli, &f);

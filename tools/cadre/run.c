@@ -586,7 +586,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 		return stream_print(cli, op, args, answer);
 	if (cli->json) {
 		status = op->until ? wait_behind(cli, op, args, answer) : status;
-		print_json(answer);
+		columns_print(cli, op, answer);
 		return wait_end(cli, late ? run_tell_late(cli, op) : status);
 	}
 	if (op->bytes_out)
@@ -749,6 +749,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	int status;
 
 	cli->op = op;
+	if ((status = columns_check(cli, op)))
+		return status;
 	if (fan_run(cli, op, argc, argv, &status))
 		return status;
 	wait_take(cli, op, &argc, argv, &f);

@@ -197,14 +197,13 @@ static int trust_show_json(struct fault *f)
 
 static int show_list(struct cli *cli, struct fault *f)
 {
-	static const char *const heads[] = { "HOW", "SINCE", "FOLDER" };
-	struct table t = { .n_columns = 3 };
+	static const char *const names[] = { "how", "since", "folder" };
+	struct table t = { 0 };
 
 	if (cli->json)
 		return trust_show_json(f);
-	for (size_t i = 0; i < 3; i++)
-		table_cell(&t, heads[i]);
-	trust_each(trust_add_row, &t, f);
+	if (table_begin(cli, &t, names, 3, f) == 0)
+		trust_each(trust_add_row, &t, f);
 	if (f->code)
 		t.n_cells = 0;
 	table_print(cli, &t, true, 0);

@@ -224,7 +224,12 @@ static int line_width = LINE_WIDTH; /* columns of a line; fewer on a narrow term
 
 const struct option_text option_table[] = {
 	{ "--utc", NULL, "Clock times in UTC, not in local time." },
-	{ "--json", NULL, "One line of JSON; a fault is its member `error`." },
+	{ "--json", NULL,
+	  "One line of JSON; a fault is its member `error`. "
+	  "`--json=id,title`: only these members of each row." },
+	{ "--columns", "A,B", "The columns of a table, by the names of the members." },
+	{ "--table", NULL,
+	  "In a pipe: tables and times as on a terminal of $COLUMNS columns." },
 	{ "--direct", NULL, "Open the state itself even if a host runs." },
 	{ "--home", "DIR", "The state folder." },
 	{ "--create", NULL, "Make the state if --home or CADRE_HOME names none." },

@@ -757,13 +757,15 @@ static long long image_size_of(struct arena *a, const struct image *image)
 
 static int list_main(struct cli *cli)
 {
+	static const char *const names[] = { "name", "version", "size", "dir" };
 	json_t *list = json_array();
+	struct table t = { 0 };
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 	struct image *all;
 	size_t n;
 
-	if (image_list(&a, &all, &n, &f)) {
+	if (image_list(&a, &all, &n, &f) < 0 || table_begin(cli, &t, names, 4, &f) < 0) {
 		json_decref(list);
 		return cli_fault(cli, &f);
 	}
@@ -774,15 +776,20 @@ static int list_main(struct cli *cli)
 				      json_pack("{ss,ss,sI,ss}", "name", all[i].name,
 						"version", all[i].version, "size",
 						(json_int_t)bytes, "dir", all[i].dir));
-		if (!cli->json)
-			printf("%-16s  %-20s  %5lld MiB  %s\n", all[i].name,
-			       all[i].version, bytes >> 20, all[i].dir);
+		table_cell(&t, all[i].name);
+		table_cell(&t, all[i].version);
+		table_cell(&t, cli->people ? arena_printf(&a, "%lld MiB", bytes >> 20)
+					   : arena_printf(&a, "%lld", bytes));
+		table_cell(&t, all[i].dir);
 	}
 	if (cli->json)
 		print_json(list);
-	else if (!n)
-		printf("no images: `cadre image build` makes one\n");
+	else if (n || !cli->people)
+		table_print(cli, &t, true, 0);
+	if (!cli->json && !n)
+		print_beside(cli, "no images: `cadre image build` makes one");
 	json_decref(list);
+	arena_release(&t.arena);
 	arena_release(&a);
 	return 0;
 }

@@ -3,7 +3,8 @@
  *
  * The first list of an answer becomes a table. A single record becomes lines of key and value,
  * with the record's lists as tables below. Each message becomes a block with the message's
- * text. A time is relative on a terminal, and has the ISO form elsewhere.
+ * text. A time is relative on a terminal, and has the ISO form elsewhere. In a pipe a table is
+ * for programs: see screen_table.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,11 +282,11 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 		const json_t *rows = json_object_get(answer, *word);
 		const bool first = word == op->overview, any = json_array_size(rows);
 
-		if (!first && any)
+		if (!first && (any || !cli->people))
 			putchar('\n');
 		if (first && !any)
-			puts(op->empty);
-		if (any)
+			print_beside(cli, op->empty);
+		if (any || !cli->people)
 			print_table(cli, field->type->record, op->columns, rows,
 				    !first || !speaks_for_itself(field->type->record,
 								 op->columns),
@@ -295,7 +296,7 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 		putchar('\n');
 	for (word += *word != NULL; *word; word++) {
 		add_single(&p, op, answer, *word);
-		if (!cli->terminal)
+		if (!cli->people)
 			screen_page_end_line(&p); /* one value per line, for searches */
 	}
 	screen_page_end_line(&p);
@@ -361,8 +362,8 @@ bool screen_any_has(const json_t *rows, const char *name)
 }
 
 /* Chooses the columns that the operation names before the |. If the operation names no columns,
- * chooses all fields that have a value in any row, except secrets and numbers that replace an
- * id. `spare`: named columns that are empty in all rows are left out, as on a terminal. */
+ * chooses all fields except secrets and numbers that replace an id. `spare`: columns that are
+ * empty in all rows are left out, as on a terminal. */
 static size_t choose_columns(const struct record *r, const char *const *columns,
 			     const json_t *rows, bool spare, const struct field **chosen,
 			     size_t most)
@@ -371,12 +372,13 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 
 	for (size_t i = 0; columns && columns[i] && *columns[i] != '|' && n < most; i++)
 		if ((chosen[n] = field_find(r, columns[i])) &&
+		    !screen_is_hidden(chosen[n]) &&
 		    (!spare || screen_any_has(rows, columns[i])))
 			n++;
 	for (size_t i = 0; !columns && i < r->n_fields && n < most; i++)
 		if (!screen_is_hidden(&r->fields[i]) &&
 		    !screen_is_number(&r->fields[i]) &&
-		    screen_any_has(rows, r->fields[i].name))
+		    (!spare || screen_any_has(rows, r->fields[i].name)))
 			chosen[n++] = &r->fields[i];
 	return n;
 }
@@ -395,13 +397,12 @@ static bool print_stays(const char *const *columns, const char *name)
 	return false;
 }
 
-const char *screen_heading(struct arena *a, const struct field *field)
+static void print_add_heading(const struct cli *cli, struct table *t,
+			      const struct field *field)
 {
-	char *text = arena_strdup(a, screen_label(a, field));
-
-	for (char *s = text; *s; s++)
-		*s = (char)(*s >= 'a' && *s <= 'z' ? *s - 32 : *s);
-	return text;
+	table_cell(t, cli->people
+			      ? screen_heading(&t->arena, screen_label(&t->arena, field))
+			      : field->name);
 }
 
 /* Prints a list of records as a table, with or without a heading. */
@@ -409,13 +410,16 @@ static void print_table(const struct cli *cli, const struct record *r,
 			const char *const *columns, const json_t *rows, bool head,
 			int indent, struct layout *kept)
 {
-	const struct field *chosen[32], *tree = rows_tree(cli, r, rows);
+	const struct field *chosen[32];
+	const struct field *tree = cli->columns ? NULL : rows_tree(cli, r, rows);
 	struct table t = { .kept = kept };
 	const json_t *row;
 	size_t i;
 
-	t.n_columns =
-		choose_columns(r, columns, rows, cli->terminal && !kept, chosen, 32);
+	columns = cli->columns ? cli->columns : columns;
+	head |= !cli->people || cli->columns;
+	t.n_columns = choose_columns(r, columns, rows,
+				     cli->people && !kept && !cli->columns, chosen, 32);
 	if (tree)
 		t.n_columns = rows_tree_columns(chosen, t.n_columns, tree);
 	if (!t.n_columns)
@@ -428,7 +432,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 		t.stay |= (uint64_t)print_stays(columns, chosen[k]->name) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)
-		table_cell(&t, screen_heading(&t.arena, chosen[k]));
+		print_add_heading(cli, &t, chosen[k]);
 	json_array_foreach(rows, i, row)
 		for (size_t k = 0; k < t.n_columns; k++) {
 			const char *text = screen_field(cli, &t.arena, r, chosen[k], row);
@@ -440,10 +444,18 @@ static void print_table(const struct cli *cli, const struct record *r,
 	table_print(cli, &t, head, indent);
 }
 
+void print_beside(const struct cli *cli, const char *text)
+{
+	if (cli->people)
+		cli_prose(cli, text, 0);
+	else
+		cli_tell("%s", text);
+}
+
 void print_more_rows(const struct cli *cli, const struct op *op, const struct record *r,
 		     const json_t *rows, struct layout *kept)
 {
-	if (cli->terminal && op->lines)
+	if (cli->people && op->lines)
 		screen_lines(cli, op, r, rows, kept);
 	else
 		print_table(cli, r, op->columns, rows, true, 0, kept);
@@ -514,7 +526,7 @@ static void print_list(const struct cli *cli, const struct op *op,
 	const json_t *row;
 	size_t i;
 
-	if (field == op->prints) {
+	if (field == op->prints && !cli->columns) {
 		json_array_foreach(rows, i, row) {
 			if (i)
 				putchar('\n');
@@ -597,6 +609,14 @@ static void print_record(const struct cli *cli, const struct record *r,
 
 /* --- answers ------------------------------------------------------------------------ */
 
+/* Whether a list is printed as a table for programs, which has a heading even without rows. */
+static bool print_is_table(const struct cli *cli, const struct op *op,
+			   const struct field *list)
+{
+	return !cli->people && screen_is_list(list) &&
+	       (cli->columns || (op->columns && list != op->prints));
+}
+
 /* Prints that a list is empty, and a hint for the next step. */
 static void print_empty(const struct cli *cli, const struct op *op)
 {
@@ -607,15 +627,15 @@ static void print_empty(const struct cli *cli, const struct op *op)
 	/* If only a part of the list was asked for, the hint is not printed, because the hint
 	 * is about the whole list. */
 	if (by && *by)
-		cli_prose(cli,
-			  arena_printf(&a, "no %s with %s: `cadre %s%s%s` shows all",
-				       what, by, op->cli[0], op->cli[1] ? " " : "",
-				       op->cli[1] ? op->cli[1] : ""),
-			  0);
+		hint = arena_printf(&a, "no %s with %s: `cadre %s%s%s` shows all", what,
+				    by, op->cli[0], op->cli[1] ? " " : "",
+				    op->cli[1] ? op->cli[1] : "");
 	else
-		cli_prose(cli,
-			  arena_printf(&a, "no %s%s%s", what, *hint ? ": " : "", hint),
-			  0);
+		hint = arena_printf(&a, "no %s%s%s", what, *hint ? ": " : "", hint);
+	if (print_is_table(cli, op, &op->out->fields[0]))
+		print_beside(cli, hint);
+	else
+		cli_prose(cli, hint, 0);
 	arena_release(&a);
 }
 
@@ -648,37 +668,59 @@ static bool print_words(const struct cli *cli, const struct op *op, const json_t
 static json_t *print_in_order(const struct cli *cli, const struct op *op,
 			      const struct field *field, json_t *rows)
 {
-	for (size_t i = 0; cli->terminal && i < noun_count; i++)
+	for (size_t i = 0; cli->people && i < noun_count; i++)
 		if (op_find(noun_table[i].list) == op &&
 		    !strcmp(noun_table[i].rows, field->name))
 			return rows_in_order(rows, noun_table[i].called);
 	return json_incref(rows);
 }
 
+/* Prints the line that the operation defines for its table. */
+static void print_says(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	char *line = screen_line(cli, op, answer);
+
+	if (*line)
+		print_beside(cli, line);
+	free(line);
+}
+
 static void print_lists(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const struct record *r = op->out;
-	bool any = false;
+	bool any = false, begun = false;
 	json_t *rows;
 
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *field = &r->fields[i];
+		const bool shown = screen_is_shown(field, answer);
 
-		if (!screen_is_list(field) || !screen_is_shown(field, answer))
+		if (!screen_is_list(field) ||
+		    (!shown && (i || !print_is_table(cli, op, field))))
 			continue;
-		if (any)
+		if (begun)
 			printf("\n%s%s%s\n", screen_dim(cli), field->name,
 			       screen_plain(cli));
 		rows = print_in_order(cli, op, field,
 				      json_object_get(answer, field->name));
 		print_list(cli, op, field, rows, 0);
 		json_decref(rows);
-		any = true;
+		any |= shown;
+		begun = true;
 	}
 	if (!print_words(cli, op, answer) && !any)
 		print_empty(cli, op);
 	if (op->says)
-		screen_says(cli, op, answer);
+		print_says(cli, op, answer);
+}
+
+/* Prints a sentence in small print, or for programs on stderr. */
+static void print_small(const struct cli *cli, const char *text)
+{
+	if (cli->people)
+		printf("%s%s%s\n", screen_dim(cli), text, screen_plain(cli));
+	else
+		cli_tell("%s", text);
 }
 
 /* If the answer is incomplete, prints the option or the command that gets the rest. Also prints
@@ -694,20 +736,21 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 		name = arena_strdup(&a, page_argument(op)->name);
 		for (char *s = name; *s; s++)
 			*s = (char)(*s == '_' ? '-' : *s);
-		printf("%sthere is more: --%s %s%s\n", screen_dim(cli), name,
-		       cli_plain(&a, screen_value(cli, &a, page_argument(op), next),
-				 false),
-		       screen_plain(cli));
+		print_small(cli,
+			    arena_printf(&a, "there is more: --%s %s", name,
+					 cli_plain(&a,
+						   screen_value(cli, &a,
+								page_argument(op), next),
+						   false)));
 	} else if (json_is_true(json_object_get(answer, "more"))) {
-		printf("%sthere is more%s\n", screen_dim(cli), screen_plain(cli));
+		print_small(cli, "there is more");
 	} else if (json_is_true(json_object_get(task, "more"))) {
-		printf("%sthere is more: cadre task part %s%s\n", screen_dim(cli),
-		       json_text_at(task, "id"), screen_plain(cli));
+		print_small(cli, arena_printf(&a, "there is more: cadre task part %s",
+					      json_text_at(task, "id")));
 	}
 	if (json_is_false(json_object_get(answer, "complete")))
-		printf("%snot all files were searched: time ran out, or a "
-		       "folder is closed%s\n",
-		       screen_dim(cli), screen_plain(cli));
+		print_small(cli, "not all files were searched: time ran out, or a folder is "
+				 "closed");
 	arena_release(&a);
 }
 

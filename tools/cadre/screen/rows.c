@@ -50,7 +50,7 @@ static const char rows_between[] = " / "; /* separates the names of a branch */
 const struct field *rows_tree(const struct cli *cli, const struct record *r,
 			      const json_t *rows)
 {
-	for (size_t i = 0; cli->terminal && i < r->n_fields; i++)
+	for (size_t i = 0; cli->people && i < r->n_fields; i++)
 		if (r->fields[i].type->given == GIVEN_BRANCH &&
 		    screen_any_has(rows, r->fields[i].name))
 			return &r->fields[i];

@@ -31,6 +31,9 @@ bool screen_is_shown(const struct field *field, const json_t *record);
  * `lease ends` for lease_until. */
 const char *screen_label(struct arena *a, const struct field *field);
 
+/* The heading of a column: the words in capital letters. */
+const char *screen_heading(struct arena *a, const char *words);
+
 /* The text of a value, or of a record's field, on one line. A record inside a record is shown
  * by the inner record's first field, and in some cases also by its state. If an id has a
  * number, screen_field() shows the number, such as #102, in place of the id. The text is in the
@@ -39,12 +42,10 @@ const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value);
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record);
-/* A time in a form for people, such as "3 min ago" or the local clock time. In a pipe the time
- * has the ISO form. */
+/* A time in a form for people, such as "3 min ago" or the local clock time. For programs the
+ * time has the ISO form, in seconds. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
-/* The heading of a field's column, such as MESSAGE TYPE. */
-const char *screen_heading(struct arena *a, const struct field *field);
 /* Fills a template with parts of a record, like the line of an operation. The caller frees the
  * text. */
 char *screen_sentence(const struct cli *cli, const struct record *r, const char *said,
@@ -55,8 +56,6 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 		  const json_t *rows, struct layout *kept);
 /* Whether any row of a list has a value of this name. */
 bool screen_any_has(const json_t *rows, const char *name);
-
-/* --- rows.c --- */
 
 /* A copy of a list in the natural order of the names in the field `called`. A list that is not
  * sorted by these names keeps its order. */

@@ -248,7 +248,8 @@ static void lines_add_head(struct lines *l)
 	l->headed = !l->op->below && l->fields[l->n - 1]->type->given != GIVEN_KIND;
 	for (size_t i = 0; l->headed && i < l->n; i++)
 		arena_add(&l->arena, l->cells, l->n_cells,
-			  screen_heading(&l->arena, l->fields[i]));
+			  screen_heading(&l->arena,
+					 screen_label(&l->arena, l->fields[i])));
 }
 
 void screen_lines(const struct cli *cli, const struct op *op, const struct record *r,

@@ -13,7 +13,7 @@
 #include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
 
-enum { GAP = 2, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64 };
+enum { GAP = 2, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64, ROOM_USUAL = 80 };
 
 char *cli_plain(struct arena *a, const char *s, bool lines)
 {
@@ -48,7 +48,29 @@ void table_cell(struct table *t, const char *text)
 	const char **cell =
 		arena_push(&t->arena, &t->cells, &t->n_cells, sizeof(*t->cells));
 
-	*cell = cli_plain(&t->arena, text, false);
+	*cell = arena_strdup(&t->arena, text);
+}
+
+/* Puts the columns that --columns names, in this order, in the place of all columns. */
+static void screen_table_choose(const struct cli *cli, struct table *t)
+{
+	const char **from = t->cells;
+	const size_t rows = t->n_cells / t->n_columns, had = t->n_columns;
+
+	if (!t->names)
+		return;
+	t->cells = NULL;
+	t->n_cells = t->n_columns = 0;
+	while (cli->columns[t->n_columns])
+		t->n_columns++;
+	for (size_t row = 0; row < rows; row++)
+		for (size_t k = 0; k < t->n_columns; k++) {
+			size_t i = 0;
+
+			while (strcmp(t->names[i], cli->columns[k]))
+				i++;
+			table_cell(t, from[row * had + i]);
+		}
 }
 
 static void screen_table_measure(const struct table *t, bool head,
@@ -119,7 +141,7 @@ static void screen_table_fit(const struct cli *cli, const struct table *t,
 {
 	size_t room = (size_t)(cli->width - indent), widest, least, gone;
 
-	if (!cli->width || cli->width <= indent)
+	if (cli->width <= indent)
 		return;
 	least = room / 2 < READABLE ? room / 2 : READABLE;
 	while (row_width(t, columns, &widest) > room) {
@@ -166,20 +188,18 @@ const char *cli_colored(const struct cli *cli, struct arena *a, const char *word
 	return color ? arena_printf(a, "\033[%sm%s\033[0m", color, word) : word;
 }
 
-/* Prints a cell. In a pipe no cell is padded, because a model that reads the pipe pays for
- * blanks. */
 static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t width,
 		       bool last)
 {
 	const char *text = t->cells[i];
 	size_t has = cli_width(text), n;
 
-	if (!cli->width || has <= width) {
+	if (has <= width) {
 		fputs(t->words >> i % t->n_columns & 1 ? cli_colored(cli, &t->arena, text)
 						       : text,
 		      stdout);
 		if (!last)
-			printf("%*s", cli->width ? (int)(width - has + GAP) : GAP, "");
+			printf("%*s", (int)(width - has + GAP), "");
 		return;
 	}
 	n = cli_fit(text, width - 1);
@@ -212,28 +232,24 @@ static void print_row(const struct cli *cli, struct table *t, size_t row,
 	printf("%s\n", head && cli->color && !row ? "\033[0m" : "");
 }
 
-/* Whether the last printed heading fits the given columns. In a pipe no cell is padded, so one
- * heading fits all rows. */
-static bool stands_above(const struct cli *cli, const struct layout *kept,
-			 const struct table_column *columns)
-{
-	return cli->width ? !memcmp(kept->shown, columns, sizeof(kept->shown))
-			  : kept->shown[0].width > 0;
-}
-
-void table_print(const struct cli *cli, struct table *t, bool head, int indent)
+/* Prints a table for people. */
+static void screen_table_show(const struct cli *cli, struct table *t, bool head,
+			      int indent)
 {
 	struct table_column columns[TABLE_COLUMNS] = { 0 };
 	bool bold = head && cli->color;
 	size_t row = 0;
 
+	for (size_t i = 0; i < t->n_cells; i++)
+		t->cells[i] = cli_plain(&t->arena, t->cells[i], false);
 	if (t->kept)
 		memcpy(columns, t->kept->needed, sizeof(columns));
 	screen_table_measure(t, head, columns);
 	if (t->kept)
 		memcpy(t->kept->needed, columns, sizeof(columns));
 	screen_table_fit(cli, t, columns, indent);
-	if (t->kept && stands_above(cli, t->kept, columns))
+	/* The last printed heading may fit these rows, too. */
+	if (t->kept && !memcmp(t->kept->shown, columns, sizeof(columns)))
 		row = head ? t->n_columns : 0;
 	if (t->kept)
 		memcpy(t->kept->shown, columns, sizeof(columns));
@@ -241,6 +257,44 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 		printf("%*s%s", indent, "", bold && !row ? "\033[1m" : "");
 		print_row(cli, t, row, columns, head, indent);
 	}
+}
+
+/* Prints a cell. A tab, a newline and a backslash are escaped, because a tab separates cells
+ * and a newline ends a row. */
+static void screen_table_put_cell(const char *s)
+{
+	size_t n;
+
+	for (; *s; s += n ? n : 1) {
+		n = text_control_len(s, true);
+		if (n)
+			putchar('?');
+		else if (*s == '\t' || *s == '\n' || *s == '\\')
+			printf("\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
+		else
+			putchar(*s);
+	}
+}
+
+/* Prints a table for programs, from the cell `from` on. */
+static void screen_table_put(const struct table *t, size_t from)
+{
+	for (size_t i = from; i < t->n_cells; i++) {
+		screen_table_put_cell(t->cells[i]);
+		putchar((i + 1) % t->n_columns ? '\t' : '\n');
+	}
+}
+
+void table_print(const struct cli *cli, struct table *t, bool head, int indent)
+{
+	if (cli->columns)
+		screen_table_choose(cli, t);
+	if (cli->people)
+		screen_table_show(cli, t, head, indent);
+	else
+		screen_table_put(t, t->kept && t->kept->begun ? t->n_columns : 0);
+	if (t->kept)
+		t->kept->begun = true;
 	arena_release(&t->arena);
 	t->cells = NULL;
 	t->n_cells = 0;
@@ -369,7 +423,15 @@ int cli_columns(int fd)
 
 	if (!isatty(fd))
 		return 0;
-	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? ROOM_USUAL : size.ws_col;
+}
+
+int cli_room(void)
+{
+	const char *columns = getenv("COLUMNS");
+	const int room = cli_columns(STDOUT_FILENO), asked = columns ? atoi(columns) : 0;
+
+	return room ? room : asked > 0 ? asked : ROOM_USUAL;
 }
 
 /* Prints a text wrapped at words. `begun`: the caller has already printed the first line's

@@ -55,6 +55,15 @@ const char *screen_label(struct arena *a, const struct field *field)
 	return text;
 }
 
+const char *screen_heading(struct arena *a, const char *words)
+{
+	char *text = arena_strdup(a, words);
+
+	for (char *s = text; *s; s++)
+		*s = (char)(*s == '_' ? ' ' : *s >= 'a' && *s <= 'z' ? *s - 32 : *s);
+	return text;
+}
+
 /* Whether a flag or a number has its default value. */
 static bool is_usual(const struct field *field, const json_t *value)
 {
@@ -142,7 +151,7 @@ static const char *rough_time(const struct cli *cli, struct arena *a, const char
 {
 	const int64_t ms = time_parse(iso), far = clock_wall_ms() - ms;
 
-	return cli->terminal && !cli->clock && ms >= 0 && far >= 0 && far < 60000
+	return cli->people && !cli->clock && ms >= 0 && far >= 0 && far < 60000
 		       ? "< 1 min ago"
 		       : screen_time(cli, a, iso);
 }
@@ -151,8 +160,10 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 {
 	int64_t ms = time_parse(iso);
 
-	if (!cli->terminal || ms < 0)
+	if (ms < 0)
 		return iso;
+	if (!cli->people)
+		return arena_printf(a, "%.19sZ", iso);
 	return value_clock(cli, a, ms, clock_wall_ms());
 }
 
@@ -190,7 +201,7 @@ static const char *share_text(const struct cli *cli, struct arena *a, long long 
 	const long long shown = percent < 0 ? 0 : percent > 100 ? 100 : percent;
 	const int full = (int)(shown * CELLS / 100);
 
-	if (!cli->terminal)
+	if (!cli->people)
 		return arena_printf(a, "%lld", percent);
 	return arena_printf(a, "%.*s%.*s %3lld %%", full * BYTES, "██████████",
 			    (CELLS - full) * BYTES, "░░░░░░░░░░", percent);
@@ -211,9 +222,15 @@ static const char *folder_text(const struct cli *cli, struct arena *a, const cha
 {
 	char branch[256];
 
-	return cli->terminal && project_branch(path, branch)
+	return cli->people && project_branch(path, branch)
 		       ? arena_printf(a, "%s, branch %s", path, branch)
 		       : path;
+}
+
+/* The text for an absent value. */
+static const char *screen_none(const struct cli *cli)
+{
+	return cli->people ? "-" : "";
 }
 
 /* Formats a value on one line. */
@@ -225,7 +242,7 @@ const char *screen_value(const struct cli *cli, struct arena *a,
 	size_t i;
 
 	if (screen_is_empty(value))
-		return "-";
+		return screen_none(cli);
 	if (json_is_array(value)) {
 		json_array_foreach(value, i, item)
 			all = arena_printf(a, "%s%s%s", all, *all ? ", " : "",
@@ -259,7 +276,8 @@ bool screen_is_number(const struct field *field)
 	return field->type->given == GIVEN_NUMBER;
 }
 
-/* Finds the field whose number replaces the id in `field`. NULL: the record has no such number. */
+/* Finds the field whose number replaces the id in `field`. NULL: the record has no such number,
+ * or the field is no text, and so no id. */
 static const struct field *
 value_number_of(const struct record *r, const struct field *field, const json_t *record)
 {
@@ -300,7 +318,8 @@ static const char *value_part_of(struct arena *a, const char *detail, const char
 
 /* Fills the template of an event's kind with parts of the detail. If a part is missing, returns
  * the detail unchanged. */
-static const char *event_words(struct arena *a, const char *kind, const char *detail)
+static const char *event_words(const struct cli *cli, struct arena *a, const char *kind,
+			       const char *detail)
 {
 	const char *at = value_words_of(kind), *out = "", *part;
 
@@ -317,7 +336,7 @@ static const char *event_words(struct arena *a, const char *kind, const char *de
 		out = arena_printf(a, "%s%s", out, part);
 		at += n + (at[n] == '}');
 	}
-	return *out ? out : "-";
+	return *out ? out : screen_none(cli);
 }
 
 /* Whether `field` names the agent who did something, and the record says that the operator
@@ -338,7 +357,7 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 		json_object_get(record, number ? number->name : field->name);
 
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
-		return event_words(a, json_find_text(record, "event"),
+		return event_words(cli, a, json_find_text(record, "event"),
 				   json_string_value(value));
 	if (field->type->given == GIVEN_BUDGET && json_is_integer(value) &&
 	    !strcmp(json_text_at(record, "kind"), "cost"))

@@ -160,34 +160,41 @@ static int64_t undo_until(const struct cli *cli, const struct trash_entry *entry
 static void undo_add_row(const struct cli *cli, struct table *t,
 			 const struct trash_entry *entry, const char *was)
 {
-	time_t at = (time_t)(undo_until(cli, entry) / 1000);
+	const int64_t kept = undo_until(cli, entry);
+	time_t at = (time_t)(kept / 1000);
 	char iso[25], until[32];
 	struct tm tm;
 
 	time_format(entry->removed_at, iso);
-	strftime(until, sizeof(until), "%Y-%m-%d", localtime_r(&at, &tm));
 	table_cell(t, entry->name);
 	table_cell(t, screen_time(cli, &t->arena, iso));
-	table_cell(t, until);
-	table_cell(t, arena_printf(&t->arena, "%" PRId64 " KiB",
-				   (entry->bytes + 1023) >> 10));
+	if (cli->people) {
+		strftime(until, sizeof(until), "%Y-%m-%d", localtime_r(&at, &tm));
+		table_cell(t, until);
+		table_cell(t, arena_printf(&t->arena, "%" PRId64 " KiB",
+					   (entry->bytes + 1023) >> 10));
+	} else {
+		time_format(kept, iso);
+		table_cell(t, screen_time(cli, &t->arena, iso));
+		table_cell(t, arena_printf(&t->arena, "%" PRId64, entry->bytes));
+	}
 	table_cell(t, was);
 }
 
-static void undo_list_rows(const struct cli *cli, const struct trash_entry *entries,
-			   size_t n, const json_t *notes)
+static int undo_list_rows(const struct cli *cli, const struct trash_entry *entries,
+			  size_t n, const json_t *notes, struct fault *f)
 {
-	static const char *const heads[] = { "NAME", "REMOVED", "KEPT UNTIL", "SIZE",
-					     "WAS" };
-	struct table t = { .n_columns = sizeof(heads) / sizeof(*heads) };
+	static const char *const names[] = { "name", "removed", "kept_until", "size",
+					     "was" };
+	struct table t = { 0 };
 	json_t *note;
 	size_t i;
 
+	if (table_begin(cli, &t, names, sizeof(names) / sizeof(*names), f) < 0)
+		return f->code;
 	/* No column is cut, because a person needs the whole names and the values of all other
 	 * columns. */
 	t.whole = (1 << t.n_columns) - 1;
-	for (i = 0; i < t.n_columns; i++)
-		table_cell(&t, heads[i]);
 	for (i = 0; i < n; i++)
 		undo_add_row(cli, &t, &entries[i],
 			     entries[i].kind == TRASH_VM ? "VM" : "folder");
@@ -202,9 +209,10 @@ static void undo_list_rows(const struct cli *cli, const struct trash_entry *entr
 			     "note");
 	}
 	table_print(cli, &t, true, 0);
-	cli_tell(
-		"next: cadre undo NAME [--team TEAM] [--agent AGENT] makes a workspace of one; "
-		"cadre undo PATH puts a note back");
+	if (n || json_array_size(notes))
+		cli_tell("next: cadre undo NAME [--team TEAM] [--agent AGENT] makes a "
+			 "workspace of one; cadre undo PATH puts a note back");
+	return 0;
 }
 
 static void undo_list_json(const struct cli *cli, const struct trash_entry *entries,
@@ -230,22 +238,20 @@ static void undo_list_json(const struct cli *cli, const struct trash_entry *entr
 static void undo_list_rest(struct cli *cli, size_t n_moving)
 {
 	if (n_moving)
-		cli_prose(cli,
-			  arena_printf(&cli->arena,
-				       "%zu more removed workspace%s still to be moved "
-				       "into the trash: a host does that%s%s",
-				       n_moving, n_moving == 1 ? " is" : "s are",
-				       home_holder(&cli->home) ? "." : ": cadre up.",
-				       undo_stays(cli) ? " " UNDO_STAYS : ""),
-			  0);
-	else
-		cli_prose(
+		print_beside(
 			cli,
 			arena_printf(&cli->arena,
-				     "no removed workspaces or notes: removed files are "
-				     "kept here for %" PRId64 " days",
-				     cli->home.settings.config.workspace_keep_days),
-			0);
+				     "%zu more removed workspace%s still to be moved "
+				     "into the trash: a host does that%s%s",
+				     n_moving, n_moving == 1 ? " is" : "s are",
+				     home_holder(&cli->home) ? "." : ": cadre up.",
+				     undo_stays(cli) ? " " UNDO_STAYS : ""));
+	else
+		print_beside(cli,
+			     arena_printf(&cli->arena,
+					  "no removed workspaces or notes: removed files "
+					  "are kept here for %" PRId64 " days",
+					  cli->home.settings.config.workspace_keep_days));
 }
 
 static int undo_list(struct cli *cli)
@@ -261,8 +267,9 @@ static int undo_list(struct cli *cli)
 		return cli_fault(cli, &f);
 	if (cli->json)
 		undo_list_json(cli, entries, n, notes, n_moving);
-	else if (n || json_array_size(notes))
-		undo_list_rows(cli, entries, n, notes);
+	else if ((n || json_array_size(notes) || !cli->people || cli->columns) &&
+		 undo_list_rows(cli, entries, n, notes, &f) < 0)
+		return cli_fault(cli, &f);
 	if (!cli->json && (n_moving || (!n && !json_array_size(notes))))
 		undo_list_rest(cli, n_moving);
 	json_decref(notes);
