@@ -41,7 +41,7 @@ is 0 "^team.default  *c  *$TMPDIR/shop/deep/cadre.toml:1$" cadre config
 # belongs.
 printf 'team.default = "c"\nvault.root = "/"\n' >../cadre.toml
 is 2 "$TMPDIR/shop/deep/cadre.toml:2:7: a project's file cannot set vault.root" cadre config
-hint "put it in $TMPDIR/shop/.cadre/cadre.toml"
+hint "set the key in $TMPDIR/shop/.cadre/cadre.toml"
 is 2 'cannot set vault.root' cadre team list
 rm ../cadre.toml "$project"
 cd "$TMPDIR/shop"
