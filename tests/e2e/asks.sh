@@ -43,7 +43,7 @@ until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
 # The command does not ask before it removes a workspace without work.
-is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.., or until the trash needs the room: cadre undo' cadre team destroy idle
+is 0 'team idle is destroyed; the files of 1 workspace are kept until 20..-..-.., or until the trash needs the room: cadre undo' cadre team destroy idle
 
 # For workspaces with work, the question names the files and their number.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
@@ -64,7 +64,7 @@ grep -q '^(shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 mcp '{"action":"destroy","workspace":"shop/w-1","confirm":true}' >said
 grep -q '"isError"' said && bad "confirmed over MCP: $(cat said)"
-grep -q '"note":"what 1 workspace held is kept until .*: cadre undo"' said || bad "kept, over MCP: $(cat said)"
+grep -q '"note":"the files of 1 workspace are kept until .*: cadre undo"' said || bad "kept, over MCP: $(cat said)"
 cadre exec --team shop shop/w-2 'rm a.txt; echo more >b.txt' >/dev/null
 answers y cadre team destroy shop >said || bad "yes: $(cat said)"
 grep -q 'destroyed' said || bad "yes did nothing: $(cat said)"
@@ -83,7 +83,7 @@ snapshot '{"action":"restore","workspace":"snap/w","snapshot":"s1"}' >said
 grep -q '"code":"conflict","where":"/confirm"' said || bad "restore over MCP: $(cat said)"
 answers n cadre workspace restore snap/w s1 >said && bad "no was taken for yes"
 is 0 precious cadre exec --team snap snap/w 'cat p.txt'
-is 0 'held is kept until .*: cadre undo' cadre workspace restore --yes snap/w s1
+is 0 'are kept until .*: cadre undo' cadre workspace restore --yes snap/w s1
 until_is '^a.txt$' cadre exec --team snap snap/w ls
 is 0 snap-w cadre undo
 is 0 . cadre undo snap-w --agent f --team snap
@@ -102,11 +102,11 @@ is 0 . cadre workspace snapshot sly/w s1
 cadre exec --team sly sly/w 'echo b >a.txt; touch -d "2 days ago" a.txt' >/dev/null
 is 4 'only copy of what sly/w held, which was changed since: 1 file (sly/w/a.txt)$' cadre workspace forget sly/w s1
 is 4 '1 with work' cadre workspace destroy sly/w
-is 0 'held is kept until .*: cadre undo' cadre workspace restore --yes sly/w s1
+is 0 'are kept until .*: cadre undo' cadre workspace restore --yes sly/w s1
 until_is '^a$' cadre exec --team sly sly/w 'cat a.txt'
 cadre exec --team sly sly/w 'rm a.txt' >/dev/null
 is 4 '1 with work that was done there: sly/w$' cadre workspace destroy sly/w
-is 0 'held is kept until .*: cadre undo' cadre workspace forget --yes sly/w s1
+is 0 'are kept until .*: cadre undo' cadre workspace forget --yes sly/w s1
 is 0 . cadre team destroy --yes sly
 is 0 . cadre team destroy --yes snap
 
@@ -152,7 +152,7 @@ all_moved() { ! cadre undo 2>&1 | grep -q 'still to be moved'; }
 until_done all_moved
 cadre down >/dev/null
 is 4 '2 workspaces would go, 1 with work that was done there: 1 file (big/b-2/big)$' cadre team destroy big
-is 0 'held is kept until .*: cadre undo; no host runs: guests go on until the next' cadre team destroy --yes big
+is 0 'are kept until .*: cadre undo; no host runs: guests go on until the next' cadre team destroy --yes big
 beside '2 more removed workspaces are still to be moved into the trash' cadre undo
 cadre up >/dev/null || bad "up"
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
@@ -170,7 +170,7 @@ grep -q 'Add --yes to do it. It can be brought back for 7 days: cadre vault rest
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 0 . cadre vault write teams/notes/other.md more
 is 0 . cadre vault delete --yes teams/notes/other.md
-is 0 'team notes is destroyed; its notes are kept until .*: cadre undo teams/notes/' cadre team destroy notes --purge --yes
+is 0 'team notes is destroyed; the notes are kept until .*: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
 
 # A workspace larger than the trash is removed for good, and the command does not promise to
@@ -184,14 +184,14 @@ until_is '^b$' cadre exec --team t t/b 'echo b | tee b'
 is 4 '1 with work that was done there, 1 larger than workspace.trash_mb goes for good: 1 file (t/a/big)$' cadre workspace destroy t/a
 is 4 'This cannot be undone' cadre workspace destroy t/a
 is 4 '2 with work that was done there, 1 larger than' cadre team destroy t
-is 4 'What is kept can be brought back for 7 days' cadre team destroy t
-is 0 'what 1 workspace held was larger than workspace.trash_mb and goes for good' cadre workspace destroy t/a --yes
+is 4 'The kept files can be brought back for 7 days' cadre team destroy t
+is 0 'the files of 1 workspace are larger than workspace.trash_mb and are removed for good' cadre workspace destroy t/a --yes
 ! grep -q 'is kept until' "$TMPDIR/out" || bad "what is too large is said to be kept"
 for n in 1 2; do
 	head -c 700000 /dev/zero | tr '\0' x | cadre vault write teams/t/$n.md - >/dev/null || bad "write"
 done
 is 4 '2 notes of the vault.s folder teams/t would be removed for good' cadre team destroy t --purge
-is 0 'team t is destroyed; what 1 workspace held is kept until 20[^;]*$' cadre team destroy t --purge --yes
+is 0 'team t is destroyed; the files of 1 workspace are kept until 20[^;]*$' cadre team destroy t --purge --yes
 rm "$CADRE_HOME/cadre.toml"
 cadre restart >/dev/null
 

@@ -37,7 +37,7 @@ cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"bob"},{"name":"cid"}]' >/dev/null || bad "team create"
 attach() { cadre workspace create --team red --backend attach "$@"; }
 attach --agent ann --address "tcp:127.0.0.1:$port" --token "a secret" >"$TMPDIR/out" 2>&1 && bad "a token as a word"
-grep -q 'others see' "$TMPDIR/out" || bad "why no token as a word"
+grep -q 'other users can see' "$TMPDIR/out" || bad "why no token as a word"
 attach --agent ann --address "tcp:127.0.0.1:$port" --token @"$TMPDIR/token" >/dev/null || bad "attach over tcp"
 attach --agent bob --address "unix:$TMPDIR/n/sockets" >/dev/null || bad "attach at a socket"
 until_is '^far$' in_place red/ann 'cat where'

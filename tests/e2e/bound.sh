@@ -55,9 +55,9 @@ is 0 'task.claimed\t.*\tas coder\t001\t' cadre --operator events --kind task
 is 0 'task.claimed".*"by":"coder","as_operator":true' cadre --operator events --kind task --json
 
 # The option --as with the bound agent's own name changes nothing.
-is 0 '^bob of team beta, as is kept' cadre --as bob whoami
-is 0 '^bob of team beta, as is kept' cadre --team beta --as bob whoami
-is 5 'alpha is said' cadre --team alpha --as bob whoami
+is 0 '^bob of team beta, the agent of' cadre --as bob whoami
+is 0 '^bob of team beta, the agent of' cadre --team beta --as bob whoami
+is 5 'names team alpha' cadre --team alpha --as bob whoami
 is 0 'created task 001' cadre --as bob task create "Fill"
 is 0 'task.created\t.*\tbob\t001\t' cadre events --kind task.created
 cadre --operator --team beta send bob "for you" >/dev/null || bad "no mail"

@@ -247,7 +247,7 @@ is 7 'cadre up' cadre workspace create --agent coder --team still
 is 7 'cadre up' cadre exec still/coder true
 is 0 . cadre team destroy --yes still
 is 0 '^ok  *integrity' cadre doctor
-is 0 '^warn  *environment  *CADRE_TAEM says nothing' env CADRE_TAEM=x "$CADRE" doctor
+is 0 '^warn  *environment  *cadre does not know CADRE_TAEM' env CADRE_TAEM=x "$CADRE" doctor
 CADRE_HOME="$CADRE_HOME" CADRE_GC_KEEP_DAYS=9 "$CADRE" doctor | grep environment &&
 	bad "a variable that is known is none to doctor"
 is 0 '"ok":true' cadre doctor --json

@@ -41,8 +41,8 @@ is 0 "^team.default\tc\t$TMPDIR/shop/deep/cadre.toml:1$" cadre config
 # belongs.
 printf 'team.default = "c"\nvault.root = "/"\n' >../cadre.toml
 is 2 "$TMPDIR/shop/deep/cadre.toml:2:7: a project's file cannot set vault.root" cadre config
-hint "put it in $TMPDIR/shop/.cadre/cadre.toml"
-is 2 'vault.root is not for' cadre team list
+hint "set the key in $TMPDIR/shop/.cadre/cadre.toml"
+is 2 'cannot set vault.root' cadre team list
 rm ../cadre.toml "$project"
 cd "$TMPDIR/shop"
 
@@ -94,7 +94,7 @@ wrong '[inbox]\ncapasity = 3\n' ":2:1: unknown key 'inbox.capasity'" "Did you me
 wrong 'max_total_vms = 3\n' ":1:1: unknown key 'max_total_vms'" "Did you mean 'limits.max_total_vms'"
 wrong '\n[inbox]\ncapacity = "many"\n' ':3:12: inbox.capacity must be a whole number' 'Messages that'
 wrong 'inbox.capacity = -1\n' ':1:18: inbox.capacity must be 0 to 1000000, not -1' 'Messages that'
-wrong '[state]\ndurability = "fast"\n' ":2:14: state.durability 'fast' is none of full, normal" 'When'
+wrong '[state]\ndurability = "fast"\n' ":2:14: state.durability 'fast' is none of full, normal" 'How well a change'
 wrong '[inbox]\ncapacity = 1\ncapacity = 2\n' ":3:1: 'capacity' is defined already, in line 2" 'line 3'
 wrong '# fine\n[inbox\n' ':2:7: the header does not end' 'line 2'
 rm "$toml"

@@ -47,7 +47,7 @@ cadre --team red --as v send w "another remarkable one" >/dev/null
 cadre task create --team red "Find it" >/dev/null
 cadre search wonderful --team red | grep -q '#1' || bad "search"
 is 0 . cadre doctor
-is 2 'takes --fix' cadre doctor --mend
+is 2 'takes only --fix' cadre doctor --mend
 is 5 'for the operator' env CADRE_TEAM=red CADRE_AGENT=w \
 	CADRE_TOKEN="$(cadre agent env w --team red | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")" "$CADRE" doctor --fix
 

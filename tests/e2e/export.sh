@@ -287,7 +287,7 @@ refused 'line 1: the file does not begin like an export' 'lines[0]["format"] = "
 refused 'line 1: the export is of version 2, this program knows version 1' 'lines[0]["version"] = 2'
 refused 'line 1: ids has to be' 'lines[0]["ids"] = [1, 2, 1 << 50]'
 refused 'line 1: there is no field more' 'lines[0]["more"] = 1'
-refused 'line 2: it is no JSON' 'lines[1] = "{"'
+refused 'line 2: it is not JSON' 'lines[1] = "{"'
 refused 'line 2: it is not a JSON object' 'lines[1] = "[]"'
 refused 'line 2: it is not JSON: duplicate' 'lines[1] = "{\"row\":\"team\",\"row\":\"team\"}"'
 refused 'line 2: row has to be' 'lines[1] = {"id": 1}'
@@ -371,7 +371,7 @@ refused 'line [0-9]*: path notes/bin.md: an earlier note is below this path' 'n 
 refused 'base64 is not valid' 'n = first("note"); n.pop("text", None); n["base64"] = "~~~~"'
 judge_codes
 is 3 'cannot read' "$CADRE" --home "$E" import nothing.jsonl
-is 2 'is no file' "$CADRE" --home "$E" import /dev/null
+is 2 'is not a file' "$CADRE" --home "$E" import /dev/null
 
 # A row's number in the file always refers to a row of the file, never to a row that was in the
 # state before.

@@ -15,7 +15,7 @@ is 0 'two' cadre task show 002
 is 0 '"tags":\["x"\]' cadre task show 003 --json
 is 2 'line 3: .titel. is not known' from '{"title":"a"}\n\n{"titel":"b"}\n' task create -
 is 2 "line 2: .*near 'plain'" from '{"title":"a"}\nplain\n' task create -
-is 2 'line 2: not an object' from '{"title":"a"}\n[1]\n' task create -
+is 2 'line 2: not a JSON object' from '{"title":"a"}\n[1]\n' task create -
 is 3 'line 2: there is no task 99' from '{"title":"a"}\n{"title":"b","depends_on":["99"]}\n' task create -
 is 2 'no line' from '\n \n' task create -
 is 2 'line 1: a JSON list begins here' from '[{"title":"a"},\n{"title":"b"}]\n' task create -
@@ -30,7 +30,7 @@ for more in '' '{"title":"b"}\n'; do
 	for how in '' --json '--key c'; do
 		is 2 "line 1: 'team' belongs to the whole call, not to one line" from '{"title":"a","team":"red"}\n'"$more" task create - --team blue $how
 	done
-	is 2 "line 1: 'idempotency_key' is of all" from '{"title":"a","idempotency_key":"k"}\n'"$more" task create - --team blue
+	is 2 "line 1: 'idempotency_key' belongs to the whole call" from '{"title":"a","idempotency_key":"k"}\n'"$more" task create - --team blue
 done
 either=
 beside 'no tasks' cadre task list --team blue
@@ -38,11 +38,11 @@ cadre team destroy --yes blue >/dev/null 2>&1 || bad "no end of a team"
 is 2 'line 2: .*must contain more than blanks' from '{"title":"a"}\n{"title":"  "}\n' task create -
 is 2 'must contain more than blanks' cadre task create '  '
 is 2 'must contain more than blanks' cadre task update 001 --title ' '
-is 2 'is no text' from 'a\0b\n' task create -
+is 2 'is not a text' from 'a\0b\n' task create -
 is 2 'line 2: not a text in UTF-8' from 'a\n\377\n' task create -
 seq 501 >"$TMPDIR/501"
 yes | head -c 3000000 >"$TMPDIR/large"
-is 2 'line 501: 500 tasks' sh -c '"$CADRE" task create - <"$TMPDIR/501"'
+is 2 'line 501: one call takes at most 500 tasks' sh -c '"$CADRE" task create - <"$TMPDIR/501"'
 is 2 'more than 2 MiB' sh -c '"$CADRE" task create - <"$TMPDIR/large"'
 is 0 '"pending":3' cadre task list --json
 

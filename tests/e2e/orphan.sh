@@ -53,7 +53,7 @@ runs "$vm" && bad "the VM runs on"
 kept "the first start"
 cadre down >/dev/null
 cadre up >/dev/null
-until_is 'not cleared away' cadre logs -n 3
+until_is 'without a row are kept' cadre logs -n 3
 kept "the second start"
 
 # Without the folder replaced/, a host removes the files that belong to no workspace.

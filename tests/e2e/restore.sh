@@ -242,6 +242,6 @@ cadre task show --team t 002 | grep -q pending || bad "a result of the former st
 cadre task assign --team t 002 w --command "echo again" >/dev/null
 waited 0 task 002 --team t
 cadre result 002 --team t | grep -q again || bad "no results are collected any more"
-until_is 'not cleared away' cadre logs -n 50
+until_is 'without a row are kept' cadre logs -n 50
 grep -rqs work "$CADRE_HOME"/workspaces/*/kept || bad "a workspace that only the former state knew is gone"
 exit $failed

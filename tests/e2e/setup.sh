@@ -188,7 +188,7 @@ refuses 5 'leads out of the project' cadre setup claude
 rm .mcp.json
 mkfifo .mcp.json
 before
-refuses 2 'is no file' cadre setup claude
+refuses 2 'is not a file' cadre setup claude
 rm .mcp.json
 
 # --- --remove skips broken files, and says so -------------------------------------------------

@@ -39,7 +39,7 @@ goes_on() {
 	is 0 '001.*coder' "$CADRE" task list
 	is 0 . "$CADRE" note 001 "as $1"
 	is 0 . "$CADRE" send tester "by a member of $1"
-	is 0 "^coder of team $1, as is kept" "$CADRE" whoami
+	is 0 "^coder of team $1, the agent of" "$CADRE" whoami
 	grep -qx "team $1" "$main"/.cadre/here/* || bad "the name $1 is not kept"
 	cd "$main" || exit 1
 	is 0 "before the rename" "$CADRE" --team "$1" --as tester messages

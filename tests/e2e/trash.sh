@@ -194,7 +194,7 @@ is 0 . cadre workspace snapshot --team six six/a before
 rm -rf "$CADRE_HOME/trash"
 touch "$CADRE_HOME/trash"
 is 0 . cadre workspace destroy --yes six/a --team six
-until_is 'held stays.* workspace=six-a-' cadre logs -n 20
+until_is 'files cannot be removed.* workspace=six-a-' cadre logs -n 20
 rm "$CADRE_HOME/trash"
 cadre restart >/dev/null
 until_is '[.]six-a-' ls "$CADRE_HOME/trash"
@@ -239,7 +239,7 @@ y" ] || bad "a file is lost"
 # consent, and the folder can be restored.
 makes closed a
 cadre exec --team closed closed/a 'chmod 0 .' >/dev/null
-is 4 'What is kept can be brought back' as_others team destroy closed
+is 4 'The kept files can be brought back' as_others team destroy closed
 is 0 . as_others team destroy --yes closed
 until_is '[.]closed-a-' ls "$CADRE_HOME/trash"
 is 0 '^brought back closed-a-' as_others undo closed-a --team back

@@ -91,7 +91,7 @@ echo hidden >"$vault/teams/notes/deep/.hidden"
 until_is '^001-parse.md$' ls "$vault/teams/notes/tasks"
 is 4 '2 notes of the vault.s folder teams/notes would be removed (.*notes/mine.md.*)$' cadre team destroy notes --purge
 is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
-is 0 'notes is destroyed; its notes are kept until 20..-..-.. at the latest: cadre undo teams/notes/' cadre team destroy notes --purge --yes
+is 0 'notes is destroyed; the notes are kept until 20..-..-.. at the latest: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
 find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && bad "pages of rows are kept: $(find "$trash")"
 # Hidden files are no notes. A purge asks no question about hidden files, and therefore leaves
@@ -190,10 +190,10 @@ is 0 . cadre team create before --roles b
 is 0 . cadre vault write teams/before/a.md "deleted before"
 is 0 . cadre vault delete teams/before/a.md --yes
 is 0 . cadre team update before --new-name after
-is 4 'was a note of team after' cadre undo teams/before/a.md
+is 4 'now called after' cadre undo teams/before/a.md
 is 0 . cadre team create before --roles z
 is 3 'the trash holds no note' cadre --team before --as z vault restore a.md
-is 4 'was a note of team after' cadre undo teams/before/a.md
+is 4 'now called after' cadre undo teams/before/a.md
 is 4 'with --to' cadre undo teams/before/a.md
 is 0 'teams/after/a.md' cadre undo teams/before/a.md --to teams/after/a.md
 is 0 '^deleted before$' cadre --team after --as b vault read a.md

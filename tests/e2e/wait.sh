@@ -295,7 +295,7 @@ ended 7 'unavailable: no host runs; the command of task 015 is running'
 grep -q 'The work goes on when a host runs: cadre up. Wait again with: cadre wait result 015' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
 is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
 is 7 'timeout: after 1 s the command of task 016' cadre wait result 016 --wait=1
-grep -q 'It goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
+grep -q 'The work goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
 # No host stops a workspace by itself. If a wait for the state `stopped` fails, its hint
 # therefore does not ask for a host.
 is 7 'timeout: after 1 s workspace crew-a-.* is ready' cadre wait workspace crew/a stopped --wait=1

@@ -101,7 +101,7 @@ cd "$main" || exit 1
 is 0 . "$CADRE" agent register fay
 is 0 'the operator' "$CADRE" whoami
 git worktree add ../fay && cd ../fay || exit 1
-is 4 'lives already' "$CADRE" agent register fay --here
+is 4 'is registered already' "$CADRE" agent register fay --here
 is 0 "^you are fay of team shop: whenever cadre runs in $PWD" "$CADRE" agent env fay --here
 is 0 '^fay of team shop' "$CADRE" whoami
 is 0 forgotten "$CADRE" whoami --forget
@@ -179,7 +179,7 @@ for name in kay far race; do git worktree add ../$name || bad "no worktree"; don
 story killed "$TMPDIR/kay" "$TMPDIR/far"
 race=$(for n in 1 2 3 4 5 6; do echo "$TMPDIR/race"; done)
 won=$(/usr/bin/python3 "$here/peers/worktrees.py" race $race)
-cd ../race && is 0 "^$won of team shop, as is kept" "$CADRE" whoami
+cd ../race && is 0 "^$won of team shop, the agent of" "$CADRE" whoami
 cd "$main" || exit 1
 
 # Sessions of one worktree that register at the same time are separate agents, with a host and
@@ -214,7 +214,7 @@ cd "$main" || exit 1
 is 0 . "$CADRE" --operator agent update eva --new-name eve
 cd ../eva && is 0 . "$CADRE" task list
 is 0 . "$CADRE" --operator agent register eva
-is 0 '^eve of team shop, as is kept' "$CADRE" whoami
+is 0 '^eve of team shop, the agent of' "$CADRE" whoami
 is 0 . "$CADRE" task create "By eve"
 grep -q '^agent eve$' "$kept"/* || bad "the new name is not kept"
 cd "$main" || exit 1

@@ -308,7 +308,7 @@ static void test_faults(void **state)
 		{ "a = [1 2]", "f:1:8: , or ] must follow a value of an array" },
 		{ "a = 007", "f:1:5: a number must not begin with 0" },
 		{ "a = 9223372036854775808", "f:1:5: a number beyond 64 bits" },
-		{ "a = \"\\x41\"", "f:1:7: unknown escape; write \\ for a backslash\\" },
+		{ "a = \"\\x41\"", "f:1:7: unknown escape; write \\\\ for a backslash" },
 		{ "a = 1\nb = '\xff'", "f:2:6: not UTF-8" },
 		{ "# \x01", "f:1:3: a control character (0x01) is not allowed" },
 	};

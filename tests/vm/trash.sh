@@ -28,7 +28,7 @@ in_vm red/a 'echo last >>f; sync' || bad "write"
 # Without --yes the call is refused, and the refusal names the VM whose disk would be removed.
 # With --yes the answer says how to bring the disk back. The disk's layers stay.
 is 4 '1 workspace would go, 1 with .*: red/a (a VM)$' cadre workspace destroy red/a --team red
-is 0 'what 1 workspace held is kept until .*: cadre undo' cadre workspace destroy --yes red/a --team red
+is 0 'the files of 1 workspace are kept until .*: cadre undo' cadre workspace destroy --yes red/a --team red
 until_is '^1$' count_vms
 until_is '^1$' entries
 is 0 '^red-a-.*\tVM$' cadre undo
