@@ -120,12 +120,39 @@ static bool session_stay(struct hook_event *e, const char *client, bool begins)
 	return true;
 }
 
-/* Removes the link of a session that has ended. */
+/* Makes the name of the link that tells which task the session was last reminded of. */
+static bool find_reminder(const struct hook_event *e, const char *client, char link[4096])
+{
+	char folder[4096], first[4096];
+
+	return hook_session_has_name(e) && find_link(e, client, folder, first) &&
+	       snprintf(link, 4096, "%s.reminder", first) < 4096;
+}
+
+/* Whether the session may be reminded of the task, which is true only once. */
+static bool session_reminds(const struct hook_event *e, const char *client,
+			    const char *task)
+{
+	char link[4096], before[64];
+	ssize_t n;
+
+	if (!find_reminder(e, client, link))
+		return false;
+	n = readlink(link, before, sizeof(before));
+	if (n == (ssize_t)strlen(task) && !memcmp(before, task, (size_t)n))
+		return false;
+	unlink(link);
+	return symlink(task, link) == 0;
+}
+
+/* Removes the links of a session that has ended. */
 static void session_forget(const struct hook_event *e, const char *client)
 {
 	char folder[4096], link[4096];
 
 	if (hook_session_has_name(e) && find_link(e, client, folder, link))
+		unlink(link);
+	if (find_reminder(e, client, link))
 		unlink(link);
 }
 
@@ -222,6 +249,18 @@ static void tell_add_team(struct text *out, const json_t *start)
 	text_addf(out, "\n");
 }
 
+static void add_reserved(struct text *out, const json_t *start)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach(json_object_get(start, "reserved"), i, line) {
+		text_addf(out, "%s", i ? "; " : "Reserved: ");
+		tell_add_line(out, json_string_value(line));
+	}
+	text_addf(out, "%s", i ? "\n" : "");
+}
+
 static void tell_prime(struct text *out, const json_t *start)
 {
 	text_addf(out,
@@ -237,17 +276,20 @@ static void tell_prime(struct text *out, const json_t *start)
 	add_held(out, start);
 	add_board(out, start);
 	tell_add_team(out, start);
+	add_reserved(out, start);
 	if (*json_text_at(start, "trouble")) {
 		tell_add_line(out, json_text_at(start, "trouble"));
 		text_addf(out, "\n");
 	}
-	text_addf(out,
-		  "Commands, also as tools of the MCP server cadre:\n"
-		  "cadre inbox: read messages\n"
-		  "cadre send NAME TEXT: write to a teammate, to lead, operator or '*'\n"
-		  "cadre claim [TASK]: take a task, the best ready one\n"
-		  "cadre note TASK TEXT: say how it goes\n"
-		  "cadre done TASK TEXT: end it with its result\n");
+	text_addf(
+		out,
+		"Commands, also as tools of the MCP server cadre:\n"
+		"cadre inbox: read messages\n"
+		"cadre wait [TASK|NAME]: until mail, a ready task, or a change of those\n"
+		"cadre send NAME TEXT: write to a teammate, to lead, operator or '*'\n"
+		"cadre claim [TASK]: take a task, the best ready one\n"
+		"cadre note TASK TEXT: say how it goes\n"
+		"cadre done TASK TEXT: end it with its result\n");
 }
 
 /* Appends a warning that another session in this folder already acts as the agent. `other`: the
@@ -365,6 +407,18 @@ static void tell_nudge(struct text *out, const json_t *news)
 	text_addf(out, "cadre: urgent messages for %s of team %s have come: %lld\n",
 		  json_text_at(news, "name"), json_text_at(news, "team"),
 		  json_int_at(news, "urgent"));
+}
+
+/* Appends a line which says that the agent holds a task, and what can be done. */
+static void tell_holding(struct text *out, const json_t *news)
+{
+	const char *task = json_text_at(news, "holds");
+
+	text_addf(out,
+		  "cadre: you still hold task %s. Finish the task (cadre done %s TEXT), "
+		  "release it (cadre release %s), or say why it waits (cadre block %s "
+		  "TEXT).\n",
+		  task, task, task, task);
 }
 
 /* Appends the holder of a reserved file, from an answer of message.news. */
@@ -604,7 +658,8 @@ static int hook_show(const struct hook *h, const json_t *who, struct text *text,
 	shown = run_args(h->cli, op_message_show,
 			 json_pack("{ss,sI,sb}", op_key(op_message_show), request,
 				   "max_tokens", (json_int_t)room, "urgent",
-				   h->rule->kind == HOOK_URGENT),
+				   h->rule->kind == HOOK_URGENT ||
+					   h->rule->kind == HOOK_STOP),
 			 f);
 	any = json_array_size(json_object_get(shown, "messages")) > 0;
 	if (any)
@@ -725,6 +780,11 @@ static int hook_look(const struct hook *h, struct text *text, struct fault *f)
 			tell_nudge(text, news);
 		else
 			hook_show(h, news, text, f);
+	} else if (kind == HOOK_STOP && *json_text_at(news, "holds") &&
+		   session_reminds(&h->event, h->client->name,
+				   json_text_at(news, "holds"))) {
+		tell_holding(text, news);
+		hook_write_out(h, text->data, f);
 	}
 	if (text->len && (kind == HOOK_TOOL || kind == HOOK_NUDGE))
 		hook_write_out(h, text->data, f);

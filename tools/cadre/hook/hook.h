@@ -30,6 +30,7 @@ enum hook_kind {
 	HOOK_START, /* tells the agent's identity, and all news */
 	HOOK_ALL, /* tells all news */
 	HOOK_URGENT, /* tells urgent news */
+	HOOK_STOP, /* tells urgent news, or once in a session that the agent still holds a task */
 	HOOK_NUDGE, /* tells that urgent messages wait; another event shows these messages */
 	/* Refuses a tool in a stopped team, or a write to a file that another agent has reserved. */
 	HOOK_TOOL,
