@@ -334,6 +334,7 @@ docs: all
 	build/cadre docs reference > docs/reference.md
 	build/cadre docs man > docs/cadre.1
 	build/cadre docs agent-card > schema/agent-card.schema.json
+	tools/build/put_cost docs/mcp.md
 fmt: ; tools/lint/format --fix
 sums: ; tools/lint/migrations --add # after a release of migrations
 clean: ; rm -rf build

@@ -408,8 +408,8 @@ static void write_who(const struct mcp *m, struct text *out)
 		"task: keep its `epoch`, send it with every change, and end with "
 		"`complete` or `fail`; the task that you hold need not be named. "
 		"Write to others with `team_message`; `operator` is the person whose "
-		"agents you all are. To wait, set `wait_seconds` instead of asking "
-		"again and again. `waiting` in an answer is your unread mail. Answers "
+		"agents you all are. To wait, call `inbox` action `wait` once: it ends on "
+		"mail, a ready task, or a change of what you follow. `waiting` in an answer is your unread mail. Answers "
 		"are cut at what clients show: follow their `hint`, or set "
 		"`max_result_tokens` in any call. Errors name their `code`, the argument in "
 		"`where`, and a `hint`.");

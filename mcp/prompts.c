@@ -46,18 +46,18 @@ static void write_start(const struct mcp *m, json_t *args, struct text *out)
 		"2. `task` action `list` with your name as `owner`: finish what you hold "
 		"first. Else `task` action `claim` without a task takes the best ready "
 		"one. Nobody else can hold it while you do.\n"
-		"3. Keep the `epoch` that claim gives you and send it with `start`, `note`, "
-		"`block`, `complete` and `fail`. `conflict` there means that the claim is "
+		"3. Without an `epoch`, a change of a task is about your present claim; with "
+		"the `epoch` that claim gave you, only about that claim. `conflict` means that the claim is "
 		"no longer yours: stop, and look at the task again.\n"
 		"4. `task` action `start`, do the work, tick what its acceptance criteria "
 		"ask (`tick`), keep what others should know in `note`, then `complete` "
-		"with a `result` of a few lines. If it cannot be done: `block` with a "
+		"with a `text` of a few lines. If it cannot be done: `block` with a "
 		"reason while you wait for somebody, `fail` when it is over, `release` to "
 		"give it back.\n"
 		"5. Ask `lead` or a teammate with `team_message`; a person reads what goes "
 		"to `operator`. With `wait_for_reply` the call returns the answer.\n"
-		"6. Begin again at 1. When nothing is ready, `task` action `claim` with "
-		"`wait_seconds` 50 waits for work, `inbox` action `receive` for mail.\n");
+		"6. Begin again at 1. When nothing is ready, `inbox` action `wait` ends on mail, on a task for "
+		"you, or on a change of what you `follow`.\n");
 }
 
 static void write_plan(const struct mcp *m, json_t *args, struct text *out)

@@ -543,6 +543,21 @@ SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS l
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
 ORDER BY m.id LIMIT 1;
 
+-- name: reply_free
+-- The first message without `reply_to` that a recipient of a message has sent to :agent since,
+-- if :agent has not settled it.
+SELECT m.id, d.state, d.due_at <= :now AS lapsed FROM delivery d JOIN message m ON m.id = d.message
+WHERE d.agent = :agent AND d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open}
+	AND d.message > :message AND m.reply_to IS NULL
+	AND EXISTS (SELECT 1 FROM delivery q WHERE q.message = :message AND q.agent = m.sender)
+ORDER BY m.id LIMIT 1;
+
+-- name: message_asked
+-- Whether one of the last 500 messages before :before went from :self to :sender.
+SELECT EXISTS (SELECT 1 FROM (SELECT id, sender FROM message WHERE id < :before ORDER BY id DESC LIMIT 500) m
+	JOIN delivery d ON d.message = m.id AND d.agent = :sender
+	WHERE m.sender = :self) AS so;
+
 -- name: delivery_notify
 -- text: messages
 -- The recipient's guest has taken the messages (an array of message numbers). Each listed

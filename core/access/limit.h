@@ -3,7 +3,7 @@
  * category.
  *
  * Limits bind agents and the tokens of observers. Limits do not bind the host. Limits do not
- * bind the operator, even if the operator acts as an agent.
+ * bind the operator, even if the operator acts as an agent. Reads have no limit.
  */
 #ifndef CORE_ACCESS_LIMIT_H
 #define CORE_ACCESS_LIMIT_H

@@ -60,6 +60,11 @@ struct endpoints card_endpoints(const char *http, int64_t cid, const char *addre
  * its row says `ready` or `idle`. */
 enum agent_status agent_status_now(int64_t status, bool holds);
 
+/* Appends to `*doing` (NULL: nothing yet) what the member `only` does, and when the member was
+ * last seen. If `only` is NULL, appends this for the first members that hold a task, without
+ * the caller. Returns 0 or negative. */
+int agent_tell_doing(struct call *call, const char *only, const char **doing);
+
 /* Stores the status of an agent. runner_rest() may change the status first. If the stored
  * status changes, an event is written in the agent's team. Returns 0 or negative. */
 int agent_say_status(struct call *call, const struct agent_row *a, int64_t status);

@@ -8,6 +8,7 @@
 #include "core/call/space.h"
 #include "core/message/inbox.h"
 #include "core/overview/needs.h"
+#include "core/reservation/reservation.h"
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
@@ -113,6 +114,17 @@ static bool add_teammate(struct call *call, const struct agent_line *line, size_
 	return true;
 }
 
+/* Lists the paths that teammates have reserved, as many as still fit into the answer. */
+static int tell_reserved_paths(struct call *call, struct agent_start_out *out)
+{
+	int rc = reservation_words(call, 0, &out->reserved, &out->n_reserved);
+
+	while (rc >= 0 && out->n_reserved &&
+	       agent_start_bytes_of(call, out) > ANSWER_MOST)
+		out->n_reserved--;
+	return rc;
+}
+
 /* Lists as many teammates as still fit into the answer, and counts the teammates that do not
  * fit. */
 static int agent_start_tell_teammates(struct call *call, const struct agent_row *self,
@@ -148,7 +160,7 @@ static const char *agent_start_next_of(const struct agent_start_out *out)
 		return "task show: go on with what you hold";
 	if (out->ready)
 		return "task claim";
-	return "inbox receive with wait_seconds";
+	return "inbox wait";
 }
 
 int agent_start(struct call *call, const struct agent_start_in *in,
@@ -172,5 +184,7 @@ int agent_start(struct call *call, const struct agent_start_in *in,
 	    (rc = needs_first_agent(call, call->caller.team, &out->trouble)) < 0)
 		return rc;
 	out->next = agent_start_next_of(out);
+	if ((rc = tell_reserved_paths(call, out)) < 0)
+		return rc;
 	return agent_start_tell_teammates(call, &a, out);
 }

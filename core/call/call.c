@@ -378,14 +378,18 @@ static int count_mail(struct call *call)
 {
 	struct inbox_urgent_row urgent = { 0 };
 	struct inbox_state_row inbox = { 0 };
+	int64_t agent = call->caller.agent;
 	int rc;
 
 	call->mail.waiting = call->mail.urgent = 0;
-	if (!call->caller.agent || call->op->flags & OP_REQUEST)
+	/* A session without an identity has no mail until it becomes an agent. */
+	if (call->identity.nobody)
+		agent = call->op->flags & OP_IDENTIFIES ? call->made : 0;
+	if (!agent || call->op->flags & OP_REQUEST)
 		return 0;
-	rc = inbox_counters(call, call->caller.agent, &inbox);
+	rc = inbox_counters(call, agent, &inbox);
 	if (rc >= 0 && inbox.queued > 0)
-		rc = sql_row(call, inbox_urgent, &urgent, .agent = call->caller.agent,
+		rc = sql_row(call, inbox_urgent, &urgent, .agent = agent,
 			     .now = call->now, .most = URGENT_MOST);
 	call->mail.waiting = inbox.queued;
 	call->mail.urgent = urgent.n;
@@ -487,20 +491,8 @@ int call_begin(struct call *call, bool write)
 	return rc;
 }
 
-/* Begins a transaction as call_begin() does, for a read whose transaction also writes the
- * caller's rate bucket. */
-static int begin_lax(struct call *call)
-{
-	int rc = store_begin_lax(call->store, &call->fault);
-
-	if (rc >= 0)
-		call->now = store_now(call->store);
-	return rc;
-}
-
 /* Whether the call's transaction writes the caller's bucket. Without a host, each call that is
- * subject to limits writes its caller's bucket in the call's transaction, even if the call only
- * reads. */
+ * subject to limits writes its caller's bucket in the call's transaction. */
 static bool spends(const struct call *call)
 {
 	const struct settings *s = call->settings;
@@ -516,8 +508,7 @@ int call_transact(struct call *call, bool write)
 	int rc;
 
 	call->rate.spends = spends(call);
-	rc = call->rate.spends && !write ? begin_lax(call) : call_begin(call, write);
-	if (rc < 0)
+	if ((rc = call_begin(call, write)) < 0)
 		return rc;
 	rc = op_perform(call);
 	if (rc < 0) {

@@ -53,9 +53,28 @@ static const struct field *nearest(const struct record *r, const char *name)
 	return near;
 }
 
+/* Writes the keys of the section `name`, or "" if there is no such section. */
+static void list_section(const struct record *r, const char *name, char list[160])
+{
+	const size_t len = strlen(name);
+	size_t n = 0;
+
+	*list = '\0';
+	for (size_t i = 0; i < r->n_fields && n < 160; i++)
+		if (!strncmp(r->fields[i].name, name, len) &&
+		    r->fields[i].name[len] == '.')
+			n += (size_t)snprintf(list + n, 160 - n, "%s%s", n ? ", " : "",
+					      r->fields[i].name);
+}
+
 int config_unknown(const struct record *r, const char *name, struct fault *f)
 {
+	char list[160];
+
 	fault_set(f, FAULT_INVALID, "", "unknown key '%.60s'", name);
+	list_section(r, name, list);
+	if (*list)
+		return fault_hint(f, "Its keys are: %s", list);
 	return fault_hint(f, "Did you mean '%s'?  `cadre config` lists all keys.",
 			  nearest(r, name)->name);
 }

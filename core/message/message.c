@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/agent/agent.h"
 #include "core/assignment/assignment.h"
 #include "core/call/id.h"
 #include "core/message/inbox.h"
@@ -361,6 +362,24 @@ enum { SHOWN = 100 }; /* maximum number of deliveries that an answer lists */
 /* Maximum number of delayed messages to deliver before the search for a reply. */
 enum { REPLIES_MOST = 100 };
 
+/* Finds the answer to the call's message: the first reply, or else the first message that a
+ * recipient has sent since. Returns 1, 0 if no answer came, or a negative fault code. */
+static int find_reply(struct call *call, const struct agent_row *from,
+		      struct reply_of_row *r)
+{
+	struct reply_free_row free;
+	int rc = sql_row(call, reply_of, r, .message = call->made, .agent = from->id,
+			 .now = call->now);
+
+	if (rc != 0)
+		return rc;
+	rc = sql_row(call, reply_free, &free, .message = call->made, .agent = from->id,
+		     .now = call->now);
+	if (rc > 0)
+		*r = (struct reply_of_row){ free.id, free.state, free.lapsed };
+	return rc;
+}
+
 /* Hands out the reply for which a sender waits, in the transaction of this call. */
 static int take_reply(struct call *call, const struct message_send_in *in,
 		      const struct agent_row *from, struct message_send_out *out)
@@ -372,8 +391,7 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 		return 0;
 	if ((rc = message_delayed_come(call, from->id, REPLIES_MOST)) < 0)
 		return rc;
-	rc = sql_row(call, reply_of, &r, .message = call->made, .agent = from->id,
-		     .now = call->now);
+	rc = find_reply(call, from, &r);
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
@@ -381,7 +399,9 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 			call->wait_on = WAKE_INBOX;
 			call->wait_key = from->id;
 		}
-		return 0;
+		for (size_t i = 0; i < in->n_to && rc >= 0; i++)
+			rc = agent_tell_doing(call, in->to[i], &out->doing);
+		return rc;
 	}
 	if (r.lapsed && (rc = inbox_settle(call, from->id)) < 0)
 		return rc;

@@ -141,6 +141,6 @@ int message_find(struct call *call, const char *id, const char *where,
 
 	if (rc)
 		return rc < 0 ? rc : 0;
-	return fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s",
-			 id);
+	fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s", id);
+	return fault_hint(&call->fault, "See the messages with: {message.list}.");
 }

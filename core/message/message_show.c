@@ -9,8 +9,25 @@
 #include "core/message/inbox.h"
 #include "core/turn/chain.h"
 #include "core/reservation/reservation.h"
+#include "core/task/task.h"
 
 enum { BYTES_PER_TOKEN = 4, FRAME = 400 }; /* FRAME: bytes of text around the messages */
+
+/* Names the task that an agent holds and does not wait for. */
+static int tell_work(struct call *call, int64_t agent, const char **task)
+{
+	struct task_row t;
+	struct query q = { 0 };
+	int rc;
+
+	while ((rc = sql_each(call, &q, task_held, &t, .agent = agent,
+			      .team = call->caller.team, .now = call->now, .limit = 10)) >
+		       0 &&
+	       !*task)
+		if (t.state_now != TASK_STATE_BLOCKED)
+			*task = task_name(call, t.number);
+	return query_over(&q, rc);
+}
 
 int message_news(struct call *call, const struct message_news_in *in,
 		 struct message_news_out *out)
@@ -22,6 +39,7 @@ int message_news(struct call *call, const struct message_news_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0 ||
+	    (rc = tell_work(call, a.id, &out->holds)) < 0 ||
 	    (rc = inbox_counters(call, a.id, &now)) < 0 ||
 	    (now.queued > 0 && (rc = sql_row(call, inbox_urgent, &urgent, .agent = a.id,
 					     .now = call->now, .most = URGENT_MOST)) < 0))

@@ -183,7 +183,7 @@ const struct field *field_nearest(const struct record *r, const char *name)
 {
 	/* A name may be wrong in about one letter of three. A name with more wrong letters is
 	 * taken for another word. */
-	size_t best = strlen(name) / 3 + 2;
+	size_t best = (strlen(name) + 2) / 3 + 1;
 	const struct field *near = NULL;
 
 	for (size_t i = 0; i < r->n_fields; i++) {

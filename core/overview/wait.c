@@ -1,12 +1,13 @@
 /*
  * wait - reads that wait until a task, a result, a team, an agent or a workspace has the state
- * that the caller wants.
+ * that the caller wants, and one read that waits for anything that concerns the caller.
  *
  * A read that waits looks at rows. The read is answered when the rows have the wanted state, or
  * can no longer get the wanted state. While the read waits, any event of the team runs the read
  * again, because every change of the rows writes an event. If only a host can change the rows
  * and no host runs, the read is answered at once. The answer then says that no host runs.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/access/who.h"
@@ -14,6 +15,7 @@
 #include "core/assignment/assignment.h"
 #include "core/call/id.h"
 #include "core/call/space.h"
+#include "core/message/inbox.h"
 #include "core/task/task.h"
 #include "core/workspace/workspace.h"
 
@@ -419,4 +421,219 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	out->hostless = !out->reached && !out->over && (want & next) &&
 			wait_is_hostless(call, place.here);
 	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
+}
+
+/* --- everything that concerns the caller ------------------------------------------------- */
+
+enum {
+	WAIT_TITLE = 80, /* bytes of a title or of a message in the news */
+	WAIT_READY = 100, /* maximum number of ready tasks that are looked at */
+};
+
+struct watch {
+	struct call *call;
+	const struct event_wait_in *in;
+	struct event_wait_out *out;
+	struct agent_row self;
+	const char *doing; /* what the followed agents do; "" at first */
+};
+
+/* Fills in the news, unless the answer has news already. */
+static void watch_end(struct watch *w, enum news what, const char *name, const char *text)
+{
+	if (w->out->has_what)
+		return;
+	w->out->has_what = true;
+	w->out->what = what;
+	w->out->name = name;
+	w->out->text = text;
+}
+
+/* Returns the first line of a text, at most WAIT_TITLE bytes. */
+static const char *watch_line(struct call *call, const char *text)
+{
+	int64_t size;
+
+	return space_cut(call, arena_strndup(&call->arena, text, strcspn(text, "\r\n")),
+			 WAIT_TITLE, &size);
+}
+
+/* Whether a waiting message answers the caller. An agent to which the caller wrote before may
+ * answer without `reply_to`. */
+static int watch_is_reply(struct watch *w, const struct inbox_row *m)
+{
+	struct message_asked_row asked = { 0 };
+	int rc = m->reply_to ? 1
+			     : sql_row(w->call, message_asked, &asked, .self = w->self.id,
+				       .sender = m->sender, .before = m->message);
+
+	return rc < 0 ? rc : m->reply_to || asked.so;
+}
+
+static int watch_message(struct watch *w, const struct inbox_row *m, int64_t queued)
+{
+	struct arena *a = &w->call->arena;
+	const char *name = arena_printf(a, "#%" PRId64, m->message);
+	int rc = watch_is_reply(w, m);
+
+	if (rc >= 0)
+		watch_end(w, rc ? NEWS_REPLY : NEWS_MAIL, name,
+			  arena_printf(
+				  a, "%s%s from %s: %s%s", rc ? "reply " : "message ",
+				  name, m->sender_name, watch_line(w->call, m->content),
+				  queued < 2 ? ""
+					     : arena_printf(a, "; %" PRId64 " more wait",
+							    queued - 1)));
+	return rc < 0 ? rc : 0;
+}
+
+/* Looks for a message, or for the result of a command. */
+static int watch_mail(struct watch *w)
+{
+	struct call *call = w->call;
+	struct results_waiting_row results;
+	struct inbox_state_row inbox;
+	struct inbox_row first;
+	struct query q;
+	int rc;
+
+	if ((rc = inbox_counters(call, w->self.id, &inbox)) < 0 ||
+	    (rc = sql_row(call, results_waiting, &results, .agent = w->self.id,
+			  .most = 1)) < 0)
+		return rc;
+	sql_query(call, &q, inbox_next, .agent = w->self.id, .now = call->now,
+		  .limit = 1);
+	if ((rc = sql_next(call, &q, &first)) == 0) {
+		query_end(&q);
+		sql_query(call, &q, inbox_came, .agent = w->self.id, .now = call->now,
+			  .limit = 1);
+		rc = sql_next(call, &q, &first);
+	}
+	if (rc > 0)
+		rc = watch_message(w, &first, inbox.queued);
+	else if (rc == 0 && results.n)
+		watch_end(w, NEWS_MAIL, NULL, "a command has ended: its result waits");
+	query_end(&q);
+	return rc;
+}
+
+/* Looks at a followed task. */
+static int watch_task(struct watch *w, const struct task_row *t)
+{
+	struct call *call = w->call;
+	struct arena *a = &call->arena;
+	const unsigned state = BIT(t->state_now);
+	const unsigned bad = BIT(TASK_STATE_FAILED) | BIT(TASK_STATE_CANCELLED);
+	const char *id = task_name(call, t->number), *why = NULL, *text;
+	struct agent_name_row owner = { 0 };
+	int rc = tell_hindrance(call, t, &why);
+
+	if (rc < 0 ||
+	    (t->owner && (rc = sql_row(call, agent_name, &owner, .id = t->owner)) < 0))
+		return rc;
+	text = arena_printf(a, "task %s is %s%s%s%s%s", id,
+			    field_choice(&record_task, "status", t->state_now),
+			    owner.name ? ", held by " : "", owner.name ? owner.name : "",
+			    why ? ": " : "", why ? why : "");
+	if (why || state & bad)
+		w->out->over = !w->out->has_what;
+	if (why || state & (bad | BIT(TASK_STATE_COMPLETED)) ||
+	    t->updated_at > w->out->since)
+		watch_end(w, NEWS_TASK, id, text);
+	if (owner.name && t->owner != w->self.id)
+		return agent_tell_doing(call, owner.name, &w->doing);
+	w->doing = arena_printf(a, "%s%s%s", w->doing, *w->doing ? "; " : "", text);
+	return 0;
+}
+
+/* Looks at a followed agent. */
+static int watch_agent(struct watch *w, const struct agent_row *r)
+{
+	struct agent_holds_row holds;
+	int64_t status;
+	int rc = sql_row(w->call, agent_holds, &holds, .agent = r->id,
+			 .now = w->call->now);
+
+	if (rc < 0)
+		return rc;
+	status = agent_status_now(r->status, holds.any);
+	if (BIT(status) & (BIT(AGENT_STATUS_FAILED) | BIT(AGENT_STATUS_STUCK)))
+		w->out->over = !w->out->has_what;
+	if (w->out->over || BIT(status) & at_rest)
+		watch_end(w, NEWS_AGENT, r->name,
+			  arena_printf(&w->call->arena, "agent %s is %s", r->name,
+				       field_choice(&record_teammate, "status", status)));
+	return agent_tell_doing(w->call, r->name, &w->doing);
+}
+
+/* Looks at everything that the call follows. */
+static int watch_followed(struct watch *w)
+{
+	struct call *call = w->call;
+	int rc = 0;
+
+	for (size_t i = 0; i < w->in->n_follow && rc >= 0; i++) {
+		const char *name = w->in->follow[i];
+		struct task_row t = { 0 };
+		struct agent_row a = { 0 };
+
+		if (!name[strspn(name, "#0123456789")])
+			rc = (rc = task_find(call, name, &t)) < 0 ? rc
+								  : watch_task(w, &t);
+		else if ((rc = who_agent(call, name, "/follow", &a)) >= 0)
+			rc = watch_agent(w, &a);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Looks for a task that the caller can claim. */
+static int watch_ready(struct watch *w)
+{
+	struct call *call = w->call;
+	struct agent_holds_row holds;
+	struct task_line_row t;
+	struct query q = { 0 };
+	bool own, fresh;
+	int rc =
+		sql_row(call, agent_holds, &holds, .agent = w->self.id, .now = call->now);
+
+	if (rc < 0 || w->self.kind != AGENT_KIND_MEMBER)
+		return rc < 0 ? rc : 0;
+	while ((rc = sql_each(call, &q, task_ready_lines, &t, .team = call->caller.team,
+			      .limit = WAIT_READY, .now = call->now)) > 0) {
+		own = t.assignee_name && !strcmp(t.assignee_name, w->self.name);
+		fresh = !w->in->n_follow || t.updated_at > w->out->since;
+		if (!fresh || !(own || (!t.assignee_name && !holds.any)))
+			continue;
+		watch_end(w, NEWS_READY, task_name(call, t.number),
+			  arena_printf(&call->arena, "task %s is ready: %s",
+				       task_name(call, t.number),
+				       watch_line(call, t.title)));
+		break;
+	}
+	return query_over(&q, rc);
+}
+
+int event_wait(struct call *call, const struct event_wait_in *in,
+	       struct event_wait_out *out)
+{
+	struct watch w = { .call = call, .in = in, .out = out, .doing = "" };
+	int rc;
+
+	/* `made` has the time of the first run. */
+	if (!call->made)
+		call->made = in->has_since ? in->since : call->now;
+	out->since = call->made;
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &w.self, .id = call->caller.agent)) < 0 ||
+	    (rc = watch_mail(&w)) < 0 || (rc = watch_followed(&w)) < 0 ||
+	    (rc = watch_ready(&w)) < 0 ||
+	    (!out->has_what && !in->n_follow &&
+	     (rc = agent_tell_doing(call, NULL, &w.doing)) < 0))
+		return rc;
+	out->reached = out->has_what && !out->over;
+	if (!out->has_what)
+		out->text = arena_printf(&call->arena, "nothing has come%s%s",
+					 *w.doing ? "; " : "", w.doing);
+	return wait_go_on(call, in->wait_seconds, out->has_what);
 }

@@ -457,3 +457,26 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 	}
 	return query_over(&q, rc);
 }
+
+int reservation_words(struct call *call, int64_t agent, const char ***out, size_t *n)
+{
+	struct arena *a = &call->arena;
+	struct reservation_line_row r;
+	struct query q = { 0 };
+	int64_t size;
+	int rc;
+
+	while ((rc = sql_each(call, &q, reservation_lines, &r, .team = call->caller.team,
+			      .agent = agent, .now = call->now)) > 0 &&
+	       *n < RESERVATIONS_TOLD)
+		if (agent || r.agent != call->caller.agent)
+			arena_add(a, *out, *n,
+				  arena_printf(a, "%s by %s%s%s%s",
+					       space_cut(call, r.paths, 80, &size),
+					       r.name, r.shared ? ", shared" : "",
+					       r.reason ? ": " : "",
+					       r.reason ? space_cut(call, r.reason, 60,
+								    &size)
+							: ""));
+	return query_over(&q, rc);
+}

@@ -15,6 +15,11 @@
  * reservations. Returns 0 or negative. */
 int reservation_settle(struct call *call, int64_t most, size_t *n);
 
+/* Describes living reservations of the call's team in words, at most RESERVATIONS_TOLD: those of
+ * `agent`, or, if `agent` is 0, those of all members except the caller. Returns 0 or negative. */
+enum { RESERVATIONS_TOLD = 5 };
+int reservation_words(struct call *call, int64_t agent, const char ***out, size_t *n);
+
 /* Looks for a living reservation that forbids `agent` to write to one of these paths. Returns 1
  * with the reservation and the path, 0 if there is no such reservation, or a fault at /paths. */
 int reservation_covers(struct call *call, const struct agent_row *agent,

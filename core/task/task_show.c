@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/call/space.h"
+#include "core/reservation/reservation.h"
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
@@ -279,7 +280,10 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
-	return task_tell(call, t.id, &out->task);
+	if ((rc = task_tell(call, t.id, &out->task)) < 0 || !out->task.owner)
+		return rc;
+	return reservation_words(call, t.owner, &out->task.reserved,
+				 &out->task.n_reserved);
 }
 
 #define OPEN_STATES                                            \

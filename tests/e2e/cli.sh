@@ -248,6 +248,9 @@ is 7 'cadre up' cadre exec still/coder true
 is 0 . cadre team destroy --yes still
 is 0 '^ok  *integrity' cadre doctor
 is 0 '^warn  *environment  *cadre does not know CADRE_TAEM' env CADRE_TAEM=x "$CADRE" doctor
+is 0 . env CADRE_PAGER=cat "$CADRE" doctor
+! grep -q CADRE_PAGER "$TMPDIR/out" || bad "doctor does not know CADRE_PAGER"
+is 2 'Its keys are: task.lease_seconds' cadre config task
 CADRE_HOME="$CADRE_HOME" CADRE_GC_KEEP_DAYS=9 "$CADRE" doctor | grep environment &&
 	bad "a variable that is known is none to doctor"
 is 0 '"ok":true' cadre doctor --json
@@ -382,6 +385,11 @@ done <"$TMPDIR/examples"
 # `mcp --cost` prints the cost of each set of tools, of all sets together, or of the named sets.
 is 0 '^all  *[0-9][0-9]*  *[0-9]' cadre mcp --cost
 is 0 '^core,workspace  *[0-9]' cadre mcp --cost --toolsets core,workspace
+# It needs no state, and docs/mcp.md has the same numbers.
+(cd "$TMPDIR" && CADRE_HOME=$TMPDIR/none "$CADRE" mcp --cost >"$TMPDIR/cost" 2>"$TMPDIR/err") || bad "mcp --cost"
+[ ! -s "$TMPDIR/err" ] || bad "mcp --cost complains: $(cat "$TMPDIR/err")"
+sed -n '/^\$ cadre mcp --cost$/,/^```$/p' "$(dirname "$0")/../../docs/mcp.md" | grep -v '^[$`]' | cmp - "$TMPDIR/cost" ||
+	bad "docs/mcp.md has old costs: make docs"
 is 2 'no set of tools `nets`' cadre mcp --cost --toolsets nets
 is 0 '^.SH EXAMPLES' cadre man
 is 0 '^blue$' cadre --team blue status --line

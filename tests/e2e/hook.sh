@@ -115,6 +115,18 @@ all() { # runs once without a host and once with a host
 	mail again --priority urgent
 	event Stop ',"stop_hook_active":true'; tells claude '{"decision":"block","reason":"TEXT"}' ' again\n'
 	event Stop ',"stop_hook_active":true'; nothing claude
+	# At the end of a turn, the hook reminds the model once of the task that its agent holds,
+	# unless the task is blocked.
+	held=$(cadre --team crew task create "Hold" --json | sed -n 's/.*"id":"\([0-9]*\)".*/\1/p')
+	coder cadre claim "$held" >/dev/null || bad "claim $held"
+	event PostToolUse "$tool"; nothing claude
+	coder cadre block "$held" 'a stone' >/dev/null || bad "block"
+	event Stop ',"stop_hook_active":false'; nothing claude
+	coder cadre task unblock "$held" >/dev/null || bad "unblock"
+	event Stop ',"stop_hook_active":false'; tells claude '{"decision":"block","reason":"TEXT"}' "you still hold task $held"
+	event Stop ',"stop_hook_active":true'; nothing claude
+	event Stop ',"stop_hook_active":false'; nothing claude
+	coder cadre release "$held" >/dev/null || bad "release"
 	# The hook shows no message to a subagent, since a subagent might keep the message to
 	# itself.
 	mail inner --priority urgent

@@ -73,11 +73,12 @@ P
 export CADRE
 (eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong without a host"
 
-# Without a host, reads and failed calls also use up an agent's limit.
-for i in 1 2 3 4; do as reader team status >/dev/null; done
-as reader task show 077 >/dev/null 2>&1
+# Without a host, failed calls also use up an agent's limit. Reads cost nothing.
+for i in 1 2 3 4; do as reader task create x >/dev/null; done
+as reader claim 077 >/dev/null 2>&1
+for i in $(seq 12); do as reader team status >/dev/null || bad "a read was refused"; done
 n=$(left reader other)
-[ "$n" -ge 5 ] && [ "$n" -le 6 ] || bad "$n reads are left, not 5"
+[ "$n" -ge 5 ] && [ "$n" -le 6 ] || bad "$n calls are left, not 5"
 
 # With a host the same limits hold, and they still hold after the host has ended.
 cadre up >/dev/null || bad "up"
@@ -85,29 +86,29 @@ cadre up >/dev/null || bad "up"
 (eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong with a host"
 (
 	eval "$(cadre agent env loser)"
-	for i in $(seq 30); do "$CADRE" team status >/dev/null 2>&1 & done
+	for i in $(seq 30); do "$CADRE" task create x >/dev/null 2>&1 & done
 	wait
 )
-limited loser team status
+limited loser task create x
 grep -q '10 `default` calls at once, then 1 a minute' "$TMPDIR/err" || bad "not told how often"
 until_done spent loser
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
-limited loser team status
+limited loser task create x
 cadre up >/dev/null || bad "up again"
-limited loser team status
+limited loser task create x
 # An agent's calls with --direct and its calls through the host share one limit.
-limited loser --direct team status
+limited loser --direct task create x
 (
 	eval "$(cadre agent env past)"
-	for i in $(seq 9); do "$CADRE" --direct team status >/dev/null || echo "call $i failed"; done
-	"$CADRE" team status >/dev/null || echo "the last call failed"
+	for i in $(seq 9); do "$CADRE" --direct task create x >/dev/null || echo "call $i failed"; done
+	"$CADRE" task create x >/dev/null || echo "the last call failed"
 ) >"$TMPDIR/past"
 [ ! -s "$TMPDIR/past" ] || bad "$(cat "$TMPDIR/past")"
-limited past team status
+limited past task create x
 until_done spent past
-limited past --direct team status
+limited past --direct task create x
 cadre down >/dev/null
-limited loser team status
+limited loser task create x
 # Acknowledgements, heartbeats, waits and received messages cost nothing. The operator has no
 # limits.
 is 0 '' as loser agent heartbeat

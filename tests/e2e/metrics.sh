@@ -94,13 +94,14 @@ scrape >/dev/null
 says 'cadre_calls_total{operation="message.send",fault="not_found"} 1'
 says 'cadre_limits_hit_total{limit="default"} 0'
 for n in 1 2 3; do
-	status=$(curl -sS -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/api/tasks")
+	status=$(curl -sS -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" -X PUT \
+		-H 'Content-Type: application/json' -d '{"description":"codes"}' "$url/api/members/coder")
 done
 [ "$status" = 429 ] || bad "the third call ended with $status"
 scrape >/dev/null
 says 'cadre_limits_hit_total{limit="default"} 1'
-says 'cadre_calls_total{operation="task.list",fault="none"} 2'
-says 'cadre_calls_total{operation="task.list",fault="rate_limited"} 1'
+says 'cadre_calls_total{operation="agent.update",fault="none"} 2'
+says 'cadre_calls_total{operation="agent.update",fault="rate_limited"} 1'
 curl -sS -o /dev/null -H "Authorization: Bearer $operator" "$url/api/tasks?limit=none"
 holds 'cadre_calls_total{operation="task.list",fault="invalid"} 1' || bad "a call that says nonsense is not counted"
 

@@ -60,7 +60,7 @@ a_person_sees_it() {
 		bad "$1: the answer is not shown: $(cat "$TMPDIR/a")"
 	is 0 '^no messages' cadre --as coder inbox
 	is 7 'no reply came in that time' cadre --as coder send tester "$1 again?" --wait-for-reply --timeout-seconds 1
-	grep -q 'cadre inbox --wait' "$TMPDIR/err" || bad "no way on: $(cat "$TMPDIR/err")"
+	grep -q 'cadre wait' "$TMPDIR/err" || bad "no way on: $(cat "$TMPDIR/err")"
 	is 7 'no reply came' cadre --json --as coder send tester "$1 again?" --wait-for-reply --timeout-seconds 1
 	grep -q '"state":"queued"' "$TMPDIR/out" || bad "no answer in JSON: $(cat "$TMPDIR/out")"
 	cadre --as tester inbox --take >/dev/null

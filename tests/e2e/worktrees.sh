@@ -17,6 +17,7 @@ main=$PWD
 is 0 "^made" "$CADRE" init
 is 0 . "$CADRE" team create shop
 is 0 . "$CADRE" agent register by-hand
+is 0 . "$CADRE" --as by-hand send operator "for the person"
 trees=
 for name in ann ben cid dot eva; do
 	git worktree add "../$name" || bad "no worktree"

@@ -154,6 +154,7 @@ if sys.argv[1] == "join":
         joined = s.tool("agents", action="register", name=s.name)
         check(joined.get("name") == s.name and joined["team"] == "shop", joined)
         check(s.name in joined.get("you", ""), joined)
+        check("waiting" not in joined, "is told of the operator's mail:", joined)
     tasks = [s.tool("task", action="claim").get("task", {}) for s in sessions]
     check(len({t["id"] for t in tasks if "id" in t}) == len(sessions), tasks)
     for s, t in zip(sessions, tasks):

@@ -552,7 +552,7 @@ static bool has_enough(struct follower *f, const struct call *call)
 	const int64_t most = config->limits_max_streams;
 	struct fault why = { 0 };
 
-	if (!limit_binds(config, &call->identity, call->op->rate) ||
+	if (!limit_binds(config, &call->identity, RATE_DEFAULT) ||
 	    http_count(f->x, web_events_is_same) < most)
 		return false;
 	fault_set(&why, FAULT_EXHAUSTED, "",

@@ -182,7 +182,7 @@ static bool is_variable(const char *name, size_t len)
 		"CADRE_ACCEL",   "CADRE_AGENT",      "CADRE_GUEST",      "CADRE_HOME",
 		"CADRE_IMAGES",  "CADRE_LINK_TOKEN", "CADRE_MCP_CONFIG", "CADRE_PROGRAM",
 		"CADRE_SESSION", "CADRE_SOCKET",     "CADRE_TEAM",       "CADRE_TEST_VFS",
-		"CADRE_TOKEN",   "CADRE_TURN",       "CADRE_WORKSPACE",
+		"CADRE_TOKEN",   "CADRE_TURN",       "CADRE_WORKSPACE",  "CADRE_PAGER",
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

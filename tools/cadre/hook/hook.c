@@ -6,7 +6,6 @@
  * stays empty, and the log has the reason. Messages are printed first, and only afterwards
  * marked as shown.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,106 +27,6 @@
 #include "ops.gen.h"
 #include "storage/durable.h"
 #include "tools/cadre/hook/hook.h"
-
-/*
- * The folder in which a client's session began.
- *
- * A client may change its folder while its model works, but the client stays the same agent. So
- * a symbolic link stores the folder in which the session began. The link is in the user's XDG
- * state folder. The session may go on after the user logs out, and this folder still exists
- * then. A new session removes links that no session has used for KEPT_DAYS days.
- */
-
-enum { DAY = 86400, KEPT_DAYS = 30 };
-
-/* Whether the session has a name that can be a part of the link's name. */
-static bool hook_session_has_name(const struct hook_event *e)
-{
-	static const char good[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-
-	return e->session[0] && !e->session[strspn(e->session, good)];
-}
-
-static bool find_link(const struct hook_event *e, const char *client, char folder[4096],
-		      char link[4096])
-{
-	char own[4096], name[sizeof(e->session) + 64];
-
-	snprintf(name, sizeof(name), "%s-%s", client, e->session);
-	return paths_user_state(own) && paths_join(folder, own, "sessions") &&
-	       paths_join(link, folder, name);
-}
-
-static time_t looked_at(int dir, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mtime;
-}
-
-static void hook_session_sweep(const char *folder)
-{
-	const time_t old = time(NULL) - (time_t)KEPT_DAYS * DAY;
-	DIR *dir = opendir(folder);
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir)))
-		if (e->d_type == DT_LNK && looked_at(dirfd(dir), e->d_name) < old)
-			unlinkat(dirfd(dir), e->d_name, 0);
-	if (dir)
-		closedir(dir);
-}
-
-/* Makes the link if the link is missing. Returns whether this call made the link. */
-static bool hook_session_make_link(const char *folder, const char *link, const char *cwd)
-{
-	struct fault none = { 0 };
-
-	if (symlink(cwd, link) == 0) {
-		hook_session_sweep(folder);
-		return true;
-	}
-	return errno == ENOENT && home_may_make(&none) == 0 &&
-	       dir_make_all(folder, 0700) == 0 && symlink(cwd, link) == 0;
-}
-
-/* Sets the event's folder to the folder in which the event's session began. `begins`: the
- * session begins with this event. Returns false if the folder in which the session began can
- * neither be stored nor read. */
-static bool session_stay(struct hook_event *e, const char *client, bool begins)
-{
-	char folder[4096], link[4096], began[sizeof(e->cwd)];
-	ssize_t n;
-
-	if (!hook_session_has_name(e) || !e->cwd[0])
-		return true;
-	if (!find_link(e, client, folder, link))
-		return false;
-	/* The link of a resumed or compacted session stays, because the client continues the
-	 * same session. */
-	if (begins && access(link, F_OK) < 0)
-		unlink(link);
-	if (hook_session_make_link(folder, link, e->cwd))
-		return true;
-	n = readlink(link, began, sizeof(began) - 1);
-	if (n <= 0)
-		return false;
-	began[n] = '\0';
-	memcpy(e->cwd, began, (size_t)n + 1);
-	if (looked_at(AT_FDCWD, link) < time(NULL) - DAY)
-		utimensat(AT_FDCWD, link, NULL, AT_SYMLINK_NOFOLLOW);
-	return true;
-}
-
-/* Removes the link of a session that has ended. */
-static void session_forget(const struct hook_event *e, const char *client)
-{
-	char folder[4096], link[4096];
-
-	if (hook_session_has_name(e) && find_link(e, client, folder, link))
-		unlink(link);
-}
 
 /*
  * The texts for a model.
@@ -222,6 +121,18 @@ static void tell_add_team(struct text *out, const json_t *start)
 	text_addf(out, "\n");
 }
 
+static void add_reserved(struct text *out, const json_t *start)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach(json_object_get(start, "reserved"), i, line) {
+		text_addf(out, "%s", i ? "; " : "Reserved: ");
+		tell_add_line(out, json_string_value(line));
+	}
+	text_addf(out, "%s", i ? "\n" : "");
+}
+
 static void tell_prime(struct text *out, const json_t *start)
 {
 	text_addf(out,
@@ -237,17 +148,20 @@ static void tell_prime(struct text *out, const json_t *start)
 	add_held(out, start);
 	add_board(out, start);
 	tell_add_team(out, start);
+	add_reserved(out, start);
 	if (*json_text_at(start, "trouble")) {
 		tell_add_line(out, json_text_at(start, "trouble"));
 		text_addf(out, "\n");
 	}
-	text_addf(out,
-		  "Commands, also as tools of the MCP server cadre:\n"
-		  "cadre inbox: read messages\n"
-		  "cadre send NAME TEXT: write to a teammate, to lead, operator or '*'\n"
-		  "cadre claim [TASK]: take a task, the best ready one\n"
-		  "cadre note TASK TEXT: say how it goes\n"
-		  "cadre done TASK TEXT: end it with its result\n");
+	text_addf(
+		out,
+		"Commands, also as tools of the MCP server cadre:\n"
+		"cadre inbox: read messages\n"
+		"cadre wait [TASK|NAME]: until mail, a ready task, or a change of those\n"
+		"cadre send NAME TEXT: write to a teammate, to lead, operator or '*'\n"
+		"cadre claim [TASK]: take a task, the best ready one\n"
+		"cadre note TASK TEXT: say how it goes\n"
+		"cadre done TASK TEXT: end it with its result\n");
 }
 
 /* Appends a warning that another session in this folder already acts as the agent. `other`: the
@@ -365,6 +279,18 @@ static void tell_nudge(struct text *out, const json_t *news)
 	text_addf(out, "cadre: urgent messages for %s of team %s have come: %lld\n",
 		  json_text_at(news, "name"), json_text_at(news, "team"),
 		  json_int_at(news, "urgent"));
+}
+
+/* Appends a line which says that the agent holds a task, and what can be done. */
+static void tell_holding(struct text *out, const json_t *news)
+{
+	const char *task = json_text_at(news, "holds");
+
+	text_addf(out,
+		  "cadre: you still hold task %s. Finish the task (cadre done %s TEXT), "
+		  "release it (cadre release %s), or say why it waits (cadre block %s "
+		  "TEXT).\n",
+		  task, task, task, task);
 }
 
 /* Appends the holder of a reserved file, from an answer of message.news. */
@@ -603,7 +529,8 @@ static int hook_show(const struct hook *h, const json_t *who, struct text *text,
 	shown = run_args(h->cli, op_message_show,
 			 json_pack("{ss,sI,sb}", op_key(op_message_show), request,
 				   "max_tokens", (json_int_t)room, "urgent",
-				   h->rule->kind == HOOK_URGENT),
+				   h->rule->kind == HOOK_URGENT ||
+					   h->rule->kind == HOOK_STOP),
 			 f);
 	any = json_array_size(json_object_get(shown, "messages")) > 0;
 	if (any)
@@ -724,6 +651,11 @@ static int hook_look(const struct hook *h, struct text *text, struct fault *f)
 			tell_nudge(text, news);
 		else
 			hook_show(h, news, text, f);
+	} else if (kind == HOOK_STOP && *json_text_at(news, "holds") &&
+		   session_reminds(&h->event, h->client->name,
+				   json_text_at(news, "holds"))) {
+		tell_holding(text, news);
+		hook_write_out(h, text->data, f);
 	}
 	if (text->len && (kind == HOOK_TOOL || kind == HOOK_NUDGE))
 		hook_write_out(h, text->data, f);

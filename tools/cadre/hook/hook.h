@@ -2,8 +2,9 @@
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
  * Read hook_event.c first, which reads the input from a client and has the form of the output
- * for each client. Then read hook.c. Its parts are the folder in which a client's session
- * began, the texts for a model, git's own hook, and the verbs. Read plugin.c last.
+ * for each client. Then read hook.c. Its parts are the texts for a model, git's own hook,
+ * and the verbs. Then read hook_session.c, which keeps what a hook has to know of its session.
+ * Read plugin.c last.
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
@@ -30,6 +31,7 @@ enum hook_kind {
 	HOOK_START, /* tells the agent's identity, and all news */
 	HOOK_ALL, /* tells all news */
 	HOOK_URGENT, /* tells urgent news */
+	HOOK_STOP, /* tells urgent news, or once in a session that the agent still holds a task */
 	HOOK_NUDGE, /* tells that urgent messages wait; another event shows these messages */
 	/* Refuses a tool in a stopped team, or a write to a file that another agent has reserved. */
 	HOOK_TOOL,
@@ -55,6 +57,15 @@ extern const struct hook_client hook_clients[]; /* a NULL name ends the table */
 
 /* Fills the rule's form with the text, and appends the form and a newline to `out`. */
 void hook_form_fill(struct text *out, const struct hook_rule *rule, const char *text);
+
+/* Sets the event's folder to the folder in which the event's session began. `begins`: the
+ * session begins with this event. Returns false if the folder in which the session began can
+ * neither be stored nor read. */
+bool session_stay(struct hook_event *e, const char *client, bool begins);
+/* Whether the session may be reminded of the task, which is true only once. */
+bool session_reminds(const struct hook_event *e, const char *client, const char *task);
+/* Removes the links of a session that has ended. */
+void session_forget(const struct hook_event *e, const char *client);
 
 extern const char plugin_opencode[];
 

@@ -298,7 +298,7 @@ static const struct hook_rule claude[] = {
 	{ "PreToolUse", HOOK_TOOL,
 	  "{\"hookSpecificOutput\":{\"hookEventName\":@,\"permissionDecision\":\"deny\","
 	  "\"permissionDecisionReason\":$}}" },
-	{ "Stop", HOOK_URGENT, "{\"decision\":\"block\",\"reason\":$}" },
+	{ "Stop", HOOK_STOP, "{\"decision\":\"block\",\"reason\":$}" },
 	{ "SessionEnd", HOOK_END, "" },
 	{ NULL, 0, NULL },
 };
@@ -308,7 +308,7 @@ static const struct hook_rule gemini[] = {
 	{ "BeforeAgent", HOOK_ALL, CONTEXT },
 	{ "AfterTool", HOOK_URGENT, CONTEXT },
 	{ "BeforeTool", HOOK_TOOL, "{\"decision\":\"deny\",\"reason\":$}" },
-	{ "AfterAgent", HOOK_URGENT, "{\"decision\":\"deny\",\"reason\":$}" },
+	{ "AfterAgent", HOOK_STOP, "{\"decision\":\"deny\",\"reason\":$}" },
 	{ "SessionEnd", HOOK_END, "" },
 	{ NULL, 0, NULL },
 };
@@ -319,7 +319,7 @@ static const struct hook_rule cursor[] = {
 	{ "postToolUse", HOOK_ALL, "{\"additional_context\":$}" },
 	{ "preToolUse", HOOK_TOOL,
 	  "{\"permission\":\"deny\",\"user_message\":$,\"agent_message\":$}" },
-	{ "stop", HOOK_URGENT, "{\"followup_message\":$}" },
+	{ "stop", HOOK_STOP, "{\"followup_message\":$}" },
 	{ NULL, 0, NULL },
 };
 
