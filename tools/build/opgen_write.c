@@ -338,7 +338,7 @@ static void opgen_write_face_put_faults(FILE *out, const struct decl *d)
 }
 
 /* Whether the face is a tool of an unlisted set. */
-static bool is_lax(const struct schema *s, const struct decl *d)
+static bool opgen_write_is_lax(const struct schema *s, const struct decl *d)
 {
 	const struct decl *set;
 
@@ -352,7 +352,7 @@ static void opgen_write_face_put(FILE *out, const struct schema *s, const struct
 {
 	fprintf(out, "\t{ .name = \"%s\", .op = &op_table[%zu],\n", d->name, d->of->row);
 	opgen_put_text(out, "doc", d->doc);
-	if (is_lax(s, d))
+	if (opgen_write_is_lax(s, d))
 		fputs("\t  .lax = true,\n", out);
 	if (d->in.n)
 		fprintf(out, "\t  .in = &record_face_%s, .own = own_face_%s,\n", d->id,
