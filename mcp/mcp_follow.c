@@ -152,12 +152,25 @@ static const struct op *reader_of(const struct record *r, const struct field *fd
 	return NULL;
 }
 
+/* Returns the item's field `name`. If the item tells only the number that stands for this
+ * field's id, returns the number. */
+static const json_t *item_field(const struct place *p, const char *name)
+{
+	const json_t *value = json_object_get(p->item, name);
+	const struct field *fd = value ? NULL : field_find(p->record, name);
+	const struct field *end = p->record->fields + p->record->n_fields;
+
+	if (fd && fd + 1 < end && fd[1].type->given == GIVEN_NUMBER)
+		return json_object_get(p->item, fd[1].name);
+	return value;
+}
+
 static const json_t *item_value(const struct place *p, const struct field *arg)
 {
-	const json_t *value = json_object_get(p->item, arg->name);
+	const json_t *value = item_field(p, arg->name);
 
 	for (size_t i = 0; !value && arg->aliases && arg->aliases[i]; i++)
-		value = json_object_get(p->item, arg->aliases[i]);
+		value = item_field(p, arg->aliases[i]);
 	return value;
 }
 

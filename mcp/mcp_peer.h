@@ -224,6 +224,25 @@ bool cursor_none(struct request *r, json_t *params);
 /* Checks the names of the tool sets that the options ask for. Returns a fault if one of these
  * names is not the name of a set. */
 int tools_open(struct mcp *m, struct fault *f);
+/* Whether the client's list of tools shows the tool. */
+bool tools_is_offered(const struct mcp *m, const struct tool *tool);
+/* Returns the tool's next operation from op_table[*i] on, or NULL if the tool has no further
+ * operation. */
+const struct op *tools_next_op(const struct tool *tool, size_t *i);
+
+/* --- names of tools (tool_name.c) --------------------------------------------------- */
+
+/* Finds the tool that a client means by `name`. If the name contains an action as well, sets
+ * `*action`. Returns NULL if no tool has this name. */
+const struct tool *tool_named(const struct mcp *m, const char *name, const char **action);
+/* Finds the operation of the tool that a client means by `action`. Returns NULL if the tool has
+ * no such operation. */
+const struct op *tool_name_action(const struct tool *tool, const char *action);
+/* Writes a hint with the actions of the tool. If an action is similar to `action`, the hint
+ * begins with this action. `action` may be NULL. */
+void tool_name_hint(const struct tool *tool, const char *action, struct text *hint);
+/* Answers with an error, because no tool has the name `name`. The error has the similar names. */
+void tool_name_refuse(struct request *r, const char *name);
 
 /* --- who (mcp_who.c) --------------------------------------------------------------- */
 

@@ -234,7 +234,7 @@ static int print_costs(const struct mcp_options *o, struct fault *f)
 	if (o->toolsets)
 		return print_cost(*o, o->toolsets, &told, f);
 	for (size_t i = 0; i < tool_count; i++) {
-		if (strcmp(tool_table[i].set, set) == 0)
+		if (strcmp(tool_table[i].set, set) == 0 || tool_table[i].unlisted)
 			continue;
 		set = tool_table[i].set;
 		if (print_cost(*o, set, &told, f) < 0)

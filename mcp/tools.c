@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/near.h"
 #include "mcp/extra.h"
 #include "mcp/mcp_peer.h"
 
@@ -120,8 +119,25 @@ void result_text(struct request *r, const char *json, struct text *out)
 	text_release(&hint);
 }
 
+/* If the client called a tool of another server, appends to `hint` which arguments cadre does
+ * not know. */
+static void passed_hint(const struct request *r, struct text *hint)
+{
+	const char *name, *before = hint->len ? " Passed over: " : "Passed over: ";
+	json_t *value;
+
+	if (!r->face || !r->face->lax)
+		return;
+	json_object_foreach(r->said, name, value) {
+		if (field_find(r->face->in, name) || hint->len > HINT / 2)
+			continue;
+		text_addf(hint, "%s%.60s", before, name);
+		before = ", ";
+	}
+}
+
 /* Answers a tool call with the JSON text `json`. If `hints` is true, adds the hint that
- * find_hint() or wait_hint() writes. */
+ * find_hint(), wait_hint() or passed_hint() writes. */
 static void write_parts(struct request *r, const char *json, bool is_error, bool hints)
 {
 	struct text hint = { 0 }, *out = answer_begin(r, CACHE_NONE);
@@ -130,6 +146,8 @@ static void write_parts(struct request *r, const char *json, bool is_error, bool
 		find_hint(&hint, r, json);
 	if (hints && !hint.len)
 		wait_hint(r, json, &hint);
+	if (hints)
+		passed_hint(r, &hint);
 	text_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
 	write_text(out, json, &hint);
 	text_adds(out, "}]");
@@ -178,8 +196,6 @@ static void result_write(struct request *r, const char *json)
 		write_parts(r, json, false, true);
 }
 
-enum { NEAR_MOST = 3 };
-
 #define DEFAULT_SETS "core"
 
 /* --- which tools are offered ------------------------------------------------- */
@@ -197,82 +213,15 @@ static bool tools_has_word(const char *list, const char *word)
 	return false;
 }
 
-static bool tools_is_offered(const struct mcp *m, const struct tool *tool)
+bool tools_is_offered(const struct mcp *m, const struct tool *tool)
 {
 	const char *sets = m->options.toolsets ? m->options.toolsets : DEFAULT_SETS;
 
-	return tools_has_word(sets, tool->set) || tools_has_word(sets, "all");
+	return !tool->unlisted &&
+	       (tools_has_word(sets, tool->set) || tools_has_word(sets, "all"));
 }
 
-static const struct tool *tool_find(const struct mcp *m, const char *name)
-{
-	for (size_t i = 0; i < tool_count; i++)
-		if (strcmp(tool_table[i].name, name) == 0)
-			return tools_is_offered(m, &tool_table[i]) ? &tool_table[i]
-								   : NULL;
-	return NULL;
-}
-
-/* Finds a tool by a name of the form TOOL_ACTION, such as team_create, which earlier systems
- * used. Sets `*action` to the action in the name. */
-static const struct tool *tool_spelled(const struct mcp *m, const char *name,
-				       const char **action)
-{
-	for (size_t i = 0; i < tool_count; i++) {
-		const struct tool *tool = &tool_table[i];
-		size_t n = strlen(tool->name);
-
-		if (strncmp(tool->name, name, n) != 0 || name[n] != '_')
-			continue;
-		*action = name + n + 1;
-		if (tools_is_offered(m, tool) &&
-		    (op_tool(tool->name, *action) || face_tool(tool->name, *action)))
-			return tool;
-	}
-	return NULL;
-}
-
-/* Returns the name of a tool without the server's name, which some clients write before a
- * tool's name. */
-static const char *bare_name(const char *name)
-{
-	static const char *const before[] = { "mcp__cadre__", "cadre__", "cadre_",
-					      "cadre:",       "cadre.",  "cadre/" };
-
-	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
-		if (strncmp(name, before[i], strlen(before[i])) == 0)
-			return name + strlen(before[i]);
-	return name;
-}
-
-/* Answers with an error, because no tool has the name `name`. If an offered tool has a similar
- * name, the error names this tool. */
-static void no_tool(struct request *r, const char *name)
-{
-	size_t best = NEAR_MOST + 1;
-	const char *meant = NULL;
-
-	for (size_t i = 0; name && i < tool_count; i++) {
-		const char *tool = tool_table[i].name;
-		size_t far = strstr(tool, name) || strstr(name, tool)
-				     ? 1
-				     : near_distance(tool, name);
-
-		if (far < best && tools_is_offered(r->mcp, &tool_table[i]))
-			best = far, meant = tool;
-	}
-	if (!name)
-		answer_error(r, RPC_INVALID_PARAMS, NULL, "name is missing");
-	else if (meant)
-		answer_error(r, RPC_INVALID_PARAMS, NULL,
-			     "no tool %.100s: did you mean %s?", name, meant);
-	else
-		answer_error(r, RPC_INVALID_PARAMS, NULL, "no tool %.100s", name);
-}
-
-/* Returns the tool's next operation from op_table[*i] on, or NULL if the tool has no further
- * operation. */
-static const struct op *next_op(const struct tool *tool, size_t *i)
+const struct op *tools_next_op(const struct tool *tool, size_t *i)
 {
 	while (*i < op_count) {
 		const struct op *op = &op_table[(*i)++];
@@ -286,7 +235,7 @@ static const struct op *next_op(const struct tool *tool, size_t *i)
 static bool is_bundle(const struct tool *tool)
 {
 	size_t i = 0;
-	const struct op *op = next_op(tool, &i);
+	const struct op *op = tools_next_op(tool, &i);
 
 	return op && op->action;
 }
@@ -311,7 +260,7 @@ static json_t *make_annotations(const struct tool *tool)
 	const struct op *op;
 	size_t i = 0;
 
-	while ((op = next_op(tool, &i))) {
+	while ((op = tools_next_op(tool, &i))) {
 		any |= op->flags;
 		repeats &= !(op->flags & OP_WRITE) || op->flags & OP_IDEMPOTENT;
 	}
@@ -352,7 +301,7 @@ static json_t *make_output(const struct tool *tool)
 		json_decref(props);
 		return output_of(face);
 	}
-	while ((op = next_op(tool, &i)))
+	while ((op = tools_next_op(tool, &i)))
 		record_shape(op->out, props, defs);
 	root = json_pack("{s:s, s:o}", "type", "object", "properties", props);
 	if (json_object_size(defs))
@@ -388,7 +337,7 @@ static bool tools_is_set(const char *name, size_t n)
 		return true;
 	for (size_t i = 0; i < tool_count; i++)
 		if (strncmp(tool_table[i].set, name, n) == 0 && !tool_table[i].set[n])
-			return true;
+			return !tool_table[i].unlisted;
 	return false;
 }
 
@@ -399,7 +348,7 @@ static void list_sets(char *out, size_t room)
 	size_t n = 0;
 
 	for (size_t i = 0; i < tool_count && n < room; i++) {
-		if (strcmp(tool_table[i].set, last) == 0)
+		if (strcmp(tool_table[i].set, last) == 0 || tool_table[i].unlisted)
 			continue;
 		last = tool_table[i].set;
 		n += (size_t)snprintf(out + n, room - n, "%s, ", last);
@@ -465,7 +414,7 @@ static void build_list(struct mcp *m)
 	for (size_t i = 0; i < tool_count; i++) {
 		none = 0;
 		if (!tools_is_offered(m, &tool_table[i]) ||
-		    (!next_op(&tool_table[i], &none) && !face_of(&tool_table[i])))
+		    (!tools_next_op(&tool_table[i], &none) && !face_of(&tool_table[i])))
 			continue;
 		tool = make_tool(m, &tool_table[i]);
 		/* An agent has one team, so the argument `team` is not needed. */
@@ -493,7 +442,7 @@ size_t mcp_cost(struct mcp *m, size_t *bytes)
 	for (size_t i = 0; i < tool_count; i++) {
 		none = 0;
 		n += tools_is_offered(m, &tool_table[i]) &&
-		     (next_op(&tool_table[i], &none) || face_of(&tool_table[i]));
+		     (tools_next_op(&tool_table[i], &none) || face_of(&tool_table[i]));
 	}
 	if (!m->tools.len)
 		build_list(m);
@@ -564,25 +513,19 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 static const struct op *pick_action(struct request *r, const struct tool *tool,
 				    const char *action, struct fault *f)
 {
-	const struct op *op = action ? op_tool(tool->name, action) : NULL;
+	const struct op *op = action ? tool_name_action(tool, action) : NULL;
 	struct text actions = { 0 };
-	size_t i = 0;
 
-	r->face = action ? face_tool(tool->name, action) : NULL;
+	r->face = !op && action ? face_tool(tool->name, action) : NULL;
 	if (op || r->face)
 		return op ? op : r->face->op;
-	while ((op = next_op(tool, &i)))
-		text_addf(&actions, "%s%s", actions.len ? ", " : "", op->action);
-	for (i = 0; i < face_count; i++)
-		if (face_table[i].action && strcmp(face_table[i].tool, tool->name) == 0)
-			text_addf(&actions, "%s%s", actions.len ? ", " : "",
-				  face_table[i].action);
 	if (action)
 		fault_set(f, FAULT_INVALID, "/action", "%s has no action %.60s",
 			  tool->name, action);
 	else
 		fault_set(f, FAULT_INVALID, "/action", "action is missing");
-	fault_hint(f, "Use one of: %s.", actions.len ? actions.data : "none");
+	tool_name_hint(tool, action, &actions);
+	fault_hint(f, "%s", actions.data);
 	text_release(&actions);
 	return NULL;
 }
@@ -679,14 +622,23 @@ static void take_strings(const struct op *op, json_t *args)
 	}
 }
 
+/* A brief list has its own length on the first page, unless the call names a length. */
+static void tools_first_page(const struct request *r, const struct op *op, json_t *args)
+{
+	const struct field *page = page_argument(op);
+
+	if (r->form.brief && op->pages && !json_object_get(args, "limit") &&
+	    !json_object_get(args, page->name))
+		json_object_set_new(args, "limit", json_integer(op->pages));
+}
+
 void tools_call(struct request *r, json_t *params)
 {
-	const char *said = json_find_text(params, "name"),
-		   *name = said ? bare_name(said) : NULL;
+	const char *name = json_find_text(params, "name");
 	json_t *given = json_object_get(params, "arguments"),
 	       *args = json_is_null(given) ? NULL : given;
-	const struct tool *tool = name ? tool_find(r->mcp, name) : NULL;
 	const char *action = NULL;
+	const struct tool *tool = name ? tool_named(r->mcp, name, &action) : NULL;
 	struct fault f = { 0 };
 	const struct extra *extra = name ? extra_find(extras.tools, name) : NULL;
 	const struct op *op;
@@ -695,10 +647,8 @@ void tools_call(struct request *r, json_t *params)
 		extra->run(r, params);
 		return;
 	}
-	if (!tool && name)
-		tool = tool_spelled(r->mcp, name, &action);
 	if (!tool) {
-		no_tool(r, name);
+		tool_name_refuse(r, name);
 		return;
 	}
 	if (args && !json_is_object(args)) {
@@ -715,6 +665,7 @@ void tools_call(struct request *r, json_t *params)
 	if (r->face && !(args = tools_unface(r, args)))
 		return;
 	take_strings(op, args);
+	tools_first_page(r, op, args);
 	wait_cut(r, op, args);
 	who_joins(r, op, args);
 	request_call(r, op, args, tool_end);

@@ -73,15 +73,22 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 	case EVENTS_NONE:
 		break;
 	}
-	return rc < 0 ? rc : event_show_name_of(call, r->target, &e->target);
+	/* A brief answer does not repeat that somebody acted on the actor's own row. */
+	if (rc < 0 || (call->form.brief && r->target == r->actor))
+		return rc < 0 ? rc : 0;
+	return event_show_name_of(call, r->target, &e->target);
 }
 
 int event_show(struct call *call, const struct event_line_row *r, struct event *e)
 {
+	/* An agent has one team, so a brief answer does not repeat the team's name. */
+	bool own = call->form.brief && call->caller.level < WHO_OPERATOR &&
+		   call->caller.agent;
+
 	*e = (struct event){ .seq = r->seq,
 			     .at = r->at,
 			     .event = event_kind((int)r->kind)->name,
-			     .team = r->team_name,
+			     .team = own ? NULL : r->team_name,
 			     .by = event_actor_name(r->actor, r->actor_name),
 			     .has_as_operator = r->via,
 			     .as_operator = r->via,

@@ -118,6 +118,18 @@ int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out
 
 /* --- envelopes -------------------------------------------------------------------- */
 
+/* Returns the name of a conversation. In a brief answer, a number stands for the id of the
+ * conversation's first message. */
+static const char *envelope_thread(struct call *call, const char *thread)
+{
+	int64_t row, at;
+
+	if (!thread || !call->form.brief ||
+	    id_parse(call, ID_MESSAGE, thread, &row, &at) <= 0)
+		return thread;
+	return arena_printf(&call->arena, "#%lld", (long long)row);
+}
+
 void envelope_fill(struct call *call, const struct envelope_row *e, struct envelope *out)
 {
 	*out = (struct envelope){
@@ -131,7 +143,7 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 		.message_type = e->type,
 		.timestamp = e->at,
 		.priority = e->urgent ? PRIORITY_URGENT : PRIORITY_NORMAL,
-		.thread = e->thread,
+		.thread = envelope_thread(call, e->thread),
 		.has_ack_required = e->ack_required,
 		.ack_required = e->ack_required,
 		.metadata = e->metadata,
@@ -139,6 +151,8 @@ void envelope_fill(struct call *call, const struct envelope_row *e, struct envel
 	if (e->reply_to && e->reply_at) /* reply_at is 0 if cleaning has deleted the
 					   message `reply_to` */
 		out->reply_to = id_public(call, ID_MESSAGE, e->reply_to, e->reply_at);
+	out->has_answers = out->reply_to != NULL;
+	out->answers = e->reply_to;
 }
 
 /* Bytes that the field `content_size` adds to an envelope. */

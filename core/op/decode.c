@@ -500,7 +500,7 @@ static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 	if (!json_is_object(src))
 		return bad(d, up, "must be an object");
 	json_object_foreach(src, key, v) {
-		const struct field *fd = field_find(r, key);
+		const struct field *fd = field_given(r, key, src);
 		const struct step here = { up, key, 0 };
 		uint64_t bit = fd ? UINT64_C(1) << (fd - r->fields) : 0;
 

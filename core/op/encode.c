@@ -189,6 +189,17 @@ static bool encode_is_plain(const struct field *fd, const char *base)
 	return false;
 }
 
+/* Whether the next field holds the number of the row whose id the field `fd` tells. A brief
+ * answer leaves such an id out, since every call takes the number in the place of the id. */
+static bool encode_has_number(const struct record *r, const struct field *fd,
+			      const char *base)
+{
+	const struct field *next = fd + 1;
+
+	return next < r->fields + r->n_fields && next->type->given == GIVEN_NUMBER &&
+	       !is_absent(next, base);
+}
+
 /* Writes a record. If a field is a record, the field's entry in `inner` says which fields of
  * the inner record are written. If `inner` is NULL, all fields of inner records are written. */
 static void encode_record(const struct writing *w, const struct record *r,
@@ -203,7 +214,8 @@ static void encode_record(const struct writing *w, const struct record *r,
 		const struct field *fd = &r->fields[i];
 
 		if (is_absent(fd, base) || !(fields >> i & 1) ||
-		    (w->brief && encode_is_plain(fd, base)))
+		    (w->brief &&
+		     (encode_is_plain(fd, base) || encode_has_number(r, fd, base))))
 			continue;
 		text_add_member(out, fd->name, first);
 		encode_field(w, fd, base, inner ? inner[i] : all_fields);
@@ -225,12 +237,30 @@ size_t op_size(const struct record *r, const void *src)
 	return t.len;
 }
 
+/* Writes the first list of an answer that has nothing else to say, so that the answer does not
+ * look like a failure. */
+static void encode_nothing(const struct op *op, struct text *out)
+{
+	const struct field *fd = op->out->fields;
+
+	while (fd < op->out->fields + op->out->n_fields && !(fd->flags & FIELD_LIST))
+		fd++;
+	if (fd == op->out->fields + op->out->n_fields)
+		return;
+	out->len--; /* removes the closing brace */
+	text_add_member(out, fd->name, true);
+	text_add(out, "[]}", 3);
+}
+
 void op_encode_brief(const struct op *op, const void *out_struct, struct text *out)
 {
 	struct writing w = { .out = out, .brief = true };
+	size_t before = out->len;
 
 	encode_record(&w, op->out, out_struct, op->brief ? op->brief[0] : all_fields,
 		      op->brief ? op->brief + 1 : NULL);
+	if (out->len == before + 2)
+		encode_nothing(op, out);
 }
 
 size_t op_size_brief(const struct op *op, const struct record *r, const void *src)

@@ -84,6 +84,23 @@ static json_t *usual(const struct field *fd, json_t *value)
 	return json_integer((int64_t)number + (number > (double)(int64_t)number));
 }
 
+/* Sets an argument of the operation. If a face has two arguments for it, such as a subject and a
+ * text, joins both. The function takes over `value`. */
+static void face_put(json_t *out, const char *name, json_t *value)
+{
+	json_t *old = json_object_get(out, name);
+
+	if (json_is_array(old) && json_is_array(value))
+		json_array_extend(old, value);
+	else if (json_is_string(old) && json_is_string(value))
+		json_object_set_new(out, name,
+				    json_sprintf("%s\n\n%s", json_string_value(old),
+						 json_string_value(value)));
+	else
+		json_object_set(out, name, value);
+	json_decref(value);
+}
+
 static int face_take(const struct face *face, const char *name, json_t *value,
 		     json_t *out, struct fault *f)
 {
@@ -91,6 +108,8 @@ static int face_take(const struct face *face, const char *name, json_t *value,
 	char where[sizeof(f->where)];
 
 	snprintf(where, sizeof(where), "/%s", name);
+	if (!fd && face->lax)
+		return 0;
 	if (!fd && !face_is_key(face->op, name))
 		return field_unknown(face->in, name, where, f);
 	if (fd && face->own) {
@@ -103,9 +122,8 @@ static int face_take(const struct face *face, const char *name, json_t *value,
 		name = own_name(face, fd);
 	}
 	if (!json_is_null(value))
-		json_object_set_new(out, name,
-				    fd && face->own ? usual(fd, value)
-						    : json_incref(value));
+		face_put(out, name,
+			 fd && face->own ? usual(fd, value) : json_incref(value));
 	return 0;
 }
 

@@ -37,6 +37,8 @@ struct face {
 				    struct */
 	const char *const *own; /* the name that the operation gives to each argument, or
 				   NULL if the face renames no argument */
+	bool lax; /* unknown arguments are passed over, and two arguments that the operation
+		     knows as one are joined */
 	const char *sets; /* fixed arguments that the face adds for the operation, in
 			     JSON, or NULL */
 	const char *
@@ -59,7 +61,7 @@ extern const size_t face_count;
 const struct face *face_tool(const char *tool, const char *action);
 
 /* Makes the operation's arguments from the arguments of a face. Returns NULL and sets a fault
- * at the face's argument if an argument is unknown or missing. If the face renames arguments, a
+ * at the face's argument if an argument is missing, or is unknown to a face that is not lax. If the face renames arguments, a
  * text in the wrong form for its type is refused, too. An unknown choice then becomes the first
  * choice, a fraction is rounded up, and a number is lowered to the maximum of its type. The
  * operation checks everything else. */

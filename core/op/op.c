@@ -52,6 +52,30 @@ const struct field *field_find(const struct record *r, const char *name)
 	return NULL;
 }
 
+/* Whether `args` gives the field under another name than `name`. */
+static bool is_given_else(const struct field *fd, const char *name, const json_t *args)
+{
+	if (strcmp(fd->name, name) != 0 && json_object_get(args, fd->name))
+		return true;
+	for (const char *const *a = fd->aliases; a && *a; a++)
+		if (strcmp(*a, name) != 0 && json_object_get(args, *a))
+			return true;
+	return false;
+}
+
+const struct field *field_given(const struct record *r, const char *name,
+				const json_t *args)
+{
+	const struct field *first = field_find(r, name), *fd = first;
+
+	if (!fd || strcmp(fd->name, name) == 0 || !is_given_else(fd, name, args))
+		return fd;
+	while (++fd < r->fields + r->n_fields)
+		if (has_alias(fd, name))
+			return fd;
+	return first;
+}
+
 const char *field_choice(const struct record *r, const char *field, int64_t value)
 {
 	return field_find(r, field)->type->choices[value].name;
@@ -295,12 +319,12 @@ static const json_t *last_item(const struct op *op, const json_t *answer)
 	return NULL;
 }
 
-/* Whether a value may begin a page. A numeric argument needs a number, and any other argument
- * needs a text. */
+/* Whether a value may begin a page. A numeric argument needs a number. Any other argument needs
+ * a text, or the number of a message in the place of its id. */
 static bool suits(const struct field *fd, const json_t *value)
 {
-	return fd->type->kind == KIND_INT ? json_is_integer(value)
-					  : json_is_string(value);
+	return json_is_integer(value) ||
+	       (fd->type->kind != KIND_INT && json_is_string(value));
 }
 
 const json_t *page_next(const struct op *op, const json_t *answer)

@@ -210,6 +210,8 @@ struct op {
 	const uint64_t *brief; /* bit sets of the fields that a brief answer keeps; NULL:
 				  all fields. brief[0] is for the answer's fields, brief[1
 				  + i] for the record in field i */
+	int64_t pages; /* number of items on a brief answer's first page if the call names
+			  no limit; 0: the default of `limit` */
 	const char *const *columns; /* fields to print as columns, NULL-terminated, or
 				       NULL */
 	const char *const *lines; /* fields of a row that a line on a terminal shows, then |
@@ -273,6 +275,7 @@ struct noun {
 
 struct tool {
 	const char *name, *set, *doc;
+	bool unlisted; /* every session takes the tool, and no list shows it */
 };
 
 /* A group of commands in the help. A topic has the commands of some nouns. */
@@ -319,6 +322,10 @@ const struct op *op_find(const char *name);
 const struct op *op_tool(const char *tool, const char *action);
 /* Finds a field by its name or an alias. Returns NULL if there is no such field. */
 const struct field *field_find(const struct record *r, const char *name);
+/* Finds the field that `name`, a member of `args`, means. If two fields have the alias `name`, the
+ * alias means the first field, or the second field if `args` gives the first under another name. */
+const struct field *field_given(const struct record *r, const char *name,
+				const json_t *args);
 /* Returns the word for a value of the enum field `field`. */
 const char *field_choice(const struct record *r, const char *field, int64_t value);
 /* Returns the field that a wrong name most likely means, or NULL if no name is similar. */

@@ -44,7 +44,7 @@ says 3 '"recipients":2'
 says 4 '"id":"001"'
 says 5 'no tool tasks: did you mean task?'
 says 6 'no tool message: did you mean team_message?'
-says 7 'no tool frobnicate"'
+says 7 'no tool frobnicate; the tools are team, team_message'
 says 8 '"where":"/priority"'
 says 9 'action'
 [ "$(sqlite3 "$CADRE_HOME/state.db" "SELECT t.priority, group_concat(g.tag) FROM task t JOIN task_tag g ON g.task = t.id")" = "2|a,b" ] ||

@@ -91,7 +91,7 @@ def http(path, data=None):
     r = urllib.request.Request(url + path, data, {"Authorization": "Bearer " + token})
     return json.load(urllib.request.urlopen(r, timeout=60))
 for i in range(8):
-    assert "message_id" in tool("team_message", to=["a", "b"], content=text(i), team="red")
+    assert "seq" in tool("team_message", to=["a", "b"], content=text(i), team="red")
 def every(receive):
     seen, parts, more = [], 0, True
     while more:
@@ -105,7 +105,7 @@ every(lambda i: http("/messages?limit=100&request_id=r%d&seen=r%d" % (i, i - 1))
 # Over MCP a message whose text is too long for one answer is read in parts.
 def whole(m):
     while len(m["content"].encode()) < m.get("content_size", 0):
-        m["content"] += tool("inbox", action="part", message_id=m["message_id"], team="red",
+        m["content"] += tool("inbox", action="part", message_id=m["seq"], team="red",
                              offset=len(m["content"].encode()), max_result_tokens=250000)["text"]
     return m
 def shown(i):

@@ -113,7 +113,7 @@ export const teammates = each(['bob', 'carol'], {}, async (w, { bob, carol }) =>
 		got = (await inbox(carol)).find((m) => m.content === 'ready?');
 		await rest(20);
 	}
-	await carol('inbox', { action: 'reply', message_id: got.message_id, text: 'yes' });
+	await carol('inbox', { action: 'reply', message_id: got.seq, text: 'yes' });
 	deepEqual({ ...(await asked).said, messageId: '' }, { messageId: '', delivered: true, reply: 'yes' });
 });
 
@@ -193,7 +193,7 @@ export const messages = each([], {}, async (w) => {
 	// The same by names of their own.
 	equal((await w.operator('team_status', { team_id: 'test-team' })).said.name, 'test-team');
 	equal((await w.operator('team_create', { name: 'second', roles: [{ name: 'a', skills: ['c'] }] })).said.name, 'second');
-	ok((await w.operator('team_message', { team_id: 'second', to: 'a', content: 'hi', message_type: 'request' })).said.message_id);
+	ok((await w.operator('team_message', { team_id: 'second', to: 'a', content: 'hi', message_type: 'request' })).said.seq);
 	const task = (await w.operator('task', { action: 'create', team: 'second', title: 'do it' })).said.task.id;
 	equal((await w.operator('team_assign', { team_id: 'second', task_id: task, agent_name: 'a' })).said.task.assignee, 'a');
 	equal((await w.operator('team_destroy', { team_id: 'second' })).said.state, 'destroyed');

@@ -78,7 +78,7 @@ class World:
     def sent(self, b, id):
         """A message that was not stored, or dropped another, is a fault of the storm."""
         got = json.loads(b.until(id)[id]["result"]["content"][0]["text"])
-        if "message_id" not in got or got.get("dropped"):
+        if "seq" not in got or got.get("dropped"):
             self.kinds[-1] = None
             raise Storm("not sent: %s" % got)
 

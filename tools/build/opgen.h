@@ -104,6 +104,7 @@ struct decl {
 	const char *summary;
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
 	const char *owner, *message_name, *says, *empty, *next, *below, *tells, *example, *misses;
+	const char *pages; /* length of a first page where few words are asked for */
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
 	/* The words of one line of the schema fill the members of each struct below. */
 	struct {
@@ -128,6 +129,7 @@ struct decl {
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool quiet; /* prints nothing if no state exists */
 	bool clock; /* prints times as clock times */
+	bool unlisted; /* of a set: its tools are in no list */
 	bool identifies; /* the answer has the name, team and token of an agent */
 	bool above; /* leads of the teams above may call the operation, too */
 	struct list cli, cli_fields, also, columns, lines, brief, page, overview, reads, fails,

@@ -297,13 +297,18 @@ static void check_field(struct schema *s, struct member *m)
 		schema_refuse(s, m->place, "bad default '%s' of '%s'", m->def, m->name);
 }
 
-static bool goes_by(const struct member *m, const char *name)
+static bool is_called(const struct member *m, const char *name)
 {
-	return strcmp(m->name, name) == 0 || strcmp(m->id, name) == 0 ||
-	       list_has(&m->aliases, name);
+	return strcmp(m->name, name) == 0 || strcmp(m->id, name) == 0;
 }
 
-/* Refuses two members with the same name. An alias counts as a name. */
+static bool goes_by(const struct member *m, const char *name)
+{
+	return is_called(m, name) || list_has(&m->aliases, name);
+}
+
+/* Refuses two members with the same name, and a member whose name is an alias of another
+ * member. Two members may share an alias (see field_given()). */
 static void check_twins(struct schema *s, const struct members *all, size_t i)
 {
 	const struct member *m = all->items[i];
@@ -314,7 +319,7 @@ static void check_twins(struct schema *s, const struct members *all, size_t i)
 		if (goes_by(other, m->name))
 			schema_refuse(s, m->place, "'%s' appears twice", m->name);
 		for (size_t k = 0; k < m->aliases.n; k++)
-			if (goes_by(other, m->aliases.items[k]))
+			if (is_called(other, m->aliases.items[k]))
 				schema_refuse(s, m->place, "'%s' appears twice",
 					      m->aliases.items[k]);
 	}

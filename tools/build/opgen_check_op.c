@@ -291,6 +291,10 @@ static void check_tool(struct schema *s, const struct decl *d)
 		;
 	if (!set)
 		decl_refuse(s, d, ": no set has a tool '%s'", d->tool);
+	if (set && set->unlisted && (d->kind != DECL_FACE || !d->in.n))
+		decl_refuse(s, d,
+			    " is in the unlisted set %s, but no face with arguments",
+			    set->name);
 	if (d->action && member_find(&d->in, "action"))
 		decl_refuse(s, d, ": 'action' says which operation of the tool is meant");
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)

@@ -316,6 +316,7 @@ static const struct {
 	{ "quiet", 1, 1, "quiet", FLAG(quiet) },
 	{ "clock", 1, 1, "clock", FLAG(clock) },
 	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", MORE(brief) },
+	{ "pages", 2, 2, "pages NUMBER", TEXT(pages) },
 	{ "reads", 2, WORDS, "reads RECORD.FIELD...", MORE(reads) },
 	{ "in", 2, WORDS, "in FIELD", OWN(parse_in, OF_BOTH) },
 	{ "out", 2, WORDS, "out FIELD", OWN(parse_out, OF_OPS) },
@@ -542,6 +543,13 @@ static void parse_param(struct parser *p, struct decl *d, const struct opgen_lin
 	parse_field(p, &d->in, l, 1);
 }
 
+static void parse_set(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	d->unlisted = l->n == 3;
+	if (l->n == 3 && strcmp(l->words[2], "unlisted") != 0)
+		refuse(p, "expected: set NAME [unlisted]");
+}
+
 static const struct {
 	const char *word;
 	size_t name, least, most; /* index of the word with the name; minimum and maximum
@@ -562,7 +570,7 @@ static const struct {
 	[DECL_EVENTS] = { "events", 1, 3, WORDS, "events NOUN LO..HI [NOUN...]",
 			  parse_events },
 	[DECL_WIRE] = { "wire", 1, 2, 7, WIRE_USAGE, parse_wire },
-	[DECL_SET] = { "set", 1, 2, 2, "set NAME", NULL },
+	[DECL_SET] = { "set", 1, 2, 3, "set NAME [unlisted]", parse_set },
 	[DECL_TOPIC] = { "topic", 1, 3, WORDS, "topic NAME NOUN... [first OPERATION...]",
 			 parse_topic },
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },

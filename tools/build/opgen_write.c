@@ -337,10 +337,23 @@ static void opgen_write_face_put_faults(FILE *out, const struct decl *d)
 	fputs("\t{ .body = NULL },\n};\n\n", out);
 }
 
-static void opgen_write_face_put(FILE *out, const struct decl *d)
+/* Whether the face is a tool of an unlisted set. */
+static bool opgen_write_is_lax(const struct schema *s, const struct decl *d)
+{
+	const struct decl *set;
+
+	for (size_t i = 0; d->tool && (set = schema_next(s, DECL_SET, &i));)
+		if (set->unlisted && member_find(&set->in, d->tool))
+			return true;
+	return false;
+}
+
+static void opgen_write_face_put(FILE *out, const struct schema *s, const struct decl *d)
 {
 	fprintf(out, "\t{ .name = \"%s\", .op = &op_table[%zu],\n", d->name, d->of->row);
 	opgen_put_text(out, "doc", d->doc);
+	if (opgen_write_is_lax(s, d))
+		fputs("\t  .lax = true,\n", out);
 	if (d->in.n)
 		fprintf(out, "\t  .in = &record_face_%s, .own = own_face_%s,\n", d->id,
 			d->id);
@@ -371,7 +384,7 @@ static void write_faces(FILE *out, const struct schema *s)
 	}
 	fputs("const struct face face_table[] = {\n", out);
 	for (size_t i = 0; (d = schema_next(s, DECL_FACE, &i)); n++)
-		opgen_write_face_put(out, d);
+		opgen_write_face_put(out, s, d);
 	fprintf(out, "\t{ .name = NULL },\n};\n\nconst size_t face_count = %zu;\n\n", n);
 }
 
@@ -433,6 +446,8 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 	opgen_put_words(out, "also", &d->also);
 	if (d->cli_rest)
 		fputs("\t  .cli_rest = true,\n", out);
+	if (d->pages)
+		fprintf(out, "\t  .pages = %s,\n", d->pages);
 	opgen_put_words(out, "columns", &d->columns);
 	opgen_put_words(out, "lines", &d->lines);
 	opgen_put_text(out, "below", d->below);
@@ -720,6 +735,8 @@ static void opgen_tables_put_tools(FILE *out, const struct schema *s)
 			fprintf(out, "\t{ .name = \"%s\", .set = \"%s\",\n",
 				d->in.items[j]->name, d->name);
 			opgen_put_text(out, "doc", d->in.items[j]->doc);
+			if (d->unlisted)
+				fputs("\t  .unlisted = true,\n", out);
 			fputs("\t},\n", out);
 		}
 	opgen_tables_put_table(out, "tool", n);

@@ -1,0 +1,88 @@
+#!/bin/sh
+# mcp-hour - the first hour of two models over MCP costs few tokens, and none of its calls is
+# refused. Names that models bring from other servers work, and nearly right names are told.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+CADRE_LIMITS_ENABLED=false
+export CADRE CADRE_LIMITS_ENABLED
+
+told=$(/usr/bin/python3 "$here/peers/hour.py" "$CADRE" "$TMPDIR" | tee "$TMPDIR/hour" | tail -n 1)
+calls=${told%% *} rest=${told#* }
+tokens=${rest%% *} rest=${rest#* }
+first=${rest%% *} refused=${rest#* }
+[ "$calls" = 48 ] && [ "$refused" = 0 ] || bad "the hour: $(cat "$TMPDIR/hour")"
+[ "$tokens" -le 4400 ] || bad "$tokens tokens of answers: $(cat "$TMPDIR/hour")"
+[ "$first" -le 3300 ] || bad "$first tokens of instructions and tools"
+cost=$(cadre mcp --toolsets core --cost | awk '$1 == "core" { print ($2 <= 15 && $3 <= 3000) }')
+[ "$cost" = 1 ] || bad "the tools of core: $(cadre mcp --toolsets core --cost)"
+
+cat >"$TMPDIR/ask.py" <<'PY'
+import json, subprocess, sys
+p = subprocess.Popen([sys.argv[1], "mcp"] + sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+def ask(n, method, params):
+    p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": n, "method": method, "params": params}) + "\n")
+    return json.loads(p.stdout.readline())
+ask(0, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}})
+n = 0
+for line in sys.stdin:
+    if line.startswith("!"):  # a command of the shell between two calls
+        subprocess.run(line[1:], shell=True, check=True, stdout=subprocess.DEVNULL)
+        continue
+    n += 1
+    name, _, args = line.strip().partition(" ")
+    r = ask(n, "tools/call", {"name": name, "arguments": json.loads(args or "{}")})
+    print(n, r["result"]["content"][0]["text"] if "result" in r else r["error"]["message"])
+p.stdin.close()
+p.wait()
+PY
+mkdir "$TMPDIR/carl"
+said=$(cd "$TMPDIR/carl" && /usr/bin/python3 "$TMPDIR/ask.py" "$CADRE" --toolsets core,lead <<'END'
+register_agent {"project_key":"/p","program":"x","model":"y","name":"carl","task_description":"tests"}
+Task {"action":"Create","title":"first"}
+mcp__cadre__task {"action":"add","title":"second"}
+send_message {"project_key":"/p","sender_name":"carl","to":["ann"],"subject":"the plan","body_md":"as said","importance":"urgent","thread_id":"plan"}
+ready {"limit":"1"}
+claim {"issue_id":"005"}
+update {"issue_id":"005","title":"the first","status":"open"}
+file_reservation_paths {"project_key":"/p","agent_name":"carl","paths":["lib/**"],"exclusive":true,"reason":"mine"}
+release_file_reservations {"paths":["lib/**"]}
+close {"id":"005","reason":"done"}
+!"$CADRE" --team shop send carl "look at it"
+reply_message {"message_id":8,"body_md":"seen"}
+fetch_inbox {"agent_name":"carl","limit":5}
+claim_task
+complete
+task {"action":"finihs"}
+frobnicate
+results {"action":"list"}
+inbox {"action":"ack","id":"#1"}
+lead {"action":"budget"}
+team {"action":"usage","tokens_in":5}
+END
+)
+says() { printf '%s\n' "$said" | grep "^$1 " | grep -qF -e "$2" || bad "answer $1 lacks $2: $(printf '%s\n' "$said" | grep "^$1 ")"; }
+lacks() { printf '%s\n' "$said" | grep "^$1 " | grep -qF -e "$2" && bad "answer $1 has $2"; }
+says 1 '"name":"carl"'
+says 1 'Passed over: project_key, program, model'
+says 2 '"id":"005"'
+says 3 '"id":"006"'
+says 4 '"recipients":1'
+lacks 4 message_id
+says 5 '"tasks":[{'
+says 6 '"id":"005"'
+lacks 6 created_at
+says 7 'Passed over: status'
+says 8 '"glob":"lib/**"'
+says 10 '"status":"completed"'
+says 11 '"seq":9'
+says 12 '"messages":['
+says 13 'no tool claim_task: perhaps task action=claim is meant'
+says 14 'perhaps task action=complete is meant'
+says 15 'Did you mean complete'
+says 16 'the tools are team, team_message'
+says 17 '{"results":[]}'
+lacks 18 'unknown'
+says 19 'lead has no action budget'
+says 20 '"tokens":5'
+cadre --team shop messages --json | grep -q '"content":"the plan\\n\\nas said".*"priority":"urgent"' || bad "a subject: $(cadre --team shop messages --json)"
+exit $failed
