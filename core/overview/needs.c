@@ -105,28 +105,39 @@ static const char *results_text(struct call *call, int64_t n)
 				      n == 1 ? "" : "s");
 }
 
+/* Describes a message that waits for the caller. A notice of cadre or of a program is read. A
+ * message from somebody who wrote a text is answered. */
+static struct need message_waits(const struct gathering *g, const struct inbox_row *r)
+{
+	struct arena *a = &g->call->arena;
+	const char *cadre = needs_command_of(g);
+	const bool written = !strcmp(r->type, "text") || !strcmp(r->type, "request");
+
+	return (struct need){
+		.what = CONCERN_MAIL,
+		.name = arena_printf(a, "#%" PRId64, r->message),
+		.since = r->at,
+		.text = arena_printf(a, "%s: %s", r->sender_name,
+				     needs_words(g->call, r->content)),
+		.command =
+			written ? arena_printf(a, "%s reply %" PRId64, cadre, r->message)
+				: arena_printf(a, "%s inbox", cadre),
+	};
+}
+
 /* Adds the first messages that wait for the caller, with their words. */
 static int add_messages(struct gathering *g, int64_t queued)
 {
 	struct call *call = g->call;
-	struct arena *a = &call->arena;
 	struct inbox_row r;
 	struct query q = { 0 };
 	int rc = 0;
 
 	while (queued && (rc = sql_each(call, &q, inbox_next, &r, .agent = agent_of(g),
 					.now = call->now, .limit = EACH_MOST + 1)) > 0)
-		needs_add_one(
-			g,
-			(struct need){ .what = CONCERN_MAIL,
-				       .name = arena_printf(a, "#%" PRId64, r.message),
-				       .since = r.at,
-				       .text = arena_printf(a, "%s: %s", r.sender_name,
-							    needs_words(call, r.content)),
-				       .command = arena_printf(a, "%s reply %" PRId64,
-							       needs_command_of(g),
-							       r.message) },
-			arena_printf(a, "%s inbox", needs_command_of(g)));
+		needs_add_one(g, message_waits(g, &r),
+			      arena_printf(&call->arena, "%s inbox",
+					   needs_command_of(g)));
 	return rc;
 }
 
