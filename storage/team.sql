@@ -267,12 +267,12 @@ ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
 
 -- name: idle
 -- text: agent_name team_name
--- The members of a team, or of all teams if :team is 0, that wait for work.
+-- The members of a team, or of all teams if :team is 0, that hold no task and wait for work.
 -- scan ok: agents, to the end of the page
 SELECT a.name AS agent_name, t.name AS team_name
 FROM agent a JOIN team t ON t.id = a.team
 WHERE a.gone = 0 AND a.kind = {agent_kind.member} AND a.status IN {agent_status.ready idle}
-	AND (:team = 0 OR a.team = :team)
+	AND (:team = 0 OR a.team = :team) AND NOT EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id)
 ORDER BY a.id LIMIT :limit;
 
 -- name: agent_task

@@ -389,7 +389,7 @@ done <"$TMPDIR/examples"
 is 0 '^all  *[0-9][0-9]*  *[0-9]' cadre mcp --cost
 is 0 '^core,workspace  *[0-9]' cadre mcp --cost --toolsets core,workspace
 is 2 'no set of tools `nets`' cadre mcp --cost --toolsets nets
-is 0 '^.SH EXAMPLES' cadre man
+is 0 '^Example:' cadre man task
 is 0 '^blue$' cadre --team blue status --line
 is 0 '^2 teams$' cadre status --line
 offers 'team create ""' '' # a new name has no completions

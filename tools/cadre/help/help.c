@@ -451,7 +451,7 @@ static bool help_has(const char *command)
 }
 
 /* Prints the first page of help. On a narrow terminal each group has a line of its own. */
-static int overview(const struct cli *cli)
+static int overview(void)
 {
 	const bool narrow = line_width < NARROW;
 	struct arena a = { 0 };
@@ -475,14 +475,13 @@ static int overview(const struct cli *cli)
 	for (size_t i = 0; topic_at(i); i++)
 		topics = arena_printf(&a, "%s%s%s", topics, i ? ", " : "",
 				      topic_at(i)->name);
-	cli_prose(
-		cli,
-		arena_printf(&a,
-			     "cadre VERB --help explains a verb; cadre help all lists "
-			     "everything.\ncadre help TOPIC lists the verbs of a topic: "
-			     "%s.",
-			     topics),
-		0);
+	cli_wrap(line_width,
+		 arena_printf(&a,
+			      "cadre VERB --help explains a verb; cadre help all lists "
+			      "everything.\ncadre help TOPIC lists the verbs of a topic: "
+			      "%s.",
+			      topics),
+		 0);
 	arena_release(&a);
 	return 0;
 }
@@ -651,7 +650,7 @@ int help_main(struct cli *cli, int argc, char **argv)
 	if (cli->width && cli->width < LINE_WIDTH)
 		line_width = cli->width > SHORTEST ? cli->width : SHORTEST;
 	if (argc < 2)
-		return overview(cli);
+		return overview();
 	v = cli_verb(argc - 1, argv + 1, &taken);
 	if (v && op_command(argc - 1, argv + 1, &words) && words >= taken)
 		v = NULL; /* the operation with the same words as the verb is explained */
