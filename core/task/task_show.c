@@ -250,7 +250,7 @@ enum task_group {
 	GROUP_ANY = GROUPS
 };
 
-static enum task_group group_of(int64_t state, int64_t open_deps)
+static enum task_group task_show_group_of(int64_t state, int64_t open_deps)
 {
 	if (is_over(state))
 		return GROUP_OVER;
@@ -274,7 +274,7 @@ static bool wants(const struct task_page *p, const struct task_line_row *r)
 {
 	return (!p->states || p->states >> r->state_now & 1) &&
 	       (p->group == GROUP_ANY ||
-		p->group == group_of(r->state_now, r->open_deps));
+		p->group == task_show_group_of(r->state_now, r->open_deps));
 }
 
 static int task_show_tell_page(struct call *call, struct query *q, struct task_page *p)
@@ -381,7 +381,8 @@ static int list_groups(struct call *call, const struct task_list_in *in, int64_t
 {
 	static const struct task_row first = { 0 };
 	const enum task_group begin =
-		after->id ? group_of(after->state_now, after->open_deps) : GROUP_IN_WORK;
+		after->id ? task_show_group_of(after->state_now, after->open_deps)
+			  : GROUP_IN_WORK;
 	struct query q;
 	int rc = 0;
 

@@ -51,7 +51,7 @@ struct listing {
 };
 
 /* Adds the counts of a team's board to the team's line. */
-static int tell_board(struct call *call, int64_t team, struct team_line *line)
+static int team_list_tell_board(struct call *call, int64_t team, struct team_line *line)
 {
 	struct board_counts n = { 0 };
 	int rc = sql_row(call, team_board, &n, .team = team, .now = call->now);
@@ -90,7 +90,7 @@ static int team_list_add(struct call *call, struct listing *l,
 				   .open_tasks = r->open_tasks,
 				   .created_at = r->created_at,
 				   .path = l->in->tree ? path : NULL };
-	if (l->boards && (rc = tell_board(call, r->id, &line)) < 0)
+	if (l->boards && (rc = team_list_tell_board(call, r->id, &line)) < 0)
 		return rc;
 	if (!space_put(call, out, teams, &record_team_line, &line, INT64_MAX))
 		return 0;

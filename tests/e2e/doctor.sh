@@ -172,7 +172,7 @@ before=$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; S
 is 0 'did *leases *.*those of 1 tasks and 1 messages had ended' cadre doctor --fix
 [ "$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')" = "$before" ] ||
 	bad "leases: rows are gone"
-is 0 '001 *pending' cadre task list --team red
+is 0 '001 *ready' cadre task list --team red
 cadre events --limit 50 | grep -q 'task.lapsed' || bad "nobody was told of the lapse"
 is 0 . cadre doctor
 grep -q leases "$TMPDIR/out" && bad "leases are still late"

@@ -315,8 +315,8 @@ static void print_needs(const struct cli *cli, const json_t *rows)
 
 /* Prints a list of an overview. The first list shows the things that need the person's
  * attention. In a pipe, these things need no heading. */
-static void print_part(const struct cli *cli, const struct op *op, const json_t *rows,
-		       const struct record *r, bool first)
+static void print_overview_part(const struct cli *cli, const struct op *op,
+				const json_t *rows, const struct record *r, bool first)
 {
 	if (first && is_needs(r) && cli->terminal)
 		print_needs(cli, rows);
@@ -342,7 +342,7 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 			printf("%s%s%s\n", cli->color ? "\033[32m" : "", op->empty,
 			       screen_plain(cli));
 		if (any)
-			print_part(cli, op, rows, field->type->record, first);
+			print_overview_part(cli, op, rows, field->type->record, first);
 	}
 	if (*word && word[1])
 		putchar('\n');
