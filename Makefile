@@ -333,6 +333,7 @@ fuzz tsan:
 docs: all
 	build/cadre docs reference > docs/reference.md
 	build/cadre docs man > docs/cadre.1
+	for noun in $$(build/cadre docs nouns); do build/cadre docs man $$noun > docs/cadre-$$noun.1 || exit 1; done
 	build/cadre docs agent-card > schema/agent-card.schema.json
 	tools/build/put_cost docs/mcp.md
 fmt: ; tools/lint/format --fix
@@ -350,7 +351,7 @@ install:
 	@$(if $(DESTDIR),,tools/setup --build)
 	+@$(MAKE) --no-print-directory $(JOBS) all
 	install -Dm755 $(STRIP) build/cadre $(D)/bin/cadre
-	install -Dm644 -t $(D)/share/man/man1 docs/cadre.1
+	install -Dm644 -t $(D)/share/man/man1 docs/*.1
 	install -d $(D)/share/bash-completion/completions $(D)/share/zsh/site-functions \
 		$(D)/share/fish/vendor_completions.d $(D)/share/systemd/user
 	build/cadre completion bash > $(D)/share/bash-completion/completions/cadre
@@ -365,7 +366,7 @@ install:
 
 # Removes the files of `make install`. Keeps the folders that other programs may use.
 uninstall:
-	rm -f $(D)/bin/cadre $(D)/lib/cadre/cadre-guest $(D)/share/man/man1/cadre.1 \
+	rm -f $(D)/bin/cadre $(D)/lib/cadre/cadre-guest $(patsubst docs/%,$(D)/share/man/man1/%,$(wildcard docs/*.1)) \
 		$(D)/share/bash-completion/completions/cadre \
 		$(D)/share/zsh/site-functions/_cadre \
 		$(D)/share/fish/vendor_completions.d/cadre.fish \

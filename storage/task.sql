@@ -78,38 +78,23 @@ WHERE k.id = :id;
 -- Sets the bits of `parts` for tables that contain rows of the task (see task_whole).
 UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :parts;
 
--- name: task_lines
--- row: task_line
--- text: holder_name assignee_name
--- All tasks of a board, along the index of priority and number. The caller stops when a page is
--- full.
-SELECT {columns.board_line}, {columns.state_now}
-FROM board_line k
-WHERE k.team = :team AND (k.priority, k.number) > (:priority, :number)
-ORDER BY k.priority, k.number;
+-- columns: ready_line
+{columns.task_line}, NULL AS lease_until, NULL AS ended_at, NULL AS holder_name,
+	s.name AS assignee_name, {task_state.pending} AS state_now
 
--- name: task_lines_open
+-- name: task_lines_waiting
 -- row: task_line
 -- text: holder_name assignee_name
--- A page of the tasks that have not ended; each part of the UNION reads along an index. A task
--- whose lease has ended is listed only if the task is pending again.
-SELECT {columns.board_line}, {columns.state_now}
+-- A page of the pending tasks that wait for other tasks. The last part of the UNION finds tasks
+-- that are pending because their lease has ended.
+SELECT {columns.board_line}, k.state AS state_now
 FROM board_line k
-WHERE k.team = :team AND k.state = {task_state.claimed}
-	AND (k.lease_until > :now OR k.after_lapse = {task_state.pending})
+WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps > 0
 	AND (k.priority, k.number) > (:priority, :number)
-UNION ALL SELECT {columns.board_line}, {columns.state_now}
-FROM board_line k
-WHERE k.team = :team AND k.state = {task_state.in_progress}
-	AND (k.lease_until > :now OR k.after_lapse = {task_state.pending})
-	AND (k.priority, k.number) > (:priority, :number)
-UNION ALL SELECT {columns.board_line}, k.state AS state_now
-FROM board_line k
-WHERE k.team = :team AND k.state = {task_state.blocked}
-	AND (k.priority, k.number) > (:priority, :number)
-UNION ALL SELECT {columns.board_line}, k.state AS state_now
-FROM board_line k
-WHERE k.team = :team AND k.state = {task_state.pending}
+UNION ALL
+SELECT {columns.ready_line}
+FROM task k LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.lease_until <= :now AND k.after_lapse = {task_state.pending} AND +k.team = :team AND k.open_deps > 0
 	AND (k.priority, k.number) > (:priority, :number)
 ORDER BY priority, number LIMIT :limit;
 
@@ -174,10 +159,6 @@ FROM task_tag g JOIN board_line k ON k.id = g.task
 WHERE g.team = :team AND g.tag = :tag AND (g.priority, g.number) > (:priority, :number)
 	AND NOT EXISTS (SELECT 1 FROM task_tag o WHERE o.task = g.task AND o.tag = g.tag AND o.n < g.n)
 ORDER BY g.priority, g.number;
-
--- columns: ready_line
-{columns.task_line}, NULL AS lease_until, NULL AS ended_at, NULL AS holder_name,
-	s.name AS assignee_name, {task_state.pending} AS state_now
 
 -- name: task_ready_lines
 -- row: task_line

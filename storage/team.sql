@@ -250,14 +250,30 @@ UNION SELECT a.team FROM delayed y JOIN agent a ON a.id = y.agent
 WHERE y.due_at <= :now AND a.kind = {agent_kind.operator} AND +a.gone = 0
 ORDER BY team LIMIT :limit;
 
--- name: works_all
+-- name: works
 -- text: agent_name team_name
--- The held tasks of all teams, sorted by their holders.
+-- int: since
+-- The held tasks of a team, or of all teams if :team is 0, sorted by their holders. `since` is
+-- the time of the claim, or of the last change if the log has lost the claim.
 -- scan ok: the index of tasks that are held, to the end of the page
-SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, k.updated_at
+SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
+	coalesce((SELECT e.at FROM event e
+		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
+		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
 FROM task k JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
 WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
+	AND (:team = 0 OR +k.team = :team)
 ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
+
+-- name: idle
+-- text: agent_name team_name
+-- The members of a team, or of all teams if :team is 0, that hold no task and wait for work.
+-- scan ok: agents, to the end of the page
+SELECT a.name AS agent_name, t.name AS team_name
+FROM agent a JOIN team t ON t.id = a.team
+WHERE a.gone = 0 AND a.kind = {agent_kind.member} AND a.status IN {agent_status.ready idle}
+	AND (:team = 0 OR a.team = :team) AND NOT EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id)
+ORDER BY a.id LIMIT :limit;
 
 -- name: agent_task
 -- The task that changed last among the tasks that an agent holds.
@@ -298,19 +314,22 @@ JOIN agent s ON s.id = r.sender
 GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 
 -- name: tasks_troubled
--- text: note
+-- text: note owner_name
 -- int: since
 -- Tasks that need somebody's decision. A blocked task is listed, since the task's owner waits.
 -- A failed task is listed if it failed after `recent`. A failed or cancelled task is also
 -- listed if other tasks wait for this task. The column `note` gives the reason from the event
--- that blocked the task. If there is no such event, `note` is the newest note of the task, or
--- else the task's title.
+-- that blocked, failed or cancelled the task. If there is no such event, `note` is the newest
+-- note of the task, or else empty.
 SELECT x.id, x.number, x.title, x.state, x.since,
 	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
-		WHERE e.subject = x.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
+		WHERE e.subject = x.id AND e.kind BETWEEN {events.task}
+			AND e.kind = CASE x.state WHEN {task_state.blocked} THEN {event.task_blocked}
+				WHEN {task_state.failed} THEN {event.task_failed} ELSE {event.task_cancelled} END
 		ORDER BY e.seq DESC LIMIT 1),
 		(SELECT substr(n.text, 1, 200) FROM task_note n
-		WHERE n.task = x.id ORDER BY n.id DESC LIMIT 1), x.title) AS note
+		WHERE n.task = x.id ORDER BY n.id DESC LIMIT 1), '') AS note,
+	coalesce((SELECT a.name FROM task k JOIN agent a ON a.id = k.owner WHERE k.id = x.id), '') AS owner_name
 FROM (
 	SELECT id, number, title, state, coalesce(ended_at, updated_at) AS since FROM task
 	WHERE state IN {task_state.blocked failed} AND awaited <> -1 AND team = :team AND state = {task_state.blocked}
@@ -346,8 +365,10 @@ ORDER BY x.since DESC, x.number;
 -- name: agents_troubled
 -- Members that are stuck or failed, and offline members that hold a task. A failed workspace is
 -- reported by another statement.
--- int: failures
-SELECT a.name, a.status, a.active_at, coalesce(r.failures, 0) AS failures
+-- int: failures task
+SELECT a.name, a.status, a.active_at, coalesce(r.failures, 0) AS failures,
+	coalesce((SELECT k.number FROM task k WHERE k.owner = a.id
+		AND (k.lease_until IS NULL OR k.lease_until > :now) ORDER BY k.number LIMIT 1), 0) AS task
 FROM agent a LEFT JOIN runner r ON r.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 	AND a.status IN {agent_status.stuck failed offline}

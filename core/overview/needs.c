@@ -1,6 +1,7 @@
 #include "core/overview/needs.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/message/inbox.h"
 #include "core/call/space.h"
@@ -13,6 +14,7 @@ enum {
 	RESULTS_MOST = 100, /* maximum number of results that are counted */
 	TEAMS_MOST = 100, /* maximum number of teams with mail; in a count also the
 			     maximum number of teams in need */
+	WORDS_MOST = 200, /* bytes of a message that an answer shows */
 	NEWS_MS = 24 * 3600 * 1000, /* time for which a task that failed is listed */
 };
 
@@ -38,20 +40,20 @@ static void needs_add(struct gathering *g, struct need need)
 
 /* Adds a row of the kind that is gathered now. After EACH_MOST rows of a kind, the next row
  * only says that there are more rows. `more` is the command that shows all rows. */
-static void needs_add_one(struct gathering *g, enum concern what, const char *name,
-			  int64_t since, const char *text, const char *more)
+static void needs_add_one(struct gathering *g, struct need one, const char *more)
 {
-	const struct need one = {
-		.what = what, .name = name, .since = since, .text = text
-	};
+	if (++g->of_kind > EACH_MOST)
+		one = (struct need){ .what = one.what,
+				     .text = "and more",
+				     .command = more };
+	needs_add(g, one);
+}
 
+/* Like needs_add_one(), for a need other than mail. */
+static void needs_add_stuck(struct gathering *g, struct need one, const char *more)
+{
 	g->needs->stuck++;
-	needs_add(g,
-		  ++g->of_kind <= EACH_MOST
-			  ? one
-			  : (struct need){ .what = what,
-					   .text = arena_printf(&g->call->arena,
-								"and more: %s", more) });
+	needs_add_one(g, one, more);
 }
 
 /* Returns the maximum number of rows of each kind to read. */
@@ -75,6 +77,24 @@ static const char *needs_command_of(const struct gathering *g)
 		       : "cadre";
 }
 
+/* Returns the command by which the operator does `what` as the agent `name`. Returns NULL if
+ * the caller is an agent, because an agent cannot act as another agent. */
+static const char *needs_as(const struct gathering *g, const char *name, const char *what)
+{
+	return g->call->identity.agent ? NULL
+				       : arena_printf(&g->call->arena, "%s --as %s %s",
+						      needs_command_of(g), name, what);
+}
+
+/* Returns the first words of a message. */
+static const char *needs_words(struct call *call, const char *content)
+{
+	int64_t size;
+	const char *words = space_cut(call, content, WORDS_MOST, &size);
+
+	return size ? arena_printf(&call->arena, "%s…", words) : words;
+}
+
 /* --- each kind ---------------------------------------------------------------------- */
 
 static const char *results_text(struct call *call, int64_t n)
@@ -85,40 +105,64 @@ static const char *results_text(struct call *call, int64_t n)
 				      n == 1 ? "" : "s");
 }
 
+/* Describes a message that waits for the caller. A notice of cadre or of a program is read. A
+ * message from somebody who wrote a text is answered. */
+static struct need message_waits(const struct gathering *g, const struct inbox_row *r)
+{
+	struct arena *a = &g->call->arena;
+	const char *cadre = needs_command_of(g);
+	const bool written = !strcmp(r->type, "text") || !strcmp(r->type, "request");
+
+	return (struct need){
+		.what = CONCERN_MAIL,
+		.name = arena_printf(a, "#%" PRId64, r->message),
+		.since = r->at,
+		.text = arena_printf(a, "%s: %s", r->sender_name,
+				     needs_words(g->call, r->content)),
+		.command =
+			written ? arena_printf(a, "%s reply %" PRId64, cadre, r->message)
+				: arena_printf(a, "%s inbox", cadre),
+	};
+}
+
+/* Adds the first messages that wait for the caller, with their words. */
+static int add_messages(struct gathering *g, int64_t queued)
+{
+	struct call *call = g->call;
+	struct inbox_row r;
+	struct query q = { 0 };
+	int rc = 0;
+
+	while (queued && (rc = sql_each(call, &q, inbox_next, &r, .agent = agent_of(g),
+					.now = call->now, .limit = EACH_MOST + 1)) > 0)
+		needs_add_one(g, message_waits(g, &r),
+			      arena_printf(&call->arena, "%s inbox",
+					   needs_command_of(g)));
+	return rc;
+}
+
 static int add_mail(struct gathering *g)
 {
 	struct call *call = g->call;
 	struct results_waiting_row results;
 	struct inbox_state_row inbox;
-	struct inbox_row oldest = { 0 };
-	struct query q;
-	const char *text;
 	int rc;
 
 	if ((rc = inbox_counters(call, agent_of(g), &inbox)) < 0 ||
 	    (rc = sql_row(call, results_waiting, &results, .agent = agent_of(g),
 			  .most = RESULTS_MOST + 1)) < 0)
 		return rc;
-	sql_query(call, &q, inbox_next, .agent = agent_of(g), .now = call->now,
-		  .limit = 1);
-	if ((rc = sql_next(call, &q, &oldest)) < 0)
-		return rc;
-	query_end(&q);
 	g->needs->mail += inbox.queued + results.n;
-	text = inbox.queued ? arena_printf(&call->arena, "%" PRId64 " message%s",
-					   inbox.queued, inbox.queued == 1 ? "" : "s")
-			    : "";
+	if (g->needs->counts)
+		return 0;
 	if (results.n)
-		text = arena_printf(&call->arena, "%s%s%s", text, *text ? ", " : "",
-				    results_text(call, results.n));
-	if (*text)
-		needs_add(g, (struct need){ .what = CONCERN_MAIL,
-					    .name = call->caller.name,
-					    .since = oldest.at,
-					    .text = arena_printf(
-						    &call->arena, "%s for you: %s inbox",
-						    text, needs_command_of(g)) });
-	return 0;
+		needs_add(g,
+			  (struct need){ .what = CONCERN_MAIL,
+					 .name = call->caller.name,
+					 .text = results_text(call, results.n),
+					 .command = arena_printf(&call->arena, "%s inbox",
+								 needs_command_of(g)) });
+	return add_messages(g, inbox.queued);
 }
 
 static int add_acks(struct gathering *g)
@@ -132,32 +176,55 @@ static int add_acks(struct gathering *g)
 			      .now = call->now,
 			      .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(
-			g, CONCERN_ACK,
-			arena_printf(&call->arena, "#%" PRId64, r.message), r.ack_due_at,
-			arena_printf(&call->arena, "%s has not acknowledged what %s sent",
-				     r.to_name, r.sender_name),
+		needs_add_stuck(
+			g,
+			(struct need){
+				.what = CONCERN_ACK,
+				.name = arena_printf(&call->arena, "#%" PRId64,
+						     r.message),
+				.since = r.ack_due_at,
+				.text = arena_printf(
+					&call->arena,
+					"%s has not acknowledged what %s sent: %s",
+					r.to_name, r.sender_name,
+					needs_words(call, r.content)),
+				.command = arena_printf(&call->arena, "%s send %s TEXT",
+							needs_command_of(g), r.to_name) },
 			"cadre inbox overdue");
 	return rc;
 }
 
-/* Returns the text for a task that is blocked, or that failed or was cancelled. If a command
- * can help, the text begins with the command, because a screen may cut the end of the text. */
-static const char *task_trouble(const struct gathering *g,
+/* Describes a task that is blocked, or that failed or was cancelled, by its title and the
+ * reason. */
+static struct need task_trouble(const struct gathering *g,
 				const struct tasks_troubled_row *r)
 {
 	struct arena *a = &g->call->arena;
-	const char *id = task_name(g->call, r->number), *behind;
+	const char *id = task_name(g->call, r->number), *cadre = needs_command_of(g),
+		   *behind = NULL, *mine;
+	struct need n = { .what = CONCERN_TASK, .name = id, .since = r->since };
 
-	if (r->state == TASK_STATE_BLOCKED)
-		return arena_printf(a, "%s task unblock %s: blocked, %s",
-				    needs_command_of(g), id, r->note);
-	if (!(behind = task_behind(g->call, r->id)))
-		return arena_printf(a, "failed: %s", r->title);
-	return r->state == TASK_STATE_CANCELLED
-		       ? arena_printf(a, "called off, and %s: %s", behind, r->title)
-		       : arena_printf(a, "%s task retry %s: failed, and %s",
-				      needs_command_of(g), id, behind);
+	if (r->state == TASK_STATE_BLOCKED) {
+		mine = arena_printf(a, "task unblock %s", id);
+		n.text = arena_printf(a, "%s: %s is blocked: %s", r->title, r->owner_name,
+				      r->note);
+		n.command = needs_as(g, r->owner_name, mine);
+		if (!n.command)
+			n.command = strcmp(g->call->caller.name, r->owner_name) != 0
+					    ? arena_printf(a, "%s send %s TEXT", cadre,
+							   r->owner_name)
+					    : arena_printf(a, "%s %s", cadre, mine);
+		return n;
+	}
+	behind = task_behind(g->call, r->id);
+	n.text = arena_printf(a, "%s: %s%s%s%s%s", r->title,
+			      r->state == TASK_STATE_CANCELLED ? "called off" : "failed",
+			      *r->note ? ": " : "", r->note, behind ? "; " : "",
+			      behind ? behind : "");
+	n.command = r->state == TASK_STATE_CANCELLED
+			    ? arena_printf(a, "%s task show %s", cadre, id)
+			    : arena_printf(a, "%s task retry %s", cadre, id);
+	return n;
 }
 
 static int add_tasks(struct gathering *g)
@@ -170,26 +237,35 @@ static int add_tasks(struct gathering *g)
 	while ((rc = sql_each(call, &q, tasks_troubled, &r, .team = g->team->id,
 			      .now = call->now, .recent = call->now - NEWS_MS,
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(g, CONCERN_TASK, task_name(call, r.number), r.since,
-			      task_trouble(g, &r),
-			      "cadre task list --status failed,blocked");
+		needs_add_stuck(g, task_trouble(g, &r),
+				"cadre task list --status failed,blocked");
 	return rc;
 }
 
-static const char *agent_trouble(const struct gathering *g,
+static struct need agent_trouble(const struct gathering *g,
 				 const struct agents_troubled_row *r)
 {
 	const struct call *call = g->call;
+	struct arena *a = &g->call->arena;
+	struct need n = { .what = CONCERN_AGENT, .name = r->name, .since = r->active_at };
+	const char *task = r->task ? task_name(g->call, r->task) : "";
 
+	if (r->status == AGENT_STATUS_OFFLINE) {
+		n.text = arena_printf(a, "is offline and holds task %s", task);
+		n.command = needs_as(g, r->name, arena_printf(a, "release %s", task));
+		return n;
+	}
+	n.text = r->status == AGENT_STATUS_STUCK
+			 ? "is stuck: its daemon makes no progress"
+			 : "has given up";
+	n.command = arena_printf(a, "%s agent whois %s", needs_command_of(g), r->name);
 	if (r->status == AGENT_STATUS_FAILED &&
-	    r->failures >= call->settings->config.runner_max_failures)
-		return arena_printf(&g->call->arena,
-				    "takes no more turns, for its runner has failed: "
-				    "%s agent update %s --runner COMMAND",
-				    needs_command_of(g), r->name);
-	return r->status == AGENT_STATUS_STUCK ? "is stuck: its daemon makes no progress"
-	       : r->status == AGENT_STATUS_FAILED ? "has given up"
-						  : "is offline and holds a task";
+	    r->failures >= call->settings->config.runner_max_failures) {
+		n.text = "takes no more turns, for its runner has failed";
+		n.command = arena_printf(a, "%s agent update %s --runner COMMAND",
+					 needs_command_of(g), r->name);
+	}
+	return n;
 }
 
 static int add_agents(struct gathering *g)
@@ -201,27 +277,33 @@ static int add_agents(struct gathering *g)
 
 	while ((rc = sql_each(call, &q, agents_troubled, &r, .team = g->team->id,
 			      .now = call->now, .limit = needs_most(g))) > 0)
-		needs_add_one(g, CONCERN_AGENT, r.name, r.active_at, agent_trouble(g, &r),
-			      "cadre agent list");
+		needs_add_stuck(g, agent_trouble(g, &r), "cadre agent list");
 	return rc;
 }
 
-static const char *parked_why(const struct gathering *g,
+static struct need parked_why(const struct gathering *g,
 			      const struct agents_parked_row *r, bool hosted)
 {
 	struct arena *a = &g->call->arena;
+	struct need n = { .what = CONCERN_AGENT, .name = r->name, .since = r->active_at };
 	char at[25];
 
-	if (!hosted)
-		return "has mail and takes no turns, for no host runs: cadre up";
-	if (r->until) {
+	if (!hosted) {
+		n.text = "has mail and takes no turns, for no host runs";
+		n.command = "cadre up";
+	} else if (r->until) {
 		time_format(r->until, at);
-		return arena_printf(
+		n.text = arena_printf(
 			a, "is at the limit of its client's plan until %.16sZ", at);
+		n.command = arena_printf(a, "%s agent update %s --runner COMMAND",
+					 needs_command_of(g), r->name);
+	} else {
+		n.text = arena_printf(a, "has mail that starts no turn (%s)",
+				      r->hour ? "limits.turns_per_hour" : "limits.chain");
+		n.command =
+			arena_printf(a, "%s send %s TEXT", needs_command_of(g), r->name);
 	}
-	return arena_printf(a, "has mail that starts no turn (%s): %s send %s TEXT",
-			    r->hour ? "limits.turns_per_hour" : "limits.chain",
-			    needs_command_of(g), r->name);
+	return n;
 }
 
 /* Adds agents whose runners take no turns although mail waits. */
@@ -237,8 +319,7 @@ static int needs_add_parked(struct gathering *g)
 			      .now = call->now, .hosted = hosted,
 			      .chain = chain_most(call), .per_hour = chain_per_hour(call),
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(g, CONCERN_AGENT, r.name, r.active_at,
-			      parked_why(g, &r, hosted), "cadre agent list");
+		needs_add_stuck(g, parked_why(g, &r, hosted), "cadre agent list");
 	return rc;
 }
 
@@ -251,21 +332,22 @@ static int add_workspaces(struct gathering *g)
 
 	while ((rc = sql_each(call, &q, workspaces_failed, &r, .team = g->team->id,
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(g, CONCERN_WORKSPACE, r.name, r.changed_at,
-			      r.fault ? arena_printf(&call->arena, "failed: %s", r.fault)
-				      : "failed: cadre logs says why",
-			      "cadre workspace list");
+		needs_add_stuck(
+			g,
+			(struct need){
+				.what = CONCERN_WORKSPACE,
+				.name = r.name,
+				.since = r.changed_at,
+				.text = r.fault ? arena_printf(&call->arena, "failed: %s",
+							       r.fault)
+						: "failed: the host's log has the cause",
+				.command = r.fault ? arena_printf(&call->arena,
+								  "%s workspace start %s",
+								  needs_command_of(g),
+								  r.name)
+						   : "cadre logs" },
+			"cadre workspace list");
 	return rc;
-}
-
-/* Returns the command by which the operator reads the results of another agent, or "" if the
- * caller is an agent. */
-static const char *reading_for(const struct gathering *g, const char *name)
-{
-	return g->call->identity.agent
-		       ? ""
-		       : arena_printf(&g->call->arena, ": %s --as %s inbox --take",
-				      needs_command_of(g), name);
 }
 
 /* Adds unread results. A team whose work is done stays in the state `completing` until its
@@ -286,11 +368,16 @@ static int add_results(struct gathering *g)
 	while ((rc = sql_each(call, &q, results_unread, &r, .team = g->team->id,
 			      .reader = agent_of(g), .most = RESULTS_MOST + 1,
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(g, CONCERN_RESULT, r.sender_name, r.since,
-			      arena_printf(&call->arena, "has not read %s%s",
-					   results_text(call, r.n),
-					   reading_for(g, r.sender_name)),
-			      "cadre results");
+		needs_add_stuck(
+			g,
+			(struct need){
+				.what = CONCERN_RESULT,
+				.name = r.sender_name,
+				.since = r.since,
+				.text = arena_printf(&call->arena, "has not read %s",
+						     results_text(call, r.n)),
+				.command = needs_as(g, r.sender_name, "inbox --take") },
+			"cadre results");
 	return rc;
 }
 
@@ -308,11 +395,11 @@ static int add_stopped(struct gathering *g)
 		  (struct need){
 			  .what = CONCERN_TEAM,
 			  .name = g->team->name,
-			  .text = arena_printf(
-				  &call->arena, "stopped: cadre thaw %s%s", g->team->name,
-				  r.running ? "; commands of some workspaces run on, see "
-					      "cadre workspace list"
-					    : ""),
+			  .text = r.running ? "stopped; commands of some workspaces run "
+					      "on, see cadre workspace list"
+					    : "stopped",
+			  .command = arena_printf(&call->arena, "cadre thaw %s",
+						  g->team->name),
 			  .since = r.stopped_at });
 	return 0;
 }
@@ -321,18 +408,22 @@ static int needs_add_budgets(struct gathering *g)
 {
 	struct call *call = g->call;
 	struct budget_row b;
+	const char *kind;
 	int rc = sql_row(call, budget_over, &b, .team = g->team->id, .now = call->now);
 
-	if (rc > 0)
-		needs_add(g, (struct need){
-				     .what = CONCERN_TEAM,
-				     .name = g->team->name,
-				     .text = arena_printf(
-					     &call->arena,
-					     "may spend no more %s: cadre team budget %s",
-					     field_choice(&record_budget_line, "kind",
-							  b.kind),
-					     g->team->name) });
+	if (rc <= 0)
+		return rc;
+	kind = field_choice(&record_budget_line, "kind", b.kind);
+	needs_add(g, (struct need){
+			     .what = CONCERN_TEAM,
+			     .name = g->team->name,
+			     .text = arena_printf(&call->arena,
+						  "may spend no more %s: the limit of "
+						  "%" PRId64 " is reached",
+						  kind, b.most),
+			     .command = arena_printf(&call->arena,
+						     "cadre team update %s --max-%s N",
+						     g->team->name, kind) });
 	return rc < 0 ? rc : 0;
 }
 
@@ -363,8 +454,10 @@ int needs_first_agent(struct call *call, int64_t team, const char **text)
 	int rc = add_agents(&g);
 
 	if (needs.n)
-		*text = arena_printf(&call->arena, "%s %s%s", needs.rows[0].name,
+		*text = arena_printf(&call->arena, "%s %s%s%s%s", needs.rows[0].name,
 				     needs.rows[0].text,
+				     needs.rows[0].command ? ": " : "",
+				     needs.rows[0].command ? needs.rows[0].command : "",
 				     needs.n > 1 ? "; and more: cadre team status" : "");
 	return rc < 0 ? rc : 0;
 }
@@ -418,9 +511,10 @@ static void needs_add_state(struct call *call, struct needs *needs)
 	/* If the check itself cannot read the file, the fault has no hint, and the next call
 	 * may succeed. */
 	if (store_look(call->store, &f) < 0 && *f.hint)
-		needs_add(&g, (struct need){ .what = CONCERN_STATE,
-					     .text = arena_printf(&call->arena, "%s; %s",
-								  f.text, f.hint) });
+		needs_add(&g,
+			  (struct need){ .what = CONCERN_STATE,
+					 .text = arena_strdup(&call->arena, f.text),
+					 .command = arena_strdup(&call->arena, f.hint) });
 }
 
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)

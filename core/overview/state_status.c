@@ -17,58 +17,57 @@
 enum {
 	STOPPED_SIZE = 160,
 	WORKS_MOST = 50,
+	IDLE_MOST = 20,
 	TEAMS_MOST = 20,
 	INBOXES_MOST = 100,
 	READY_MOST = 100
 };
 
-static bool add_work(struct call *call, struct state_status_out *out,
-		     const struct work_line *w)
-{
-	if (!space_take(call, &record_work_line, w))
-		return false;
-	arena_add(&call->arena, out->works, out->n_works, *w);
-	return true;
-}
-
-/* Lists the held tasks of a team, in the order of the team's board. */
+/* Lists the held tasks of a team, or of all teams if `team` is 0, in the order of their
+ * holders. */
 static int tell_works(struct call *call, int64_t team, struct state_status_out *out)
 {
-	struct task_line_row r;
+	struct works_row r;
 	struct query q = { 0 };
 	int rc;
 
-	while ((rc = sql_each(call, &q, task_lines_in, &r, .claimed = 1, .in_progress = 1,
-			      .blocked = 1, .team = team, .limit = WORKS_MOST,
-			      .now = call->now)) > 0)
-		if (!add_work(call, out,
-			      &(const struct work_line){ .agent = r.holder_name,
-							 .task = task_name(call, r.number),
-							 .title = r.title,
-							 .state = r.state_now,
-							 .since = r.updated_at }))
+	while ((rc = sql_each(call, &q, works, &r, .team = team, .now = call->now,
+			      .limit = WORKS_MOST)) > 0) {
+		const struct work_line w = { .agent = r.agent_name,
+					     .team = out->n_teams > 1 ? r.team_name
+								      : NULL,
+					     .task = task_name(call, r.number),
+					     .title = r.title,
+					     .state = r.state,
+					     .since = r.since,
+					     .last_seen_at = r.active_at };
+
+		if (!space_take(call, &record_work_line, &w))
 			break;
+		arena_add(&call->arena, out->works, out->n_works, w);
+	}
 	return query_over(&q, rc);
 }
 
-/* Lists the held tasks of all teams, in the order of their holders. */
-static int tell_all_works(struct call *call, struct state_status_out *out)
+/* Lists the first members of a team, or of all teams if `team` is 0, that hold no task and wait
+ * for work. */
+static int tell_idle(struct call *call, int64_t team, struct state_status_out *out)
 {
-	struct works_all_row r;
+	struct idle_row r;
 	struct query q = { 0 };
 	int rc;
 
-	while ((rc = sql_each(call, &q, works_all, &r, .now = call->now,
-			      .limit = WORKS_MOST)) > 0)
-		if (!add_work(call, out,
-			      &(const struct work_line){
-				      .agent = r.agent_name,
-				      .team = out->n_teams > 1 ? r.team_name : NULL,
-				      .task = task_name(call, r.number),
-				      .title = r.title,
-				      .state = r.state,
-				      .since = r.updated_at }))
+	while ((rc = sql_each(call, &q, idle, &r, .team = team, .limit = IDLE_MOST)) >
+	       0) {
+		const char *name = out->n_teams > 1
+					   ? arena_printf(&call->arena, "%s/%s",
+							  r.team_name, r.agent_name)
+					   : r.agent_name;
+
+		if (!space_take_text(call, name))
 			break;
+		arena_add(&call->arena, out->idle, out->n_idle, name);
+	}
 	return query_over(&q, rc);
 }
 
@@ -113,7 +112,8 @@ int state_status(struct call *call, const struct state_status_in *in,
 	for (size_t i = 0; i < teams.n_teams; i++)
 		out->tasks_open += teams.teams[i].open_tasks;
 	if ((rc = needs_tell(call, team, &out->needs, &out->n_needs)) < 0 ||
-	    (rc = team ? tell_works(call, team, out) : tell_all_works(call, out)) < 0)
+	    (rc = tell_works(call, team, out)) < 0 ||
+	    (rc = tell_idle(call, team, out)) < 0)
 		return rc;
 	out->trouble = call_host_trouble(call, &out->silent);
 	out->has_silent = out->silent != 0;

@@ -242,17 +242,42 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 	return rc;
 }
 
+/* The groups of task.list, in their order. */
+enum task_group {
+	GROUP_IN_WORK,
+	GROUP_READY,
+	GROUP_WAITING,
+	GROUP_BLOCKED,
+	GROUP_OVER,
+	GROUPS,
+	GROUP_ANY = GROUPS
+};
+
+static enum task_group task_show_group_of(int64_t state, int64_t open_deps)
+{
+	if (is_over(state))
+		return GROUP_OVER;
+	if (state == TASK_STATE_BLOCKED)
+		return GROUP_BLOCKED;
+	if (state == TASK_STATE_PENDING)
+		return is_ready(state, open_deps) ? GROUP_READY : GROUP_WAITING;
+	return GROUP_IN_WORK;
+}
+
 struct task_page {
 	struct task_line *lines;
 	size_t n_lines;
 	int64_t limit;
 	unsigned states; /* bits of the wanted states; 0: all states */
+	enum task_group group; /* the group whose rows are added now */
 	bool more;
 };
 
-static bool wants(const struct task_page *p, int64_t state)
+static bool wants(const struct task_page *p, const struct task_line_row *r)
 {
-	return !p->states || p->states >> state & 1;
+	return (!p->states || p->states >> r->state_now & 1) &&
+	       (p->group == GROUP_ANY ||
+		p->group == task_show_group_of(r->state_now, r->open_deps));
 }
 
 static int task_show_tell_page(struct call *call, struct query *q, struct task_page *p)
@@ -262,7 +287,7 @@ static int task_show_tell_page(struct call *call, struct query *q, struct task_p
 	int rc;
 
 	while ((rc = sql_next(call, q, &r)) > 0) {
-		if (!wants(p, r.state_now))
+		if (!wants(p, &r))
 			continue;
 		if ((rc = task_tell_line(call, &r, &line)) < 0)
 			break;
@@ -317,12 +342,20 @@ static unsigned states_of(const struct task_list_in *in)
 	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
 	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
 
-/* Starts the statement whose index fits the call's arguments best. task_show_tell_page() leaves
- * out the rows of unwanted states, and stops when the page is full. */
+/* Starts the statement whose index fits the call's arguments and the page's group best.
+ * task_show_tell_page() leaves out the rows of other groups and unwanted states, and stops when
+ * the page is full. */
 static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,
-			int64_t owner, unsigned states, const struct task_row *after)
+			int64_t owner, const struct task_page *p,
+			const struct task_row *after)
 {
-	const int64_t team = call->caller.team, now = call->now;
+	static const unsigned members[] = {
+		[GROUP_IN_WORK] = 1u << TASK_STATE_CLAIMED | 1u << TASK_STATE_IN_PROGRESS,
+		[GROUP_BLOCKED] = 1u << TASK_STATE_BLOCKED,
+		[GROUP_OVER] = 1u << TASK_STATE_COMPLETED | 1u << TASK_STATE_FAILED |
+			       1u << TASK_STATE_CANCELLED,
+	};
+	const int64_t team = call->caller.team, now = call->now, limit = in->limit + 1;
 
 	if (owner)
 		sql_query(call, q, task_lines_of, .owner = owner, .team = team,
@@ -332,17 +365,38 @@ static void query_lines(struct call *call, struct query *q, const struct task_li
 		sql_query(call, q, task_lines_tagged, .tag = in->tag, .team = team,
 			  .priority = after->priority, .number = after->number,
 			  .now = now);
-	else if (states == OPEN_STATES)
-		sql_query(call, q, task_lines_open, .team = team,
+	else if (p->group == GROUP_READY)
+		sql_query(call, q, task_ready_lines, .team = team,
 			  .priority = after->priority, .number = after->number,
-			  .limit = in->limit + 1, .now = now);
-	else if (states)
-		sql_query(call, q, task_lines_in, TASK_STATES(states), .team = team,
+			  .limit = limit, .now = now);
+	else if (p->group == GROUP_WAITING)
+		sql_query(call, q, task_lines_waiting, .team = team,
 			  .priority = after->priority, .number = after->number,
-			  .limit = in->limit + 1, .now = now);
+			  .limit = limit, .now = now);
 	else
-		sql_query(call, q, task_lines, .team = team, .priority = after->priority,
-			  .number = after->number, .now = now);
+		sql_query(call, q, task_lines_in,
+			  TASK_STATES(members[p->group] & (p->states ? p->states : ~0u)),
+			  .team = team, .priority = after->priority,
+			  .number = after->number, .limit = limit, .now = now);
+}
+
+/* Adds the tasks to the page, group by group. The page begins behind the task `after`, in the
+ * group of this task, or with the first group if `after` is a row of zeros. */
+static int list_groups(struct call *call, const struct task_list_in *in, int64_t owner,
+		       const struct task_row *after, struct task_page *p)
+{
+	static const struct task_row first = { 0 };
+	const enum task_group begin =
+		after->id ? task_show_group_of(after->state_now, after->open_deps)
+			  : GROUP_IN_WORK;
+	struct query q;
+	int rc = 0;
+
+	for (p->group = begin; p->group < GROUPS && !p->more && rc >= 0; p->group++) {
+		query_lines(call, &q, in, owner, p, p->group == begin ? after : &first);
+		rc = task_show_tell_page(call, &q, p);
+	}
+	return rc;
 }
 
 static int find_owner(struct call *call, const struct task_list_in *in,
@@ -361,7 +415,6 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 	struct task_page p = { .limit = in->limit, .states = states_of(in) };
 	struct agent_row owner = { 0 };
 	struct task_row after = { 0 };
-	struct query q;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
@@ -372,8 +425,7 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 			  .now = call->now)) < 0 ||
 	    (rc = task_stuck(call, &out->stuck)) < 0)
 		return rc;
-	query_lines(call, &q, in, owner.id, p.states, &after);
-	rc = task_show_tell_page(call, &q, &p);
+	rc = list_groups(call, in, owner.id, &after, &p);
 	out->tasks = p.lines;
 	out->n_tasks = p.n_lines;
 	out->more = p.more;
@@ -383,7 +435,7 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 int task_ready(struct call *call, const struct task_ready_in *in,
 	       struct task_ready_out *out)
 {
-	struct task_page p = { .limit = in->limit };
+	struct task_page p = { .limit = in->limit, .group = GROUP_ANY };
 	struct task_row after = { 0 };
 	struct query q;
 	int rc;

@@ -31,8 +31,8 @@ struct team_walk {
 int team_walk_next(struct call *call, struct team_walk *w);
 
 /* Fills the lines of team.list with the team `team` and the teams below, or with all teams if
- * `team` is 0. Lists as many teams as fit the answer, and counts the guests of these teams.
- * Returns 0 or negative. */
+ * `team` is 0. Lists as many teams as fit the answer. With `guests`, counts the guests of these
+ * teams, and each line also has the counts of the team's board. Returns 0 or negative. */
 int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *guests);
 

@@ -47,7 +47,25 @@ struct listing {
 	struct team_list_out *out;
 	int64_t skip; /* number of lines that are still to be skipped */
 	int64_t guests; /* guests of the teams on the page */
+	bool boards; /* each line also has the counts of the team's board */
 };
+
+/* Adds the counts of a team's board to the team's line. */
+static int team_list_tell_board(struct call *call, int64_t team, struct team_line *line)
+{
+	struct board_counts n = { 0 };
+	int rc = sql_row(call, team_board, &n, .team = team, .now = call->now);
+
+	line->has_ready = line->has_waiting = line->has_in_work = line->has_blocked =
+		line->has_completed = line->has_failed = true;
+	line->ready = n.ready;
+	line->waiting = n.pending - n.ready;
+	line->in_work = n.claimed + n.in_progress;
+	line->blocked = n.blocked;
+	line->completed = n.completed;
+	line->failed = n.failed;
+	return rc;
+}
 
 /* Adds a team to the page. Returns 1 if the team was added, 0 if the page is full, or a
  * negative fault code. */
@@ -72,6 +90,8 @@ static int team_list_add(struct call *call, struct listing *l,
 				   .open_tasks = r->open_tasks,
 				   .created_at = r->created_at,
 				   .path = l->in->tree ? path : NULL };
+	if (l->boards && (rc = team_list_tell_board(call, r->id, &line)) < 0)
+		return rc;
 	if (!space_put(call, out, teams, &record_team_line, &line, INT64_MAX))
 		return 0;
 	l->guests += r->guests;
@@ -114,21 +134,20 @@ static int list_below(struct call *call, struct listing *l, int64_t team, bool b
 int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 	       struct team_list_out *out, int64_t *guests)
 {
-	struct listing l = { .in = in, .out = out, .skip = in->offset };
+	struct listing l = { .in = in, .out = out, .skip = in->offset, .boards = guests };
 	int rc = team || in->tree ? list_below(call, &l, team,
 					       !call->identity.agent ||
 						       call->caller.level >= WHO_LEAD)
 				  : list_named(call, &l);
 
 	out->next = in->offset + (int64_t)out->n_teams;
-	*guests = l.guests;
+	if (guests)
+		*guests = l.guests;
 	return rc < 0 ? rc : 0;
 }
 
 int team_list(struct call *call, const struct team_list_in *in, struct team_list_out *out)
 {
-	int64_t guests;
-
 	return team_lines(call, in, call->identity.agent ? call->caller.team : 0, out,
-			  &guests);
+			  NULL);
 }

@@ -48,7 +48,7 @@ is 5 'names team alpha, but this directory is kept for bob' cadre --team alpha -
 is 5 'cannot act as another' cadre --as lead inbox
 grep -q -e '--operator' "$TMPDIR/err" || bad "it says not how"
 is 5 'cannot act as another' cadre --as coder claim
-is 0 pending cadre --operator --team alpha task show 001
+is 0 ready cadre --operator --team alpha task show 001
 is 0 'dig deeper' cadre --operator --team alpha --as coder inbox --take
 is 0 claimed cadre --operator --team alpha --as coder claim
 is 0 'task.claimed\t.*\tas coder\t001\t' cadre --operator events --kind task

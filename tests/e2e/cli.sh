@@ -9,13 +9,16 @@ trap 'cadre down --all >/dev/null 2>&1' EXIT
 # --- before there is a state -----------------------------------------------------
 is 0 '^cadre [0-9]' cadre version
 is 0 'usage: cadre' cadre
-is 0 '^work  *ready, claim, start' cadre
-[ "$(cadre | wc -l)" -le 32 ] || bad "the overview has $(cadre | wc -l) lines"
+is 0 '^Board  *task create TITLE  *put a task on the board$' cadre
+[ "$(cadre | wc -l)" -le 26 ] || bad "the overview has $(cadre | wc -l) lines"
+[ "$(cadre | grep -c '^[A-Z]')" = 5 ] || bad "the overview has not five groups"
 for page in '' 'help work' 'help all'; do
 	cadre $page | awk 'length($0) > 80 { print; exit 1 }' || bad "cadre $page is wider than 80 columns"
 done
-for word in $(cadre help all | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u); do
-	cadre | grep -qw -- "$word" || bad "the overview lacks $word"
+topics=$(cadre | tr '\n' ' ' | sed 's/.*of a topic: //; s/[.,]//g')
+for topic in $topics; do cadre help "$topic"; done >"$TMPDIR/topics"
+for word in $(cadre help all | sed -n '/^Options of every verb/q; s/^  \([a-z]*\) .*/\1/p' | sort -u); do
+	grep -qw -- "^  $word" "$TMPDIR/topics" || bad "no topic has $word"
 done
 cadre help all | sed -n 's/^  \([a-z]*\( [a-z]*\)\{0,1\}\) .*/\1/p' | sort -u | while read -r words; do
 	cadre help $words | sed 's/…/./g' | grep -q '.\{81\}' && echo "$words"
@@ -79,6 +82,14 @@ is 0 'already there' cadre init
 [ "$(stat -c %a "$CADRE_HOME/secret")" = 600 ] || bad "the secret is not 0600"
 [ "$(cat "$CADRE_HOME/.gitignore")" = '*' ] || bad "no .gitignore"
 is 0 '^host  *no$' cadre status
+# Inside of a project, `cadre` alone shows the status.
+is 0 '^host  *no$' cadre
+is 0 '^cadre help lists the commands$' cadre
+is 0 '"event_seq":' cadre --json
+is 0 'usage: cadre' cadre --help
+is 0 '^  status \[--watch\]' cadre help watch
+is 0 'until you type q' cadre status --help
+is 0 '^usage: cadre status' cadre status --help
 
 is 2 ': TO is required' cadre send
 is 2 'see .cadre task create --help' cadre task create
@@ -250,7 +261,6 @@ is 0 '^ok  *integrity' cadre doctor
 is 0 '^warn  *environment  *cadre does not know CADRE_TAEM' env CADRE_TAEM=x "$CADRE" doctor
 is 0 . env CADRE_PAGER=cat "$CADRE" doctor
 ! grep -q CADRE_PAGER "$TMPDIR/out" || bad "doctor does not know CADRE_PAGER"
-is 2 'Its keys are: task.lease_seconds' cadre config task
 CADRE_HOME="$CADRE_HOME" CADRE_GC_KEEP_DAYS=9 "$CADRE" doctor | grep environment &&
 	bad "a variable that is known is none to doctor"
 is 0 '"ok":true' cadre doctor --json
@@ -391,7 +401,7 @@ is 0 '^core,workspace  *[0-9]' cadre mcp --cost --toolsets core,workspace
 sed -n '/^\$ cadre mcp --cost$/,/^```$/p' "$(dirname "$0")/../../docs/mcp.md" | grep -v '^[$`]' | cmp - "$TMPDIR/cost" ||
 	bad "docs/mcp.md has old costs: make docs"
 is 2 'no set of tools `nets`' cadre mcp --cost --toolsets nets
-is 0 '^.SH EXAMPLES' cadre man
+is 0 '^Example:' cadre man task
 is 0 '^blue$' cadre --team blue status --line
 is 0 '^2 teams$' cadre status --line
 offers 'team create ""' '' # a new name has no completions
@@ -453,4 +463,11 @@ is 0 "thread #$first " cadre --team talk thread "#$first"
 is 0 '^.TH CADRE 1' cadre man
 is 0 'EXIT STATUS' cadre man
 cadre man | cmp -s - "$here/../docs/cadre.1" || bad "docs/cadre.1 is stale: make docs"
+[ "$(wc -l <"$here/../docs/cadre.1")" -le 400 ] || bad "cadre(1) has over 400 lines"
+for noun in $(cadre docs nouns); do
+	cadre man "$noun" | cmp -s - "$here/../docs/cadre-$noun.1" || bad "docs/cadre-$noun.1 is stale: make docs"
+done
+is 0 'cadre task tick' cadre man task
+is 0 '^.SS cadre agent run' cadre man agent
+is 2 'no page about' cadre man nothing
 exit $failed

@@ -21,6 +21,13 @@ is 0 '^inbox.capacity\t100\tdefault$' cadre config
 [ "$(grep -c 'default$' "$TMPDIR/out")" = "$(($(wc -l <"$TMPDIR/out") - 1))" ] ||
 	bad "not all keys have their defaults"
 is 0 '^vault.root\t\tdefault$' cadre config
+is 0 '^task.lease_seconds\t[0-9]*\tdefault$' cadre config task
+[ "$(grep -vc '^task\.' "$TMPDIR/out")" = 1 ] || bad "a section has other keys: $(cat "$TMPDIR/out")"
+is 0 '"keys":\[{"key":"inbox' cadre config inbox --json
+is 2 'no section .tasks' cadre config tasks
+hint 'did you mean .cadre config task.'
+is 2 'no section .xyzzy' cadre config xyzzy
+hint '.cadre config. lists all keys'
 cadre init >/dev/null
 is 0 "^vault.root\t$TMPDIR/shop/.cadre/vault\tdefault$" cadre config
 

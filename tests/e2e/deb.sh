@@ -15,7 +15,7 @@ lintian --allow-root --fail-on error,warning "$root"/build/deb/*.changes >found 
 
 make -C "$root" --no-print-directory install DESTDIR="$PWD/to" PREFIX=/usr >made 2>&1 || bad "make install: $(tail -5 made)"
 (cd to && find . -type f) | sed 's,share/systemd,lib/systemd,; s,zsh/site-functions,zsh/vendor-completions,
-	s,man1/cadre.1,&.gz,; /LICENSE$/d' | sort >installed
+	s,man1/cadre.*\.1$,&.gz,; /LICENSE$/d' | sort >installed
 for deb in "$root"/build/deb/*.deb; do
 	dpkg-deb -c "$deb" | awk '!/^d/ { print $6 }'
 done | sed '/\/changelog.gz$/d; /\/copyright$/d; /\/lintian\//d' | sort >packed

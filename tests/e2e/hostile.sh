@@ -31,7 +31,7 @@ cadre --team red --as bob inbox >"$TMPDIR/inbox"
 grep -q 'for bob alone' "$TMPDIR/inbox" || bad "bob's mail is gone"
 [ "$(grep -c '^ann -> bob' "$TMPDIR/inbox")" = 2 ] || bad "bob has not just ann's two"
 cadre task show 001 --team red | grep -q 'owner *ann' || bad "ann's claim"
-cadre task show 001 --team blue | grep -q 'status *pending' || bad "blue's task was touched"
+cadre task show 001 --team blue | grep -q 'status *ready' || bad "blue's task was touched"
 cadre --team blue --as eve inbox | grep -q 'no messages' || bad "eve has mail"
 # If a guest reads nothing, the messages for its agent stay in the state.
 : >"$TMPDIR/g/deaf"

@@ -238,7 +238,7 @@ cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "t
 until_is '^0$' results # the host has the results, and the guest has forgotten them
 [ "$(wc -l <"$story/unknown")" = 1 ] || bad "a command that the backup does not know ran $(wc -l <"$story/unknown") times"
 cadre task create --team t three >/dev/null # gets the number of task 002, which the backup lacks
-cadre task show --team t 002 | grep -q pending || bad "a result of the former state is taken for a new task's"
+cadre task show --team t 002 | grep -q ready || bad "a result of the former state is taken for a new task's"
 cadre task assign --team t 002 w --command "echo again" >/dev/null
 waited 0 task 002 --team t
 cadre result 002 --team t | grep -q again || bad "no results are collected any more"

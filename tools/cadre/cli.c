@@ -15,6 +15,7 @@
 
 #include "core/base/near.h"
 #include "core/base/version.h"
+#include "ops.gen.h"
 
 /*
  * If an answer has more lines than the terminal, a pager shows the answer, as in git.
@@ -33,14 +34,11 @@ static const char *pager_command(void)
 	return own ? own : any ? any : "less";
 }
 
-void pager_begin(struct cli *cli)
+/* Collects the output in a file in memory. */
+static void pager_collect(struct cli *cli)
 {
-	const char *command = pager_command();
 	int file;
 
-	if (!cli->terminal || cli->json || cli->unpaged || cli->screen || !*command ||
-	    !strcmp(command, "cat"))
-		return;
 	fflush(stdout);
 	file = memfd_create("answer", MFD_CLOEXEC);
 	cli->screen = file < 0 ? 0 : fcntl(1, F_DUPFD_CLOEXEC, 3);
@@ -50,6 +48,15 @@ void pager_begin(struct cli *cli)
 		cli->screen = 0;
 	if (file >= 0)
 		close(file);
+}
+
+void pager_begin(struct cli *cli)
+{
+	const char *command = pager_command();
+
+	if (cli->terminal && !cli->json && !cli->unpaged && !cli->screen && *command &&
+	    strcmp(command, "cat") != 0)
+		pager_collect(cli);
 }
 
 /* The number of terminal rows that a text takes. The lines of the text are already wrapped. */
@@ -95,29 +102,72 @@ static bool run_pager(int file)
 	return pid > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == NOT_STARTED);
 }
 
-static void pager_end(struct cli *cli)
+/* Makes the terminal the output again. Returns the file with the collected text, and maps the
+ * text into memory. `*text` is MAP_FAILED if there is no text. */
+static int pager_take(struct cli *cli, char **text, size_t *len)
 {
+	off_t end;
 	int file;
-	off_t len;
-	char *text;
 
-	if (!cli->screen)
-		return;
 	fflush(stdout);
 	file = fcntl(1, F_DUPFD_CLOEXEC, 3);
 	dup2(cli->screen, 1);
-	len = lseek(file, 0, SEEK_END);
-	text = len > 0 ? mmap(NULL, (size_t)len, PROT_READ, MAP_SHARED, file, 0)
-		       : MAP_FAILED;
-	if (text != MAP_FAILED &&
-	    (pager_count_rows(text, (size_t)len) < window_rows(cli->screen) ||
-	     !run_pager(file)))
-		fwrite(text, 1, (size_t)len, stdout);
-	if (text != MAP_FAILED)
-		munmap(text, (size_t)len);
 	close(cli->screen);
-	close(file);
 	cli->screen = 0;
+	end = lseek(file, 0, SEEK_END);
+	*len = end > 0 ? (size_t)end : 0;
+	*text = *len ? mmap(NULL, *len, PROT_READ, MAP_SHARED, file, 0) : MAP_FAILED;
+	return file;
+}
+
+static void pager_end(struct cli *cli)
+{
+	char *text;
+	size_t len;
+	int file;
+
+	if (!cli->screen)
+		return;
+	file = pager_take(cli, &text, &len);
+	if (text != MAP_FAILED &&
+	    (pager_count_rows(text, len) < window_rows(STDOUT_FILENO) ||
+	     !run_pager(file)))
+		fwrite(text, 1, len, stdout);
+	if (text != MAP_FAILED)
+		munmap(text, len);
+	close(file);
+}
+
+void frame_begin(struct cli *cli)
+{
+	cli->width = cli_columns(STDOUT_FILENO);
+	pager_collect(cli);
+}
+
+/* Each line is erased behind its end, and the screen below the last line. So nothing flickers. */
+void frame_end(struct cli *cli, const char *last)
+{
+	char *text;
+	size_t len, rows, at = 0;
+	int file;
+
+	if (!cli->screen)
+		return;
+	file = pager_take(cli, &text, &len);
+	rows = window_rows(STDOUT_FILENO);
+	printf("\033[H");
+	while (text != MAP_FAILED && at < len && rows-- > 1) {
+		const char *line = text + at, *end = memchr(line, '\n', len - at);
+		const size_t n = end ? (size_t)(end - line) : len - at;
+
+		printf("%.*s\033[K\r\n", (int)n, line);
+		at += n + 1;
+	}
+	printf("\033[2m%s\033[0m\033[J", last);
+	fflush(stdout);
+	if (text != MAP_FAILED)
+		munmap(text, len);
+	close(file);
 }
 
 /* --- messages beside the answer ------------------------------------------------------ */
@@ -596,6 +646,29 @@ static int cli_check_names(const struct cli *cli, const struct verb *verb,
 	return f->code ? fault_hint(f, "see `cadre help %s`", verb->name) : 0;
 }
 
+/* Whether there is a state to show. If a state is there but refused, the status gives the
+ * reason. */
+static bool cli_is_in_project(struct cli *cli)
+{
+	struct fault f = { 0 };
+	bool gone;
+
+	home_find_with(&cli->home, cli->dir, HOME_LOOK, cli->flags, &f);
+	gone = cli->home.gone;
+	memset(&cli->home, 0, sizeof(cli->home)); /* cli_home() refills `home` */
+	return f.code != FAULT_NOT_FOUND || gone;
+}
+
+/* Answers `cadre` without any word by the status, and by the way to the help. */
+static int cli_begin(struct cli *cli, char **argv)
+{
+	const int status = run_words(cli, op_state_status, 0, argv);
+
+	if (!status && !cli->json)
+		puts("cadre help lists the commands");
+	return status;
+}
+
 static int cli_run(struct cli *cli, int argc, char **argv)
 {
 	const struct verb *verb;
@@ -603,7 +676,9 @@ static int cli_run(struct cli *cli, int argc, char **argv)
 	struct fault f = { 0 };
 	int taken = 0;
 
-	if (argc == 0 || (cli->help && argc > 0))
+	if (argc == 0 && !cli->help && cli_is_in_project(cli))
+		return cli_begin(cli, argv);
+	if (argc == 0 || cli->help)
 		return help_main(cli, argc + 1, argv - 1);
 	verb = cli_verb(argc, argv, &taken);
 	if (verb) {

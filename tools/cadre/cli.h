@@ -381,6 +381,11 @@ void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* After this call, an answer for a terminal is collected in a file. pager_end() shows the
  * answer on the terminal, through a pager if the answer is longer than the terminal. */
 void pager_begin(struct cli *cli);
+/* A frame is an answer that takes the place of the answer before on the terminal. After
+ * frame_begin(), the answer is collected in a file. frame_end() shows the part of the answer
+ * that fits on the terminal, with the line `last` below. */
+void frame_begin(struct cli *cli);
+void frame_end(struct cli *cli, const char *last);
 
 /* --- up.c --------------------------------------------------------------------- */
 
@@ -395,6 +400,8 @@ int guests_end_network(const struct home *home, struct fault *f);
 /* Writes the words of a command and the arguments that need no option, as in `send TO
  * CONTENT...`. */
 void help_command(const struct op *op, char *out, size_t room);
+/* The help that is printed after the summary of a verb. NULL: there is no such help. */
+const char *help_verb_doc(const char *verb);
 
 /* --- completion.c ----------------------------------------------------------------- */
 
@@ -403,11 +410,11 @@ extern const char *const completion_shells[]; /* a NULL ends the list */
 /* --- the verbs ---------------------------------------------------------------------- */
 
 verb_main init_main, setup_main, trust_main, up_main, serve_main, down_main, restart_main,
-	events_main, agent_run_main, watch_main, say_main, gc_main, edit_main, undo_main,
-	logs_main, config_main, use_main, restore_main, backup_main, export_main,
-	import_main, image_main, whoami_main, page_main, doctor_main, prime_main,
-	hook_main, mcp_verb, guest_verb, completion_main, version_main, complete_main,
-	help_main, man_main, docs_main;
+	status_main, events_main, agent_run_main, watch_main, say_main, gc_main,
+	edit_main, undo_main, logs_main, config_main, use_main, restore_main, backup_main,
+	export_main, import_main, image_main, whoami_main, page_main, doctor_main,
+	prime_main, hook_main, mcp_verb, guest_verb, completion_main, version_main,
+	complete_main, help_main, man_main, docs_main;
 /* Calls `put` with each name that `cadre undo` can restore. Used by completion. */
 void undo_names(struct cli *cli, const char *begun,
 		void (*put)(const char *begun, const char *word, const char *doc));

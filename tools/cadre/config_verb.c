@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/near.h"
 #include "core/home/home_config.h"
 #include "tools/cadre/cli.h"
 
@@ -54,18 +55,27 @@ static json_t *key_json(struct shown *s, const struct field *key)
 
 /* --- printing ---------------------------------------------------------------------- */
 
-static void config_verb_show_json(struct shown *s, const struct field *only)
+/* Whether a key is shown. `only` is a key, or a section, or NULL for all keys. */
+static bool config_verb_wants(const struct field *key, const char *only)
+{
+	const size_t n = only ? strlen(only) : 0;
+
+	return !only ||
+	       (!strncmp(key->name, only, n) && (!key->name[n] || key->name[n] == '.'));
+}
+
+static void config_verb_show_json(struct shown *s, const char *section)
 {
 	json_t *keys = json_array();
 
-	for (size_t i = 0; i < record_config.n_fields && !only; i++)
-		json_array_append_new(keys, key_json(s, &record_config.fields[i]));
-	print_json_new(only ? key_json(s, only)
-			    : json_pack("{ss*,sO}", "file", s->set.file, "keys", keys));
-	json_decref(keys);
+	for (size_t i = 0; i < record_config.n_fields; i++)
+		if (config_verb_wants(&record_config.fields[i], section))
+			json_array_append_new(keys,
+					      key_json(s, &record_config.fields[i]));
+	print_json_new(json_pack("{ss*,so}", "file", s->set.file, "keys", keys));
 }
 
-static int show_table(struct shown *s, struct fault *f)
+static int show_table(struct shown *s, const char *section, struct fault *f)
 {
 	static const char *const names[] = { "key", "value", "from" };
 	struct table t = { 0 };
@@ -76,6 +86,8 @@ static int show_table(struct shown *s, struct fault *f)
 		const struct field *key = &record_config.fields[i];
 		const char *value = value_text(s, key);
 
+		if (!config_verb_wants(key, section))
+			continue;
 		table_cell(&t, key->name);
 		table_cell(&t, value ? value : s->cli->people ? "-" : "");
 		table_cell(&t, config_whence(&s->set, key));
@@ -84,24 +96,57 @@ static int show_table(struct shown *s, struct fault *f)
 	return 0;
 }
 
+static void config_verb_show_key(struct shown *s, const struct field *key)
+{
+	const char *value = value_text(s, key);
+
+	if (s->cli->json)
+		print_json_new(key_json(s, key));
+	else if (value && s->cli->terminal)
+		cli_say("%s", value);
+	else if (value)
+		puts(value);
+}
+
+/* Refuses a word that is no section, and names the section whose name is nearest. */
+static int config_verb_refuse(struct shown *s, const char *word, struct fault *f)
+{
+	const char *near = "";
+	size_t least = strlen(word);
+
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		const char *key = record_config.fields[i].name,
+			   *section =
+				   arena_strndup(&s->set.arena, key, strcspn(key, "."));
+		const size_t far = near_distance(section, word);
+
+		if (far < least) {
+			least = far;
+			near = section;
+		}
+	}
+	fault_set(f, FAULT_INVALID, "", "the configuration has no section `%.60s`", word);
+	return least <= strlen(word) / 2
+		       ? fault_hint(f, "did you mean `cadre config %s`?", near)
+		       : fault_hint(f, "`cadre config` lists all keys");
+}
+
 static int config_verb_show(struct shown *s, const char *name, struct fault *f)
 {
 	const struct field *key = name ? field_find(&record_config, name) : NULL;
-	const char *value;
+	bool any = !name;
 
-	if (name && !key)
-		return config_unknown(&record_config, name, f);
-	if (s->cli->json) {
-		config_verb_show_json(s, key);
-	} else if (!key) {
-		return show_table(s, f);
-	} else {
-		value = value_text(s, key);
-		if (value && s->cli->terminal)
-			cli_say("%s", value);
-		else if (value)
-			puts(value);
-	}
+	for (size_t i = 0; i < record_config.n_fields && !any; i++)
+		any = config_verb_wants(&record_config.fields[i], name);
+	if (!any)
+		return strchr(name, '.') ? config_unknown(&record_config, name, f)
+					 : config_verb_refuse(s, name, f);
+	if (key)
+		config_verb_show_key(s, key);
+	else if (s->cli->json)
+		config_verb_show_json(s, name);
+	else
+		return show_table(s, name, f);
 	return 0;
 }
 
@@ -137,7 +182,7 @@ int config_main(struct cli *cli, int argc, char **argv)
 	int status = 0;
 
 	if (argc > 2)
-		return cli_usage(cli, "`%s` takes one key", argv[0]);
+		return cli_usage(cli, "`%s` takes one key or section", argv[0]);
 	pager_begin(cli);
 	if (config_verb_find(&s, &f) < 0 ||
 	    config_verb_show(&s, argc > 1 ? argv[1] : NULL, &f) < 0)

@@ -39,12 +39,13 @@ const struct verb verb_table[] = {
 	{ "agent run", "NAME [--role ROLE] [--worktree] -- PROGRAM [WORD...]", "Run a program, such as a client, as an agent; --worktree: in a git worktree.", "teams", agent_run_main, 0 },
 	{ "agent watch", "NAME [--once]", "Show an agent's turns as they run; --once: until one has ended.", "watch", watch_main, 0 },
 	{ "agent say", "NAME TEXT", "Write to an agent as the operator, at once.", "talk", say_main, VERB_OPERATORS },
+	{ "status", "[--watch] [--team TEAM]", "Show who does what and what needs you; --watch goes on.", "watch", status_main, 0 },
 	{ "events", "[-f] [OPTIONS]", "Show events; -f shows new events as they happen.", "watch", events_main, VERB_COLUMNS | VERB_MEMBERS },
 	{ "logs", "[-n LINES] [-f] [--level LEVEL]", "Show the host's log; -f shows new lines.", "watch", logs_main, VERB_OPERATORS },
 	{ "task edit", "TASK", "Change a task in an editor, as a page of Markdown.", "work", edit_main, 0 },
 	{ "doctor", "[--fix]", "Check the state and its host; print what to do, or do it.", "watch", doctor_main, 0 },
 	{ "image", "build [--rootfs PATH] | list", "Make images for VMs from Debian's packages; list them.", "workspaces", image_main, VERB_COLUMNS },
-	{ "config", "[KEY]", "Show the settings, and the source of each.", "start", config_main, VERB_COLUMNS },
+	{ "config", "[KEY|SECTION]", "Show the settings, and the source of each.", "start", config_main, VERB_COLUMNS },
 	{ "backup", "[PATH | --keep N]", "Write a verified copy of the state; --keep N: then keep only N copies.", "keep", backup_main, VERB_OPERATORS },
 	{ "restore", "FILE [--yes] [--any-secret]", "Replace the state by a backup; the former state is kept.", "keep", restore_main, VERB_OPERATORS },
 	{ "export", "[FILE|-] [--team TEAM]", "Write the state, or a team of it, as lines of JSON.", "keep", export_main, VERB_OPERATORS },
@@ -61,7 +62,7 @@ const struct verb verb_table[] = {
 	/* Commands without a usage are not for people, and help does not list them. */
 	{ "guest", NULL, "Run a workspace's guest; the host starts it.", NULL, guest_verb, 0 },
 	{ "complete", NULL, "Complete a command's words for a shell.", NULL, complete_main, 0 },
-	{ "man", NULL, "Print the manual page.", NULL, man_main, 0 },
+	{ "man", NULL, "Print the manual page, or the page of a noun.", NULL, man_main, 0 },
 	{ "docs", NULL, "Print the reference, the manual page or the schema of cards.", NULL, docs_main, 0 },
 	{ NULL, NULL, NULL, NULL, NULL, 0 },
 };

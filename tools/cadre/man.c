@@ -1,5 +1,5 @@
 /*
- * man - writes the manual page from the schema, the faults and the table of verbs.
+ * man - writes the manual pages from the schema, the faults and the table of verbs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -73,15 +73,140 @@ static void man_put_verbs(void)
 			man_put_entry("cadre ", v->name, v->usage, v->summary);
 }
 
-static void man_put_ops(void)
+/* Finds the noun of an operation that is a command. Returns the noun's length, or 0 if the
+ * operation is no command, or if an operation before has the same noun. */
+static size_t man_noun_of(size_t i)
 {
+	const size_t n = strcspn(op_table[i].name, ".");
+
+	if (!op_table[i].cli)
+		return 0;
+	for (size_t k = 0; k < i; k++)
+		if (op_table[k].cli &&
+		    !strncmp(op_table[k].name, op_table[i].name, n + 1))
+			return 0;
+	return n;
+}
+
+/* Whether the verb has two words, and the first word is the noun. */
+static bool man_is_about(const struct verb *v, const char *noun)
+{
+	const size_t n = strlen(noun);
+
+	return v->usage && !strncmp(v->name, noun, n) && v->name[n] == ' ';
+}
+
+/* Prints a text of help. A line that begins with two blanks begins an entry, and a line with
+ * more blanks continues an entry. */
+static void man_put_help(const char *text)
+{
+	while (*text) {
+		const size_t n = strcspn(text, "\n"), blanks = strspn(text, " ");
+		struct arena a = { 0 };
+		char *line = arena_strndup(&a, text, n), *doc;
+
+		if (!n) {
+			printf(".PP\n");
+		} else if (blanks == 2) {
+			doc = strstr(line + 2, "  ");
+			if (doc)
+				*doc = '\0';
+			printf(".TP\n\\fB");
+			man_put(line + 2);
+			printf("\\fR\n");
+			if (doc)
+				man_put_line(doc + 1 + strspn(doc + 1, " "));
+		} else {
+			man_put_line(line + (blanks < n ? blanks : 0));
+		}
+		text += n + (text[n] == '\n');
+		arena_release(&a);
+	}
+}
+
+static void man_put_op(const struct op *op)
+{
+	struct text help = { 0 };
 	char line[120];
 
+	help_command(op, line, sizeof(line));
+	printf(".SS cadre ");
+	man_put_line(line);
+	op_usage(op, &help);
+	man_put_help(help.data);
+	text_release(&help);
+}
+
+/* Writes the page of a noun: the verbs and operations that `cadre help NOUN` lists, each with
+ * the text of `cadre help VERB`. */
+static int man_page(const struct cli *cli, const char *noun)
+{
+	bool any = false;
+
 	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli) {
-			help_command(&op_table[i], line, sizeof(line));
-			man_put_entry("cadre ", line, "", op_table[i].summary);
+		any |= op_table[i].cli && op_has_noun(&op_table[i], noun);
+	if (!any)
+		return cli_usage(cli, "there is no page about `%.40s`", noun);
+	printf(".\\\" made by `cadre man %s` from the schema\n.TH CADRE-", noun);
+	for (const char *c = noun; *c; c++)
+		putchar(*c - 32);
+	printf(" 1 \"\" \"cadre %s\" \"User Commands\"\n.SH NAME\ncadre-%s \\- commands about "
+	       "the noun %s\n.SH COMMANDS\n",
+	       CADRE_VERSION, noun, noun);
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (man_is_about(v, noun)) {
+			printf(".SS cadre ");
+			man_put(v->name);
+			putchar(' ');
+			man_put_line(v->usage);
+			man_put_line(v->summary);
+			if (help_verb_doc(v->name))
+				man_put_help(help_verb_doc(v->name));
 		}
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].cli && op_has_noun(&op_table[i], noun))
+			man_put_op(&op_table[i]);
+	printf(".SH SEE ALSO\n\\fBcadre\\fR(1) has the options of every verb and the exit "
+	       "status.\n");
+	return 0;
+}
+
+/* Lists the nouns that have pages, one on each line. */
+static int man_put_nouns(void)
+{
+	for (size_t i = 0; i < op_count; i++) {
+		const size_t n = man_noun_of(i);
+
+		if (n)
+			printf("%.*s\n", (int)n, op_table[i].name);
+	}
+	return 0;
+}
+
+static void man_put_pages(void)
+{
+	printf(".SH COMMANDS\nEach noun has a page of its own. \\fBcadre help\\fR \\fINOUN\\fR lists "
+	       "the commands of a noun, and \\fBcadre help\\fR \\fICOMMAND\\fR explains one "
+	       "command.\n");
+	for (size_t i = 0; i < op_count; i++) {
+		const size_t n = man_noun_of(i);
+		const char *comma = "";
+
+		if (!n)
+			continue;
+		printf(".TP\n\\fBcadre\\-%.*s\\fR(1)\n", (int)n, op_table[i].name);
+		for (size_t k = i; k < op_count; k++) {
+			const struct op *op = &op_table[k];
+
+			if (!op->cli || strncmp(op->name, op_table[i].name, n + 1) != 0)
+				continue;
+			printf("%s%s", comma, op->cli[0]);
+			if (op->cli[1])
+				printf(" %s", op->cli[1]);
+			comma = ", ";
+		}
+		putchar('\n');
+	}
 }
 
 static void put_status(void)
@@ -105,16 +230,6 @@ static void put_status(void)
 		snprintf(status, sizeof(status), "%d", faults[i].status);
 		man_put_entry("", status, faults[i].name, faults[i].doc);
 	}
-}
-
-/* Prints the examples of all commands as one list. */
-static void put_examples(void)
-{
-	printf(".SH EXAMPLES\n");
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].example)
-			man_put_entry("cadre ", op_table[i].example, "",
-				      op_table[i].summary);
 }
 
 static const char head[] =
@@ -150,20 +265,16 @@ static const char tail[] =
 
 int man_main(struct cli *cli, int argc, char **argv)
 {
-	(void)cli;
-	(void)argc;
-	(void)argv;
+	if (argc > 1)
+		return man_page(cli, argv[1]);
 	printf(".\\\" made by `cadre man` from the schema\n.TH CADRE 1 \"\" \"cadre %s\" "
 	       "\"User Commands\"\n%s",
 	       CADRE_VERSION, head);
 	man_put_options();
 	printf(".SH THIS MACHINE\n");
 	man_put_verbs();
-	printf(".SH COMMANDS\n\\fBcadre help\\fR \\fICOMMAND\\fR explains one, with its "
-	       "options; docs/reference.md has all of them.\n");
-	man_put_ops();
+	man_put_pages();
 	put_status();
-	put_examples();
 	printf("%s", tail);
 	return 0;
 }
@@ -200,12 +311,15 @@ int docs_main(struct cli *cli, int argc, char **argv)
 {
 	struct text out = { 0 };
 
-	if (argc == 2 && !strcmp(argv[1], "man"))
-		return man_main(cli, argc, argv);
+	if (argc >= 2 && argc <= 3 && !strcmp(argv[1], "man"))
+		return man_main(cli, argc - 1, argv + 1);
+	if (argc == 2 && !strcmp(argv[1], "nouns"))
+		return man_put_nouns();
 	if (argc == 2 && !strcmp(argv[1], "agent-card"))
 		return put_card_schema();
 	if (argc != 2 || strcmp(argv[1], "reference"))
-		return cli_usage(cli, "`docs` takes reference, man or agent-card");
+		return cli_usage(
+			cli, "`docs` takes reference, man [NOUN], nouns or agent-card");
 	/* Writes the reference with the HTTP paths and the rates of calls. */
 	reference_write(REFERENCE_ROUTES | REFERENCE_RATES, &out);
 	fwrite(out.data, 1, out.len, stdout);

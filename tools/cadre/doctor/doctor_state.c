@@ -279,9 +279,9 @@ void check_agents(struct doctor *d)
 
 	json_array_foreach(json_object_get(status, "needs"), i, need) {
 		if (strcmp(json_find_text(need, "what"), "agent") == 0)
-			doctor_say(d, VERDICT_WARN, "agent", NULL, "%s %s",
-				   json_find_text(need, "name"),
-				   json_find_text(need, "text"));
+			doctor_say(d, VERDICT_WARN, "agent", NULL, "%s %s: %s",
+				   json_text_at(need, "name"), json_text_at(need, "text"),
+				   json_text_at(need, "command"));
 	}
 	json_decref(status);
 }

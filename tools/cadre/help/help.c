@@ -135,6 +135,9 @@ static const struct {
 	  "-f, --follow goes on as things happen; with --json, each event is one line.\n"
 	  "Without a team, the operator sees the events of all teams.  In BY, `as coder`\n"
 	  "means the operator who acted as coder: see --as.\n" },
+	{ "status",
+	  "--watch shows the status anew after each event, until you type q.  It needs a\n"
+	  "terminal.  `cadre` alone shows the status, too.\n" },
 	{ "doctor",
 	  "One line a finding: ok, warn or bad.  Without --fix, doctor changes nothing.  It\n"
 	  "checks the folder and its permissions, the space, the database and its log,\n"
@@ -209,8 +212,7 @@ static const struct {
 	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },
 };
 
-/* The help that is printed after the summary of a verb. NULL: there is no such help. */
-static const char *verb_doc(const char *verb)
+const char *help_verb_doc(const char *verb)
 {
 	for (size_t i = 0; i < sizeof(verb_docs) / sizeof(verb_docs[0]); i++)
 		if (!strcmp(verb_docs[i].verb, verb))
@@ -218,7 +220,7 @@ static const char *verb_doc(const char *verb)
 	return NULL;
 }
 
-enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, TOPIC_WIDTH = 12, SHORTEST = 30, INDENT = 2 };
+enum { ENTRY_WIDTH = 32, LINE_WIDTH = 80, GROUP_WIDTH = 8, SHORTEST = 30, INDENT = 2 };
 
 static int line_width = LINE_WIDTH; /* columns of a line; fewer on a narrow terminal */
 
@@ -254,7 +256,7 @@ static void put_help(struct text *help)
 
 static void put_verb_doc(struct text *out, const char *verb)
 {
-	const char *doc = verb_doc(verb);
+	const char *doc = help_verb_doc(verb);
 
 	if (doc)
 		text_addf(out, "\n%s", doc);
@@ -418,123 +420,79 @@ static const struct op *help_next_of(const struct topic *t, const struct op *las
 	return next;
 }
 
-/* A list of words that is printed on several lines. Each further line begins below the first
- * word of the list. */
-struct wrapped {
-	int at;
+/* The first page of help. An entry with an empty group belongs to the group above. */
+static const struct {
+	const char *group, *command, *does;
+} first_page[] = {
+	{ "Start", "init", "make a state for this project" },
+	{ "", "team create NAME", "make a team; --roles coder,tester makes agents" },
+	{ "", "setup CLIENT", "connect Claude Code, Codex, Gemini, ..." },
+	{ "", "agent run NAME", "start a client as an agent, in its own worktree" },
+	{ "", "up", "start the host: workspaces, pushes, HTTP" },
+	{ "Board", "task create TITLE", "put a task on the board" },
+	{ "", "task list", "show the tasks; task show ID shows one" },
+	{ "", "claim", "take the best task that is ready" },
+	{ "", "done", "end the task that you hold" },
+	{ "Talk", "send NAME TEXT", "send a message to an agent, or to everybody" },
+	{ "", "inbox", "read what waits for you" },
+	{ "", "reply ID TEXT", "answer a message" },
+	{ "Watch", "status", "show who does what, and what needs you" },
+	{ "", "events -f", "show what happens, as it happens" },
+	{ "", "agent list", "show the agents; agent watch NAME shows a turn" },
+	{ "", "doctor", "check the state and its host" },
+	{ "Keep", "backup", "copy the state; restore brings a copy back" },
+	{ "", "undo", "bring back a removed workspace or note" },
+	{ "", "config", "show each setting, and where it comes from" },
 };
 
-/* Prints `, ` or `|`, and then a word. If the word does not fit, the comma or bar ends the
- * line, and the word begins the next line. */
-static void help_put_word(struct wrapped *w, const char *before, const char *word)
+/* Whether this program has the command. The program in a VM has fewer commands. */
+static bool help_has(const char *command)
 {
-	int n = (int)(strlen(before) + strlen(word));
+	struct arena a = { 0 };
+	char *words = arena_strdup(&a, command), *argv[8];
+	int argc = 0, taken;
+	bool has;
 
-	if (w->at + n + 1 >= line_width) {
-		printf("%.1s\n%*s%s", before, TOPIC_WIDTH, "", word);
-		w->at = TOPIC_WIDTH + (int)strlen(word);
-		return;
-	}
-	printf("%s%s", before, word);
-	w->at += n;
+	for (char *w = strtok(words, " "); w && argc < 8; w = strtok(NULL, " "))
+		argv[argc++] = w;
+	has = cli_verb(argc, argv, &taken) || op_command(argc, argv, &taken);
+	arena_release(&a);
+	return has;
 }
 
-/* Writes the commands of two words that have the same first word: `team create|destroy|list`. */
-static void put_group(struct wrapped *w, const struct topic *t, const struct op *first,
-		      const char *before)
+/* Prints the first page of help. On a narrow terminal each group has a line of its own. */
+static int overview(void)
 {
-	char word[80];
-	bool begun = false;
+	const bool narrow = line_width < NARROW;
+	struct arena a = { 0 };
+	const char *group = "", *topics = "";
 
-	for (const struct op *op = first; op; op = help_next_of(t, op)) {
-		if (!op->cli[1] || strcmp(op->cli[0], first->cli[0]))
-			continue;
-		snprintf(word, sizeof(word), "%s%s%s", begun ? "" : op->cli[0],
-			 begun ? "" : " ", op->cli[1]);
-		help_put_word(w, begun ? "|" : before, word);
-		begun = true;
-	}
-}
-
-static bool is_first_of_group(const struct topic *t, const struct op *op)
-{
-	if (!op->cli[1])
-		return false;
-	for (const struct op *o = help_next_of(t, NULL); o != op; o = help_next_of(t, o))
-		if (o->cli[1] && !strcmp(o->cli[0], op->cli[0]))
-			return false;
-	return true;
-}
-
-/* Whether the topic is empty in this program. The program in a VM has fewer commands. */
-static bool is_empty(const struct topic *t)
-{
-	for (const struct verb *v = verb_table; v->name; v++)
-		if (v->usage && !strcmp(v->topic, t->name))
-			return false;
-	return !help_next_of(t, NULL);
-}
-
-/* Prints a topic with all its commands, on as few lines as possible. */
-static void put_topic(const struct topic *t)
-{
-	struct wrapped w = { TOPIC_WIDTH };
-	const char *before = "";
-
-	if (is_empty(t))
-		return;
-	printf("%-*s", TOPIC_WIDTH, t->name);
-	for (const struct verb *v = verb_table; v->name; v++)
-		if (v->usage && !strchr(v->name, ' ') && !strcmp(v->topic, t->name)) {
-			help_put_word(&w, before, v->name);
-			before = ", ";
-		}
-	for (const struct op *op = help_next_of(t, NULL); op; op = help_next_of(t, op))
-		if (!op->cli[1]) {
-			help_put_word(&w, before, op->cli[0]);
-			before = ", ";
-		}
-	for (const struct op *op = help_next_of(t, NULL); op; op = help_next_of(t, op))
-		if (is_first_of_group(t, op)) {
-			put_group(&w, t, op, before);
-			before = ", ";
-		}
-	for (const struct verb *v = verb_table; v->name; v++)
-		if (v->usage && strchr(v->name, ' ') && !strcmp(v->topic, t->name))
-			help_put_word(&w, ", ", v->name);
-	putchar('\n');
-}
-
-/* Whether this program can make a state. The program in a VM cannot make a state. */
-static bool makes_states(void)
-{
-	const struct verb *v = verb_table;
-
-	while (v->name && strcmp(v->name, "init"))
-		v++;
-	return v->name != NULL;
-}
-
-static int overview(const struct cli *cli)
-{
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\n");
+	for (size_t i = 0; i < sizeof(first_page) / sizeof(*first_page); i++) {
+		if (*first_page[i].group)
+			group = first_page[i].group;
+		if (!help_has(first_page[i].command))
+			continue;
+		if (narrow && *group)
+			printf("%s\n", group);
+		printf("%-*s%-19s", narrow ? INDENT : GROUP_WIDTH, narrow ? "" : group,
+		       first_page[i].command);
+		cli_wrap(line_width, first_page[i].does,
+			 (narrow ? INDENT : GROUP_WIDTH) + 19);
+		group = "";
+	}
+	putchar('\n');
 	for (size_t i = 0; topic_at(i); i++)
-		put_topic(topic_at(i));
-	putchar('\n');
-	cli_prose(
-		cli,
-		!makes_states()
-			? "cadre inbox && cadre claim\n"
-			  "cadre done 001 \"it parses\" && cadre send lead \"The parser is there\""
-			: "cadre init && cadre team create shop --roles coder,tester\n"
-			  "cadre task create \"Write the parser\" && cadre --as coder claim\n"
-			  "cadre send coder \"Tests first, please\" && cadre --as coder inbox peek",
-		INDENT);
-	putchar('\n');
-	cli_prose(cli,
-		  "cadre help VERB, help TOPIC (a word on the left), help all; docs: man "
-		  "cadre",
-		  0);
+		topics = arena_printf(&a, "%s%s%s", topics, i ? ", " : "",
+				      topic_at(i)->name);
+	cli_wrap(line_width,
+		 arena_printf(&a,
+			      "cadre VERB --help explains a verb; cadre help all lists "
+			      "everything.\ncadre help TOPIC lists the verbs of a topic: "
+			      "%s.",
+			      topics),
+		 0);
+	arena_release(&a);
 	return 0;
 }
 
@@ -604,8 +562,9 @@ static bool explain_topic(const char *word)
 		return false;
 	}
 	put_ends(word);
-	printf("\n"
-	       "`cadre help VERB` explains a verb.\n");
+	printf("\n`cadre help VERB` explains a verb.\n");
+	if (!t)
+		printf("man cadre-%s explains all verbs.\n", word);
 	return true;
 }
 
@@ -708,12 +667,11 @@ int help_main(struct cli *cli, int argc, char **argv)
 	if (cli->width && cli->width < LINE_WIDTH)
 		line_width = cli->width > SHORTEST ? cli->width : SHORTEST;
 	if (argc < 2)
-		return overview(cli);
+		return overview();
 	v = cli_verb(argc - 1, argv + 1, &taken);
-	if (v && !v->usage && op_command(argc - 1, argv + 1, &words))
-		v = NULL; /* the operation with the same word as the verb is explained */
-	if (v && (v->usage || taken == 1) && strcmp(v->name, "events") &&
-	    strcmp(v->name, "gc"))
+	if (v && op_command(argc - 1, argv + 1, &words) && words >= taken)
+		v = NULL; /* the operation with the same words as the verb is explained */
+	if (v && (v->usage || taken == 1))
 		return explain_verb(v);
 	op = op_command(argc - 1, argv + 1, &taken);
 	if (op && argc == 2 && topic_named(argv[1])) {

@@ -257,20 +257,96 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 		add_small(p, field, false);
 }
 
-/* Whether a table can be printed without headings. Columns of numbers need headings, but
- * columns of sentences do not. */
-static bool speaks_for_itself(const struct record *r, const char *const *columns)
+/* Whether the rows of a list are needs: texts for the person, with commands. */
+static bool is_needs(const struct record *r)
 {
-	const struct field *field;
-
-	for (; *columns; columns++)
-		if ((field = field_find(r, *columns)) && field->type->kind == KIND_INT)
-			return false;
-	return true;
+	return field_find(r, "command") != NULL;
 }
 
-/* Prints an overview of an answer that has several lists. The first list shows the things that
- * need the person's attention. */
+/* The name of a need, behind the name of the need's team if the answer is about several teams. */
+static const char *need_name(struct arena *a, const json_t *need)
+{
+	const char *team = json_text_at(need, "team"), *name = json_text_at(need, "name");
+
+	return cli_plain(a,
+			 arena_printf(a, "%s%s%s", team, *team && *name ? " " : "", name),
+			 false);
+}
+
+/* Prints the text of a need, how long the need exists, and the command that settles the need.
+ * All of it is on one line if it fits. Otherwise the last two are on a line of their own. */
+static void print_need(const struct cli *cli, struct arena *a, const json_t *need, int at)
+{
+	const char *text = cli_plain(a, json_text_at(need, "text"), false),
+		   *command = cli_plain(a, json_text_at(need, "command"), false),
+		   *since = json_find_text(need, "since");
+	const char *ago = since ? screen_time(cli, a, since) : "",
+		   *rest = arena_printf(a, "%s%s%s", ago, *ago && *command ? ": " : "",
+					command);
+	const size_t width = cli_width(text) + cli_width(rest) + 2 * INDENT;
+
+	if ((size_t)at + width <= (size_t)cli->width) {
+		printf("%s  %s%s%s\n", text, screen_dim(cli), rest, screen_plain(cli));
+		return;
+	}
+	cli_item(cli, text, at);
+	if (*rest) {
+		printf("%*s%s", at, "", screen_dim(cli));
+		cli_item(cli, rest, at);
+		fputs(screen_plain(cli), stdout);
+	}
+}
+
+/* Prints the needs in two columns: names, and what is to be said about each. */
+static void print_needs(const struct cli *cli, const json_t *rows)
+{
+	struct arena a = { 0 };
+	const json_t *need;
+	size_t i, width = 0;
+
+	printf("%sNeeds you%s\n", cli->color ? "\033[1m" : "", screen_plain(cli));
+	json_array_foreach(rows, i, need) {
+		const size_t w = cli_width(need_name(&a, need));
+
+		width = w > width ? w : width;
+	}
+	json_array_foreach(rows, i, need) {
+		const char *name = need_name(&a, need);
+		const bool mail = !strcmp(json_text_at(need, "what"), "mail");
+
+		printf("%*s%s%s%s%*s", INDENT, "",
+		       !cli->color ? ""
+		       : mail      ? "\033[33m"
+				   : "\033[31m",
+		       name, screen_plain(cli), (int)(width - cli_width(name)) + INDENT,
+		       "");
+		print_need(cli, &a, need, (int)width + 2 * INDENT);
+	}
+	arena_release(&a);
+}
+
+/* Prints a list of an overview. The first list shows the things that need the person's
+ * attention. */
+static void print_overview_part(const struct cli *cli, const struct op *op,
+				const json_t *rows, const struct record *r, bool first)
+{
+	if (first && is_needs(r) && cli->people)
+		print_needs(cli, rows);
+	else
+		print_table(cli, r, op->columns, rows, true, 0, NULL);
+}
+
+/* Prints that nothing needs the person. */
+static void print_settled(const struct cli *cli, const char *text)
+{
+	if (cli->people)
+		printf("%s%s%s\n", cli->color ? "\033[32m" : "", text,
+		       screen_plain(cli));
+	else
+		cli_tell("%s", text);
+}
+
+/* Prints an overview of an answer that has several lists. */
 static void screen_overview(const struct cli *cli, const struct op *op,
 			    const json_t *answer)
 {
@@ -285,12 +361,9 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 		if (!first && (any || !cli->people))
 			putchar('\n');
 		if (first && !any)
-			print_beside(cli, op->empty);
+			print_settled(cli, op->empty);
 		if (any || !cli->people)
-			print_table(cli, field->type->record, op->columns, rows,
-				    !first || !speaks_for_itself(field->type->record,
-								 op->columns),
-				    0, NULL);
+			print_overview_part(cli, op, rows, field->type->record, first);
 	}
 	if (*word && word[1])
 		putchar('\n');
@@ -413,7 +486,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 	const struct field *chosen[32];
 	const struct field *tree = cli->columns ? NULL : rows_tree(cli, r, rows);
 	struct table t = { .kept = kept };
-	const json_t *row;
+	json_t *sorted, *row;
 	size_t i;
 
 	columns = cli->columns ? cli->columns : columns;
@@ -433,14 +506,16 @@ static void print_table(const struct cli *cli, const struct record *r,
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)
 		print_add_heading(cli, &t, chosen[k]);
-	json_array_foreach(rows, i, row)
+	sorted = rows_in_order(rows, chosen[0]);
+	json_array_foreach(sorted, i, row)
 		for (size_t k = 0; k < t.n_columns; k++) {
 			const char *text = screen_field(cli, &t.arena, r, chosen[k], row);
 
 			table_cell(&t, k || !tree ? text
-						  : rows_tree_text(&t.arena, rows, i,
+						  : rows_tree_text(&t.arena, sorted, i,
 								   tree, text));
 		}
+	json_decref(sorted);
 	table_print(cli, &t, head, indent);
 }
 
@@ -663,18 +738,6 @@ static bool print_words(const struct cli *cli, const struct op *op, const json_t
 	return any;
 }
 
-/* The rows of a list. A terminal gets all things of a noun in the natural order of their
- * names, so that w-2 is before w-10. */
-static json_t *print_in_order(const struct cli *cli, const struct op *op,
-			      const struct field *field, json_t *rows)
-{
-	for (size_t i = 0; cli->people && i < noun_count; i++)
-		if (op_find(noun_table[i].list) == op &&
-		    !strcmp(noun_table[i].rows, field->name))
-			return rows_in_order(rows, noun_table[i].called);
-	return json_incref(rows);
-}
-
 /* Prints the line that the operation defines for its table. */
 static void print_says(const struct cli *cli, const struct op *op, const json_t *answer)
 {
@@ -685,11 +748,31 @@ static void print_says(const struct cli *cli, const struct op *op, const json_t 
 	free(line);
 }
 
+/* Prints the numbers of a record beside a list, such as the counts of a board, without zeros. */
+static void print_counts(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	struct page p = { .cli = cli };
+
+	for (size_t i = 0; i < op->out->n_fields; i++) {
+		const struct field *field = &op->out->fields[i];
+		const struct record *r = field->type->record;
+
+		if (!screen_is_nested(field) || field->flags & FIELD_LIST)
+			continue;
+		p.r = r;
+		p.record = json_object_get(answer, field->name);
+		for (size_t k = 0; k < r->n_fields; k++)
+			if (json_int_at(p.record, r->fields[k].name))
+				add_small(&p, &r->fields[k], true);
+		screen_page_end_line(&p);
+	}
+	arena_release(&p.arena);
+}
+
 static void print_lists(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const struct record *r = op->out;
 	bool any = false, begun = false;
-	json_t *rows;
 
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *field = &r->fields[i];
@@ -701,15 +784,14 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 		if (begun)
 			printf("\n%s%s%s\n", screen_dim(cli), field->name,
 			       screen_plain(cli));
-		rows = print_in_order(cli, op, field,
-				      json_object_get(answer, field->name));
-		print_list(cli, op, field, rows, 0);
-		json_decref(rows);
+		print_list(cli, op, field, json_object_get(answer, field->name), 0);
 		any |= shown;
 		begun = true;
 	}
 	if (!print_words(cli, op, answer) && !any)
 		print_empty(cli, op);
+	else if (cli->people)
+		print_counts(cli, op, answer);
 	if (op->says)
 		print_says(cli, op, answer);
 }

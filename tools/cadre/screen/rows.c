@@ -23,16 +23,16 @@ static int rows_compare(const void *a, const void *b)
 	return strverscmp(one->name, other->name);
 }
 
-json_t *rows_in_order(const json_t *rows, const char *called)
+json_t *rows_in_order(const json_t *rows, const struct field *field)
 {
 	const size_t n = json_array_size(rows);
 	struct rows_named *named = xcalloc(n + 1, sizeof(*named));
 	json_t *sorted = json_array(), *row;
-	bool by_name = true;
+	bool by_name = field->type->kind == KIND_TEXT;
 	size_t i;
 
 	json_array_foreach(rows, i, row) {
-		named[i] = (struct rows_named){ json_text_at(row, called), row };
+		named[i] = (struct rows_named){ json_text_at(row, field->name), row };
 		by_name &= !i || strcmp(named[i - 1].name, named[i].name) <= 0;
 	}
 	if (by_name)

@@ -57,9 +57,9 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 /* Whether any row of a list has a value of this name. */
 bool screen_any_has(const json_t *rows, const char *name);
 
-/* A copy of a list in the natural order of the names in the field `called`. A list that is not
- * sorted by these names keeps its order. */
-json_t *rows_in_order(const json_t *rows, const char *called);
+/* A copy of a list in the natural order of the names in a field: w-2 before w-10. A list that is
+ * not sorted by these names keeps its order. */
+json_t *rows_in_order(const json_t *rows, const struct field *field);
 /* The field of a record that a terminal draws as a tree, if the rows have it; else NULL. */
 const struct field *rows_tree(const struct cli *cli, const struct record *r,
 			      const json_t *rows);

@@ -347,6 +347,17 @@ static bool is_acted_for(const struct field *field, const json_t *record)
 	       json_is_true(json_object_get(record, "as_operator"));
 }
 
+/* A pending task either can be claimed or waits for other tasks. Returns the word for that, or
+ * NULL if `field` is not the status of a pending task. */
+static const char *pending_word(const struct record *r, const struct field *field,
+				const json_t *record)
+{
+	if (strcmp(field->name, "status") != 0 || !field_find(r, "ready") ||
+	    strcmp(json_text_at(record, "status"), "pending") != 0)
+		return NULL;
+	return json_is_true(json_object_get(record, "ready")) ? "ready" : "waiting";
+}
+
 /* Formats a field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
@@ -356,6 +367,8 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
+	if (pending_word(r, field, record))
+		return pending_word(r, field, record);
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
 		return event_words(cli, a, json_find_text(record, "event"),
 				   json_string_value(value));
