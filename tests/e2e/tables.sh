@@ -37,7 +37,7 @@ else
 fi
 
 # The columns do not depend on the rows, and empty fields are empty.
-usual='^id\tstatus\tpriority\towner\tended_by\ttitle\tblocked_by\tupdated_at\tstuck$'
+usual='^id\tstatus\towner\ttitle\tblocked_by\tpriority\tended_by\tupdated_at\tstuck$'
 cadre team create crew --roles coder >/dev/null 2>&1
 is 0 "$usual" cadre task list
 [ "$(cadre task list 2>/dev/null | wc -l)" = 1 ] || bad "a table without rows has more than its heading"
@@ -46,10 +46,10 @@ cadre task create "$(printf 'a\tb\\c')" >/dev/null
 cadre send coder "$(printf 'one\ntwo')" >/dev/null
 is 0 "$usual" cadre task list
 time='20[0-9-]*T[0-9:]\{8\}Z'
-is 0 '^001\tpending\t3\t\t\ta[\]tb[\][\]c\t\t'$time'\t$' cadre task list
-is 0 '^#1\toperator\tcoder\ttext\t'$time'\tone\\ntwo$' cadre messages
-is 0 '^'$time'\tmessage\toperator\t#1\t\t\t\tone\\ntwo$' cadre history coder
-is 0 '^001\tpending\t3' env COLUMNS=20 "$CADRE" task list
+is 0 '^001\tready\t\ta[\]tb[\][\]c\t\t3\t\t'$time'\t$' cadre task list
+is 0 '^#1\toperator\tcoder\ttext\tqueued\t'$time'\tone\\ntwo$' cadre messages
+is 0 '^'$time'\tmessage\toperator\tcoder\t#1\t\t\tqueued\t\tone\\ntwo$' cadre history coder
+is 0 '^001\tready\t\ta' env COLUMNS=20 "$CADRE" task list
 cadre task create two >/dev/null
 [ "$(cadre task list --limit 1 2>/dev/null | wc -l)" = 2 ] || bad "a sentence is among the rows"
 cadre task list --limit 1 2>&1 >/dev/null | grep -q '^there is more: --after 001' || bad "nothing says that there is more"
@@ -76,10 +76,10 @@ cadre config --json=key | grep -q 'has no rows' || bad "config chooses members"
 [ "$(cadre ready 2>/dev/null | wc -l)" = 3 ] || bad "a refused command made a task"
 
 # The form of a terminal, in a pipe.
-is 0 '^ID   STATUS   PRIORITY  TITLE  *UPDATED$' cadre task list --table
-is 0 '^001  pending  3         a b.c  *[0-9a-z ]*$' cadre task list --table
-is 0 '^ID   STATUS   PRIORITY  TITLE$' env COLUMNS=30 "$CADRE" task list --table
-is 0 '^ID   STATUS   PRIORITY  TITLE$' env COLUMNS=30 CLICOLOR_FORCE=1 "$CADRE" task list
+is 0 '^ID   STATUS  TITLE  *PRIORITY  UPDATED$' cadre task list --table
+is 0 '^001  ready   a b.c  *3  *[0-9a-z ]*$' cadre task list --table
+is 0 '^ID   STATUS  TITLE  PRIORITY$' env COLUMNS=30 "$CADRE" task list --table
+is 0 '^ID   STATUS  TITLE  PRIORITY$' env COLUMNS=30 CLICOLOR_FORCE=1 "$CADRE" task list
 is 0 "^$(printf '\033')\[1mID" env -u NO_COLOR CLICOLOR_FORCE=1 "$CADRE" task list
 is 0 "$usual" env CLICOLOR_FORCE=0 "$CADRE" task list
 exit $failed

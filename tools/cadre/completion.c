@@ -217,7 +217,7 @@ static void completion_put_options(const struct op *op, const char *begun)
 					     "Wait as long as possible.");
 	if (op->until)
 		any |= completion_put_option(begun, "--wait",
-					     "End when the command has taken effect.");
+					     "End when the work that it begins is done.");
 	if (op->flags & OP_IDENTIFIES)
 		any |= completion_put_option(begun, "--here",
 					     "This worktree is that agent from now on.");

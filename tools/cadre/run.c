@@ -125,7 +125,8 @@ static void hint_at_undo(const json_t *answer)
 		    json_object_get(answer, "task") || json_object_get(answer, "reply");
 
 	if (gave)
-		fputs("hint: the messages in it wait again; repeat the command\n",
+		fputs("hint: its messages, results or task wait again; "
+		      "repeat the command\n",
 		      stderr);
 }
 

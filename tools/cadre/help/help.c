@@ -167,9 +167,9 @@ static const struct {
 	{ "import",
 	  "FILE is a file that `export` wrote; - is standard input.  No host may run:\n"
 	  "`cadre down` first.  An empty state gets everything unchanged.  Another state\n"
-	  "keeps its teams: a taken name becomes NAME-2, and --as TEAM names the team\n"
-	  "without a team above.  Either all of the file is imported, or nothing; a fault\n"
-	  "names the line.  Members get new tokens; commands that waited or ran are\n"
+	  "gets the teams beside its own: a taken name becomes NAME-2, and --as TEAM names\n"
+	  "the team without a team above.  Either all of the file is imported, or nothing;\n"
+	  "a fault names the line.  Members get new tokens; commands that waited or ran are\n"
 	  "interrupted.\n" },
 	{ "undo",
 	  "The files of a removed workspace are kept for workspace.keep_days in the state's\n"
@@ -187,10 +187,10 @@ static const struct {
 	  "worktree.  Without --operator an agent may not run the operator's commands: make\n"
 	  "and destroy teams and workspaces, backup, restore, export, import, down,\n"
 	  "restart, logs, undo, gc, init --anew, image build.  A new worktree of a\n"
-	  "repository is kept for no agent.  An agent that registers over MCP is kept for\n"
-	  "its worktree.  `cadre agent register NAME --here` keeps this worktree for a new\n"
-	  "agent; `cadre agent env NAME --here` keeps it for an existing one.  --forget\n"
-	  "ends that; the agent stays a member.\n" },
+	  "repository is kept for no agent, wherever it lies.  An agent that registers over\n"
+	  "MCP is kept for its worktree.  `cadre agent register NAME --here` keeps this\n"
+	  "worktree for a new agent; `cadre agent env NAME --here` keeps it for an existing\n"
+	  "one.  --forget ends that; the agent stays a member.\n" },
 	{ "mcp",
 	  "Put this into the configuration of an MCP client: the command `cadre` with the\n"
 	  "word `mcp`.  A session is the agent of CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN,\n"

@@ -702,7 +702,7 @@ static void print_empty(const struct cli *cli, const struct op *op)
 	/* If only a part of the list was asked for, the hint is not printed, because the hint
 	 * is about the whole list. */
 	if (by && *by)
-		hint = arena_printf(&a, "no %s with %s: `cadre %s%s%s` shows all", what,
+		hint = arena_printf(&a, "no %s with %s: `cadre %s%s%s` shows more", what,
 				    by, op->cli[0], op->cli[1] ? " " : "",
 				    op->cli[1] ? op->cli[1] : "");
 	else
