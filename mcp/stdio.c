@@ -21,7 +21,8 @@ static const char usage[] =
 	"[--direct]\n"
 	"       cadre mcp --cost [--toolsets core,workspace] [--output-schemas]\n"
 	"Serves the Model Context Protocol on standard input and output.  --cost prints the\n"
-	"tokens that the tools of each set take in the list of tools; a token is 4 bytes.\n";
+	"tokens that the tools of each set, and of all sets, take in the list of tools; a\n"
+	"token is 4 bytes.\n";
 
 enum {
 	OUT_MOST = 1 << 20, /* if a round has this many bytes of output, they are written

@@ -435,10 +435,10 @@ static int refuse_wal(struct fault *f, const char *dir)
 		  "state.db beside it: a person, git or an archive put "
 		  "one of them there",
 		  dir);
-	return fault_hint(f, "nothing is damaged yet: copy both files. If `sqlite3` "
-			     "is open, close it; else open state.db once with "
-			     "`sqlite3`, or put the right state.db back, or `cadre "
-			     "restore`, or move state.db-wal away");
+	return fault_hint(f, "nothing is damaged yet: copy both. If `sqlite3` changed "
+			     "state.db, close it or open state.db once with it; if "
+			     "state.db was replaced, put it back or `cadre "
+			     "restore`; else move state.db-wal away");
 }
 
 static int refuse_journal(struct fault *f, const char *dir)

@@ -44,7 +44,7 @@ static int64_t bearer_row_of(const char *text)
  * ever made. */
 static int bearer_no_token(struct call *call)
 {
-	fault_set(&call->fault, FAULT_DENIED, "/token", "the token is unknown");
+	fault_set(&call->fault, FAULT_DENIED, "/token", "the token is not valid");
 	return fault_hint(&call->fault,
 			  "The token may be revoked, or its time is over. Ask "
 			  "the operator for a new token.");

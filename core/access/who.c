@@ -750,8 +750,9 @@ int who_may_own(struct call *call, const struct agent_row *a, const char *where)
 	fault_set(&call->fault, FAULT_INVALID, where,
 		  "%s is an observer; observers claim no tasks", a->name);
 	return fault_hint(&call->fault,
-			  "Assign the task to another member or to nobody, or "
-			  "give a command for the observer's daemon to run.");
+			  "Assign the task to a member with another role or to "
+			  "nobody, or give a command for the observer's daemon "
+			  "to run.");
 }
 
 int who_ask(struct call *call, enum who least)

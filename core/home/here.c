@@ -88,9 +88,9 @@ static int here_refuse(const char *state, const char *name, const char *why,
 {
 	fault_set(f, FAULT_DENIED, "",
 		  "cadre does not use %.150s/%s%s%s, which names this "
-		  "directory's agent: that file %s",
+		  "directory's agent: it %s",
 		  state, here_folder, *name ? "/" : "", name, why);
-	return fault_hint(f, "remove the file with `cadre whoami --forget`, and "
+	return fault_hint(f, "forget the agent with `cadre whoami --forget`, and "
 			     "register again");
 }
 

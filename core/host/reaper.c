@@ -97,7 +97,7 @@ static void reaper_tick(struct host *host, bool start)
 			host->log, LOG_LEVEL_INFO,
 			r->gap_ms > 0
 				? "no calls were possible for a while: leases are extended"
-				: "the clock was put back: leases are shortened",
+				: "the clock was put back: leases are put back too",
 			LOG_NUMBER("seconds", r->gap_ms / 1000));
 	r->gap_ms = r->leap_ms = 0;
 	r->busy = true;

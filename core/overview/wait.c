@@ -77,11 +77,11 @@ static int tell_hindrance(struct call *call, const struct task_row *t, const cha
 		return rc;
 	*why = h.why && *h.why ? h.why : NULL;
 	if (h.id != t->id)
-		*why = arena_printf(&call->arena, "task %s must end first and %s%s%s",
-				    task_name(call, h.number),
-				    h.state == TASK_STATE_FAILED ? "failed"
-								 : "was called off",
-				    *why ? ": " : "", *why ? *why : "");
+		*why = arena_printf(
+			&call->arena, "task %s must be completed first but %s%s%s",
+			task_name(call, h.number),
+			h.state == TASK_STATE_FAILED ? "failed" : "was called off",
+			*why ? ": " : "", *why ? *why : "");
 	return 1;
 }
 

@@ -322,10 +322,10 @@ static int warn(struct call *call, const struct budget_turned_row *r)
 			&call->arena, "%s.%s", left,
 			!over ? ""
 			: r->kind == BUDGET_KIND_MESSAGES
-				? " Until the limit is raised, the team's agents can "
-				  "write only to the operator. The team gets no new "
+				? " Until the team may send more messages, its agents "
+				  "can write only to the operator. The team gets no new "
 				  "claims, assignments, members and teams below it."
-				: " Until the limit is raised, the team gets no new "
+				: " Until the team may spend more, it gets no new "
 				  "claims, assignments, members and teams below it."));
 }
 

@@ -49,8 +49,8 @@ observer=$(cadre token create looker --observer)
 answers 200 ok GET /healthz ''
 answers 200 ready GET /readyz ''
 answers 401 'the request has no token' GET /api/team ''
-answers 401 'the token is unknown' GET /api/team cadre_1_0000
-answers 401 'the token is unknown' GET /api/team "${coder%?}x"
+answers 401 'the token is not valid' GET /api/team cadre_1_0000
+answers 401 'the token is not valid' GET /api/team "${coder%?}x"
 answers 401 . GET /api/team '' -H 'Authorization: Basic b3BlcmF0b3I6'
 curl -sSI "$url/api/team" | grep -qi '^www-authenticate: bearer' || bad "401 does not say what it wants"
 
@@ -184,7 +184,7 @@ for name in '*' '%2A' '%20' a,b 'no%20name' 'role%3Acoder'; do # none of these i
 done
 post 403 '"delivered":false' /api/agents/abra/messages "$puppet" '{"message":"hi","sender":"lead"}'
 post 400 'massage' /api/agents/abra/messages "$puppet" '{"massage":"hi"}'
-post 401 'the token is unknown' /api/agents/abra/messages "cadre_1_00" '{"massage":"hi"}'
+post 401 'the token is not valid' /api/agents/abra/messages "cadre_1_00" '{"massage":"hi"}'
 post 200 . /api/agents/broadcast "$puppet" '{"message":"all"}'
 same '{"delivered_to":["abra","lead"],"failed":[]}'
 json '{"name":"puppet-dev","project":"/srv/puppet"}'
@@ -275,13 +275,13 @@ answers 200 . GET /healthz '' -H 'Host: localhost:9223'
 # A token is invalid if it was revoked, if it has expired, or if its agent has a newer
 # generation.
 is 0 revoked cadre token revoke looker
-answers 401 'the token is unknown' GET '/api/team?team=shop' "$observer"
+answers 401 'the token is not valid' GET '/api/team?team=shop' "$observer"
 short=$(cadre token create --agent shop/coder --ttl-seconds 600)
 answers 200 . GET /api/team "$short"
 sqlite3 -cmd '.timeout 60000' "$CADRE_HOME/state.db" 'UPDATE token SET expires_at = expires_at - 700000 WHERE expires_at IS NOT NULL'
-answers 401 'the token is unknown' GET /api/team "$short"
+answers 401 'the token is not valid' GET /api/team "$short"
 is 0 . cadre agent register coder --team shop --replace
-answers 401 'the token is unknown' GET /api/team "$coder"
+answers 401 'the token is not valid' GET /api/team "$coder"
 cadre token list --all --json >"$TMPDIR/tokens"
 for secret in "$coder" "$spy" "$operator"; do
 	! grep -q "$secret" "$TMPDIR/tokens" || bad "a list shows a token"

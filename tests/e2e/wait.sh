@@ -312,5 +312,5 @@ first=$(cadre --as b task create first | sed -n 's/^created task \([0-9]*\).*/\1
 behind=$(cadre --as b task create behind --depends-on "$first" | sed -n 's/^created task \([0-9]*\).*/\1/p')
 begun wait task "$behind" --timeout $long
 cadre --as b claim "$first" >/dev/null && cadre --as b fail "$first" 'no compiler' >/dev/null || bad "fail $first"
-ended 9 "^task $behind is pending: task $first must end first and failed: no compiler$"
+ended 9 "^task $behind is pending: task $first must be completed first but failed: no compiler$"
 exit $failed

@@ -155,10 +155,9 @@ static void check_type(struct schema *s, const struct decl *d)
 {
 	static const char *const bases[] = { "text", "int", "bool", "time",
 					     "json", "map", NULL };
-	static const char *const givens[] = { "file",   "path",   "place",
-					      "tree",   "secret", "event",
-					      "kind",   "found",  "folder",
-					      "branch", NULL };
+	static const char *const givens[] = { "file",   "path",   "place", "tree",
+					      "secret", "event",  "kind",  "found",
+					      "folder", "branch", NULL };
 	static const char *const counts[] = { "number", "money", "budget", "share",
 					      NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;

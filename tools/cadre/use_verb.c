@@ -61,8 +61,8 @@ static int use_write(void *arg, struct fault *f)
 	struct setup_target t = { 0 };
 
 	if (setup_target_find(&t, change->path, change->path, NULL, f) == 0 &&
-	    setup_target_read(&t, f) == 0 &&
-	    use_edit(&t.draft, change->team, f) == 0 && setup_target_changed(&t))
+	    setup_target_read(&t, f) == 0 && use_edit(&t.draft, change->team, f) == 0 &&
+	    setup_target_changed(&t))
 		setup_target_write(&t, f);
 	setup_target_release(&t);
 	return f->code;

@@ -479,7 +479,7 @@ static void web_login(struct http *x)
 		return;
 	}
 	if (door->host->web->logins >= LOGINS_MOST) {
-		fault_set(&f, FAULT_UNAVAILABLE, "", "too many requests arrive at once");
+		fault_set(&f, FAULT_UNAVAILABLE, "", "too many browsers log in at once");
 		web_refuse(x, 0, &f);
 		return;
 	}

@@ -35,7 +35,7 @@ static bool columns_holds(const struct op *op, const struct field *field)
 
 /* Calls `visit` with the record of each kind of rows. An answer without records is itself a row. */
 static void columns_each(const struct op *op,
-		      void (*visit)(const struct record *r, void *with), void *with)
+			 void (*visit)(const struct record *r, void *with), void *with)
 {
 	bool any = false;
 
@@ -88,7 +88,7 @@ static const char *columns_usual(const struct op *op, struct text *all)
 }
 
 static int columns_refuse(const struct cli *cli, const struct op *op, bool lists,
-		       const char *name)
+			  const char *name)
 {
 	struct fault f = { 0 };
 	struct text all = { 0 };
@@ -108,7 +108,7 @@ static int columns_refuse(const struct cli *cli, const struct op *op, bool lists
 }
 
 static int columns_check_names(const struct cli *cli, const struct op *op, bool lists,
-			    const char *const *names)
+			       const char *const *names)
 {
 	for (; names && *names; names++) {
 		struct columns_name n = { .name = *names };

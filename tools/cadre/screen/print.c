@@ -340,8 +340,7 @@ static void print_overview_part(const struct cli *cli, const struct op *op,
 static void print_settled(const struct cli *cli, const char *text)
 {
 	if (cli->people)
-		printf("%s%s%s\n", cli->color ? "\033[32m" : "", text,
-		       screen_plain(cli));
+		printf("%s%s%s\n", cli->color ? "\033[32m" : "", text, screen_plain(cli));
 	else
 		cli_tell("%s", text);
 }
@@ -831,8 +830,9 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 					      json_text_at(task, "id")));
 	}
 	if (json_is_false(json_object_get(answer, "complete")))
-		print_small(cli, "not all files were searched: time ran out, or a folder is "
-				 "closed");
+		print_small(cli,
+			    "not all files were searched: time ran out, or a folder is "
+			    "closed");
 	arena_release(&a);
 }
 
