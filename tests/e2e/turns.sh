@@ -87,7 +87,7 @@ is 0 . cadre send z 'who are you?'
 until_done has z done 5
 is 0 'I am z in' cadre turn read 0 --agent z
 cadre events --limit 1000 >"$TMPDIR/events"
-is 0 'turn.runner .*a command' cat "$TMPDIR/events"
+is 0 '\tturn.runner\t20[^\t]*\toperator\t.*\ta command$' cat "$TMPDIR/events"
 grep 'turn.runner' "$TMPDIR/events" | grep -q plain && bad "events show a runner's command"
 # If a client writes its output as JSON, `turn read` prints the output as plain text. The next
 # turn continues the client's session. The client's tokens and cost are counted.
