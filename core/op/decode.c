@@ -122,7 +122,8 @@ static int decode_text(struct decoder *d, const struct type *t, json_t *v,
 	size_t n = json_string_length(v);
 
 	/* An id that consists of digits is often written as a number, such as 2 for "002". */
-	if (json_is_integer(v) && t->pattern && d->mode != DECODE_EXACT) {
+	if (json_is_integer(v) && d->mode != DECODE_EXACT &&
+	    (t->pattern || (step->name && strcmp(step->name, "id") == 0))) {
 		s = arena_printf(d->arena, "%" JSON_INTEGER_FORMAT,
 				 json_integer_value(v));
 		n = strlen(s);

@@ -134,9 +134,8 @@ done
 cmp "$A/vault/notes/latin.md" "$B/vault/notes/latin.md" || bad "a note that is no UTF-8"
 cmp "$A/vault/teams/shop/notes/plan.md" "$B/vault/teams/shop/notes/plan.md" || bad "a team's note"
 [ -e "$B/vault/teams/shop/tasks/001-one.md" ] || bad "the vault does not show the tasks"
-for read in 'task list --team shop' 'task show 001 --team shop' 'team list' 'message list --team shop' 'card dev --team shop'; do
-	cadre $read --json >1 2>&1
-	b $read --json >2 2>&1
+for read in 'task list --team shop' 'task show 001 --team shop' 'team list' 'messages --team shop' 'agent whois dev --team shop'; do
+	cadre $read --json >1 && b $read --json >2 || bad "no $read"
 	sed -i 's/"workspace":"w",\?//' 1 2
 	cmp -s 1 2 || bad "$read: $(diff 1 2 | head -c 600)"
 done
@@ -303,10 +302,10 @@ refused 'line 2: name has 300 bytes' 'lines[1]["name"] = "x" * 300'
 refused 'line 2: state is 99' 'lines[1]["state"] = 99'
 refused 'line 2: allow_internet is 2' 'lines[1]["allow_internet"] = 2'
 refused 'slug may have only small letters' 'first("task")["slug"] = "../x"'
-refused 'metadata has to be an object' 'next(l for l in lines if "metadata" in l)["metadata"] = "[1]"'
+refused 'metadata has to be a JSON object' 'next(l for l in lines if "metadata" in l)["metadata"] = "[1]"'
 refused 'there is no event 4711' 'first("event")["kind"] = 4711'
 refused 'content has 17000000 bytes' 'first("message")["content"] = "x" * 17000000'
-refused 'state is 0, where 4 to 4' 'first("workspace")["state"] = 0'
+refused 'state is 0, but must be 4 to 4' 'first("workspace")["state"] = 0'
 refused 'a row of workspace has no field path' 'first("workspace")["path"] = "/etc"'
 refused 'a row of agent comes after the rows of event' 'lines.insert(len(lines) - 3, first("agent"))'
 refused 'a row comes after the notes' 'lines.append(first("event"))'
@@ -354,10 +353,10 @@ refused 'line 1: there are no rows of nothing' 'lines[0]["counts"]["nothing"] = 
 refused 'line 1: schema has to be a number' 'lines[0]["schema"] = 0'
 refused 'line 1: schema has to be a number' 'lines[0]["schema"] = 99'
 for count in 'first("task")["epoch"]' 'first("agent")["generation"]' 'first("task")["lease_ms"]' 'first("budget")["used"]'; do
-	refused 'is -1, where 0 to' "$count = -1"
-	refused 'is 9007199254740991, where 0 to' "$count = (1 << 53) - 1"
+	refused 'is -1, but must be 0 to' "$count = -1"
+	refused 'is 9007199254740991, but must be 0 to' "$count = (1 << 53) - 1"
 done
-refused 'seq is [0-9]*, where 1 to' 'last = [l for l in lines if l["row" if "row" in l else "format"] == "event"][-1]; last["seq"] = 1 << 48'
+refused 'seq is [0-9]*, but must be 1 to' 'last = [l for l in lines if l["row" if "row" in l else "format"] == "event"][-1]; last["seq"] = 1 << 48'
 refused 'line 2: parent is not the number of an earlier row' 'lines[1]["parent"] = lines[1]["id"]'
 refused 'line [0-9]*: number 9 is not the next one' 'first("task", number=2)["number"] = 9'
 refused 'line [0-9]*: CHECK constraint' 'first("task", state=0)["owner"] = 1'

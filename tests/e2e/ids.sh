@@ -6,6 +6,7 @@ set -u
 . "$(dirname "$0")/../lib/story.sh"
 
 cd "$TMPDIR" || exit 1
+tab=$(printf '\t')
 cadre team create ids --roles ann,bob >/dev/null
 cadre --as ann send bob one >said
 grep -q '#1' said || bad "send says: $(cat said)"
@@ -20,9 +21,9 @@ cadre --as bob ack '#1' >/dev/null || bad "ack by number"
 cadre --as bob reply "$(echo "$id" | cut -c1-13)" yes >/dev/null || bad "reply by the beginning"
 cadre thread '#2' >said
 grep -q "bob -> ann .*#3\$" said || bad "thread says: $(cat said)"
-cadre receipt "$id" | grep -q 'bob *acked' || bad "receipt by the whole id"
+cadre receipt "$id" | grep -q "^bob${tab}acked" || bad "receipt by the whole id"
 capitals=$(echo "$id" | tr a-f A-F)
-cadre receipt "$capitals" | grep -q 'bob *acked' || bad "receipt by the id in capitals"
+cadre receipt "$capitals" | grep -q "^bob${tab}acked" || bad "receipt by the id in capitals"
 cadre receipt "${capitals%?}" >/dev/null || bad "receipt by most of the id in capitals"
 cadre receipt "${id%?}" >/dev/null || bad "receipt by all but the last digit"
 cadre receipt "$(echo "$id" | cut -c1-8)" 2>said && bad "receipt by what several begin with"

@@ -19,7 +19,7 @@ url=$(cat "$CADRE_HOME/endpoint")
 cadre send tester quiet >/dev/null
 grep -q 'msg=call' "$log" && bad "calls are logged unasked"
 echo 'log.level = "debug"' >"$config"
-until_done grep -q 'level=info msg="the log's level has changed" to=debug' "$log"
+until_done grep -q "level=info msg=\"the log's level has changed\" to=debug" "$log"
 cadre send tester loud >/dev/null
 until_done grep -Eq ' level=debug msg=call operation=message.send fault=none team=shop agent=operator us=[0-9]+$' "$log"
 is 3 . cadre send nobody-here lost
@@ -105,7 +105,7 @@ grep -q '^cadre_log_lines_total{level="warn"} [1-9]' "$TMPDIR/metrics" || bad "w
 
 # If a person sets log.level to `error`, the metrics do not count the change as an error.
 echo 'log.level = "error"' >"$config"
-until_done grep -q 'level=info msg="the log's level has changed" to=error' "$log"
+until_done grep -q "level=info msg=\"the log's level has changed\" to=error" "$log"
 curl -sS -H "Authorization: Bearer $observer" "$url/metrics" >"$TMPDIR/metrics"
 grep -q '^cadre_log_lines_total{level="error"} 0' "$TMPDIR/metrics" || bad "a change of the level is an error: $(grep level=error "$log")"
 

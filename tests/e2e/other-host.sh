@@ -34,7 +34,7 @@ ask "UPDATE workspace SET state = 1 WHERE name = 'far'"
 before=$(far)
 told=$(cadre exec far --team alpha -- true 2>&1) && bad "a command ran in another host's workspace"
 case $told in
-*'another host runs workspace far'*'machine of that host'*) ;;
+*'another host runs workspace far: far'*"Make the call on that host's machine."*) ;;
 *) bad "a command in another host's workspace: $told" ;;
 esac
 # This host refuses to copy files of the other host's workspace, and changes no row.

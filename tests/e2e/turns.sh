@@ -42,7 +42,7 @@ is 0 "^600 $CADRE_HOME/guests/.*/turn-mcp.json" cadre turn read 1
 is 0 '"mcpServers":{"cadre":{"command":".*","args":\["mcp"\],"env":{.*"CADRE_AGENT":"a"' cat "$TMPDIR/project/seen.json"
 [ -z "$(find "$CADRE_HOME/guests" -name turn-mcp.json)" ] || bad "the file for the client stays"
 is 0 'acked' cadre receipt 1
-is 0 'message\toperator\t#1\t1\t' cadre history a
+is 0 'message\toperator\ta\t#1\t1\t\tacked\t' cadre history a
 is 0 '"state":"done"' cadre turns --json
 # If an agent gets another project folder, its next turn runs in the new folder. If the folder
 # is missing, the turn fails.
@@ -87,7 +87,7 @@ is 0 . cadre send z 'who are you?'
 until_done has z done 5
 is 0 'I am z in' cadre turn read 0 --agent z
 cadre events --limit 1000 >"$TMPDIR/events"
-is 0 'turn.runner .*a command' cat "$TMPDIR/events"
+is 0 '\tturn.runner\t20[^\t]*\toperator\t.*\ta command$' cat "$TMPDIR/events"
 grep 'turn.runner' "$TMPDIR/events" | grep -q plain && bad "events show a runner's command"
 # If a client writes its output as JSON, `turn read` prints the output as plain text. The next
 # turn continues the client's session. The client's tokens and cost are counted.
@@ -350,7 +350,7 @@ is 0 '^café ' cadre turn read "$last" --length 20
 is 0 '"size":500000[0-9]*' cadre turns --agent a --limit 1 --json
 [ "$(sql "SELECT kept <= 2097152 AND kept > 1000000 FROM turn WHERE id = $last")" = 1 ] || bad "what is kept of much output: $(sql "SELECT kept FROM turn WHERE id = $last")"
 # `cadre history` shows the beginning of a turn's output, and the output's size.
-is 0 "turn\t\t\t$last\tdone\t500000[0-9]*\tcaf" cadre history a --kind turn
+is 0 "turn\t\t\t\t$last\tdone\t\t500000[0-9]*\tcaf" cadre history a --kind turn
 [ "$(cadre history a --kind turn --json | wc -c)" -lt 20000 ] || bad "the history holds all of a turn's output"
 runner early <<'END'
 #!/bin/sh
@@ -391,7 +391,7 @@ cadre restart >/dev/null || bad "restart"
 until_done cadre exec crew/a true
 is 0 'a\ta\tfailed' cadre agent list
 helps='a takes no more turns, for its runner has failed: cadre agent update a --runner'
-is 0 'takes no more turns, for its runner has failed  .*cadre agent update a --runner' cadre status
+is 0 '\ta\t\ttakes no more turns, for its runner has failed\t20[^\t]*\tcadre agent update a --runner' cadre status
 is 0 "$helps" cadre doctor
 is 0 "$helps" as_agent lead cadre prime
 gives a plain

@@ -97,9 +97,9 @@ until_done has_closed "$still"
 has_open "$waits" || bad "the session that waits has nothing open"
 is 0 "\"schema_version\":$((count + 1))[,}]" new --json status
 [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" 'PRAGMA user_version')" = $((count + 1)) ] || bad "it was not migrated"
-until_is '"id":5.*a newer cadre has migrated .*restarted' cat "$TMPDIR/waits.out"
+until_is '"id":5.*a newer cadre has migrated .*restart the MCP server of each open session' cat "$TMPDIR/waits.out"
 say 4 tools/call '{"name":"task","arguments":{"action":"note","text":"half of it","task":"001","epoch":1}}' >&3
-until_is '"id":4.*a newer cadre has migrated .*restarted' cat "$TMPDIR/idle.out"
+until_is '"id":4.*a newer cadre has migrated .*restart the MCP server of each open session' cat "$TMPDIR/idle.out"
 exec 3>&- 4>&- 5>&-
 for pid in $sessions; do wait "$pid" || bad "a session ended with $?"; done
 sessions=

@@ -17,16 +17,16 @@ type_in() { # HEADING: runs this session in a new folder; its output is in $TMPD
 	state=$(find "$dir" -maxdepth 2 -name .cadre | head -n 1)
 	"$CADRE" --home "$state" down --all >/dev/null 2>&1
 }
-says() { grep -q -e "$1" "$TMPDIR/out" || { judged=yes; bad "no '$1'"; }; }
+says() { tabbed "$1" && grep -q -e "$pattern" "$TMPDIR/out" || { judged=yes; bad "no '$1'"; }; }
 
 type_in 'Work for daemons'
-says 'worker-1  0 .*built'
-says 'worker-2  0 '
+says '\t001\tworker-1\t0\t20[^\t]*\t.*built'
+says '\t002\tworker-2\t0\t20[^\t]*\t1'
 type_in 'Two clients on one repository'
 says '^part-001$'
 says '^part-002$'
-says '^001  completed.*ann'
+says '^001\tcompleted\t.*\tann\t'
 type_in 'A conversation of three'
 says 'the text is good'
-says 'turn  -  -  [0-9]*  done'
+says '\tturn\t\t\t\t[0-9][0-9]*\tdone\t'
 exit $failed

@@ -198,7 +198,7 @@ export const messages = each([], {}, async (w) => {
 	equal((await w.operator('team_assign', { team_id: 'second', task_id: task, agent_name: 'a' })).said.task.assignee, 'a');
 	equal((await w.operator('team_destroy', { team_id: 'second' })).said.state, 'destroyed');
 	const none = await w.operator('team', { action: 'nothing' });
-	match(JSON.stringify(none.said), /Use one of: create, .*, message, receive/);
+	match(JSON.stringify(none.said), /Use one of: budget, create, destroy, list, status, usage, message, receive\./);
 	await rejects(w.operator('team_nothing', {}), /no tool team_nothing/);
 });
 
