@@ -32,6 +32,17 @@ static size_t route_unescape(char *s, size_t n)
 	return out;
 }
 
+/* Returns the list of the values that a step names with commas between them. */
+static json_t *step_list(const struct field *fd, char *words)
+{
+	json_t *list = json_array();
+	char *word;
+
+	while ((word = strsep(&words, ",")))
+		json_array_append_new(list, field_word(fd, word));
+	return list;
+}
+
 /* Returns the value of a step in a path. A step that is too long or no text (with %00 or bad
  * UTF-8) becomes null, which op_decode() refuses as missing. */
 static json_t *step_value(const struct field *fd, const char *step, size_t n)
@@ -45,7 +56,9 @@ static json_t *step_value(const struct field *fd, const char *step, size_t n)
 	word[n] = '\0';
 	if (strlen(word) != n)
 		return json_null();
-	return field_word(fd, word);
+	return (fd->flags & FIELD_LIST) && type_splits(fd->type) && strchr(word, ',')
+		       ? step_list(fd, word)
+		       : field_word(fd, word);
 }
 
 /* A field of a template, such as `{task}`, names an argument. Sets this argument. */

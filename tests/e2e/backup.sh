@@ -35,7 +35,7 @@ is 0 verified cadre backup --keep 1
 	bad "kept: $(ls "$CADRE_HOME/backups")"
 last=$(sed 's/: .*//' "$TMPDIR/out")
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"
-is 2 'from 1 on' cadre backup --keep 0
+is 2 '^cadre: invalid: --keep must be a number from 1 to 100000$' cadre backup --keep 0
 is 2 'only with the folder of backups' cadre backup --keep 2 "$TMPDIR/other.db"
 # A backup that fails leaves no file. The hint of the fault advises the person to free some
 # space on the disk.

@@ -116,7 +116,7 @@ cp "$page" edited
 names warn vault '1 file was edited by hand and may differ from its row: teams/red/tasks/001-find-it.md'
 is 0 'may differ from its row' cadre doctor --fix
 is 0 'this file shows a row, but was edited by hand' sh -c 'cadre vault read teams/red/tasks/001-find-it.md 2>&1 >/dev/null'
-is 0 '"edited":"somebody edited' cadre vault read teams/red/tasks/001-find-it.md --json
+is 0 '"edited":"this file shows a row, but was edited by hand and may differ from the row' cadre vault read teams/red/tasks/001-find-it.md --json
 cmp "$page" edited || bad "a person's edit is gone"
 rm "$page"
 cadre doctor --fix >/dev/null
@@ -191,7 +191,7 @@ cadre --team red --as w release 001 >/dev/null
 
 at=$(sqlite3 "$H/state.db" 'SELECT max(seq) FROM event')
 sqlite3 "$H/state.db" "UPDATE event SET at = at + 7200000 WHERE seq = $at"
-names bad clock 'it is 7[0-9]* s behind the newest event'
+names bad clock 'the clock is 7[0-9]* s behind the newest event'
 sqlite3 "$H/state.db" "UPDATE event SET at = at - 7200000 WHERE seq = $at"
 sqlite3 "$H/state.db" 'UPDATE budget SET since = 99999999999999 WHERE team = 1 AND kind = 3'
 names bad clock 'or clock of a budget'
@@ -213,7 +213,7 @@ cadre up >/dev/null
 cadre workspace create --agent w --team red --wait >/dev/null
 pid=$(pgrep -f "guest --workspace .* --state $H/" | head -n 1)
 kill -STOP "$pid"
-until_is '^bad *daemon *.*stands still' cadre doctor
+until_is '^bad *daemon *the guest of .*, process [0-9]*, is stopped$' cadre doctor
 # While a host runs, --fix lets a stopped guest continue, but writes no file that the host is
 # about to write.
 cadre doctor --fix >out

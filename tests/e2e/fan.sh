@@ -43,7 +43,7 @@ got=$?
 # The list says what runs, and has w-2 before w-10 on a terminal.
 is 0 . cadre task create Sleep
 is 0 . cadre task assign 001 w-2 --command 'sleep 60'
-until_done sh -c "'$CADRE' workspace list --team shop | grep -q 'w-2 .*sleep 60'"
+until_is '\tw-2\t[0-9]*\tsleep 60\t20[0-9TZ:-]*\t' cadre workspace list --team shop
 script -qec "stty cols 200; '$CADRE' workspace list --team shop" /dev/null >"$TMPDIR/out" </dev/null
 grep -q 'w-2 .*sleep 60  *\([0-9]* s ago\|now\) ' "$TMPDIR/out" || bad "what runs is not told: $(cat "$TMPDIR/out")"
 [ "$(grep -o ' w-[0-9]* ' "$TMPDIR/out" | tr -d '\n ')" = w-1w-2w-3w-4w-5w-6w-7w-8w-9w-10w-11 ] ||

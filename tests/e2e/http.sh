@@ -229,7 +229,7 @@ post 409 . /api/tasks "$operator" '{"team":"shop","title":"other"}' -H 'Idempote
 # An observer's token can read all teams, and cannot change anything.
 answers 200 '"name":"other"' GET '/api/team?team=other' "$observer"
 answers 200 dig GET '/api/tasks?team=shop' "$observer"
-post 403 'only reads' /api/tasks "$observer" '{"team":"shop","title":"no"}'
+post 403 'task.create changes the state: this token may only read' /api/tasks "$observer" '{"team":"shop","title":"no"}'
 post 403 . /api/agents "$observer" '{"team":"shop","name":"joiner"}'
 post 403 . /api/claim "$guard" '{}'
 
@@ -253,12 +253,16 @@ answers 400 '%XX' GET '/api/tasks?text=%zz' "$coder"
 answers 404 . GET /api/tasks/999 "$coder"
 answers 404 'nothing at /api/nothing' GET /api/nothing "$coder"
 answers 404 . POST /api/tasks/001/../001/claimed "$coder"
+post 200 '"id":"002"' /api/tasks "$coder" '{"title":"tick","acceptance_criteria":["one","two","three"]}'
+post 200 '"left":\["2 two"\]' /api/tasks/002/criteria/1,3 "$coder" '{}'
+post 200 '"left":\[\]' /api/tasks/002/criteria/2 "$coder" '{"criterion":2}'
+post 400 '"where":"/criterion/1"' /api/tasks/002/criteria/1,x "$coder" '{}'
 answers 405 . DELETE /api/tasks "$coder"
 curl -sS -o /dev/null -D- -X DELETE "$url/api/tasks" | grep -qi '^allow: .*GET' || bad "405 does not say which methods"
-post 400 'no object' /api/tasks "$coder" '[1]'
-post 400 'no object' /api/tasks "$coder" '{"title":'
-post 400 'no object' /api/tasks "$coder" '{"title":"a","title":"b"}'
-post 400 'another task' /api/tasks/001/start "$coder" '{"task":"002"}'
+post 400 'the body is not a JSON object: the value has another type' /api/tasks "$coder" '[1]'
+post 400 'the body is not a JSON object: unexpected token' /api/tasks "$coder" '{"title":'
+post 400 'the body is not a JSON object: duplicate object key' /api/tasks "$coder" '{"title":"a","title":"b"}'
+post 400 'the body and the path have different values of task' /api/tasks/001/start "$coder" '{"task":"002"}'
 answers 415 . POST /api/tasks "$coder" -d title=dig
 answers 413 . POST /api/tasks "$coder" -H 'Content-Type: application/json' -H 'Content-Length: 99999999' -d '{}'
 answers 200 '"name":"shop"' GET /api/team "$coder" -H 'Transfer-Encoding: chunked' -H 'Content-Type: application/json' --data-binary '{}'

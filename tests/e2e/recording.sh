@@ -5,7 +5,7 @@ set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 export PAUSE=0
-is 0 'completed *3 *- *coder *Write the parser' "$here/../tools/record" --play
+is 0 '^001\tcompleted\t\tWrite the parser\t\t3\tcoder\t20[0-9TZ:-]*\t$' "$here/../tools/record" --play
 for line in '^002  Write the lexer' 'Tokens are in lexer.h$' 'completed task 001: '; do
 	grep -q "$line" "$TMPDIR/out" || bad "the session does not show $line: $(cat "$TMPDIR/out")"
 done

@@ -61,7 +61,7 @@ refused "strange.db.secret is not the secret of $story/strange.db" cadre restore
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused secret leaves restore.tmp"
 cadre doctor | grep -q 'tokens' && bad "doctor finds a fault in the right secret"
 cp "$CADRE_HOME/secret" "$story/right" && cp "$story/strange.db.secret" "$CADRE_HOME/secret"
-cadre doctor | grep -q '^bad *tokens *3 of the 3 newest agents do not match .*/secret' || bad "doctor: $(cadre doctor)"
+cadre doctor | grep -q '^bad *tokens *the tokens of 3 of the 3 newest agents do not match .*/secret' || bad "doctor: $(cadre doctor)"
 cadre up >/dev/null
 cadre logs -n 20 | grep -q 'belongs to another state.* agents=3 of=3' || bad "a host does not say that its secret is another"
 cadre down >/dev/null

@@ -144,7 +144,7 @@ refused() { # CAUSE
 	cp -p "$TMPDIR/copy" "$own"
 	is 0 '^ann of' "$CADRE" whoami
 }
-chmod 640 "$own" && refused 'open to others'
+chmod 640 "$own" && refused 'open to other users'
 ln -sf "$other" "$own" && refused 'is a link'
 ln -f "$other" "$own" && refused 'not a plain file'
 cat "$other" >"$own" && refused 'made for another directory'
@@ -157,10 +157,10 @@ mv "$own" "$own.away" && mkdir "$own" && {
 sed -i 's/^token .*/token 00/' "$own"
 chmod 600 "$own"
 refused 'does not belong to agent ann'
-chmod 755 "$kept" && is 5 'open to others' "$CADRE" task list
+chmod 755 "$kept" && is 5 'open to other users' "$CADRE" task list
 chmod 700 "$kept"
 if [ "$(id -u)" = 0 ]; then
-	chown 54321 "$own" && refused "another user's"
+	chown 54321 "$own" && refused 'belongs to another user'
 fi
 
 # If an agent was replaced, a fault names the new generation. The replaced agent can register

@@ -4,6 +4,7 @@ REPORT, with the tokens of two teammates.
 What goes wrong is a line of the report; the last one is `done`.
 """
 import os
+import re
 import socket
 import sys
 import time
@@ -39,7 +40,7 @@ def hear(s):
 
 
 def statuses(got):
-    return [int(part[:3]) for part in got.split(b"HTTP/1.1 ")[1:]]
+    return [int(code) for code in re.findall(rb"HTTP/1[.]1 (\d{3}) ", got)]
 
 
 def say(data, want, what):

@@ -26,7 +26,7 @@ VALUES = {
     "team": "red", "task": "001", "agent": "coder", "workspace": FACTS["workspace"], "name": "coder",
     "message_id": FACTS["message"], "message_ids": [FACTS["message"]], "id": FACTS["result"],
     "thread": "plans", "path": "teams/red/plan.md", "to": "red/coder", "query": "zeb*", "snapshot": "keep",
-    "criterion": 1, "job_id": FACTS["job"], "content": "x", "text": "x", "command": "cat plan.txt", "epoch": 1,
+    "criterion": [1], "job_id": FACTS["job"], "content": "x", "text": "x", "command": "cat plan.txt", "epoch": 1,
     "timeout": 1, "timeout_secs": 5, "wait_seconds": 0, "kind": "task", "part": None, "status": "done",
     "confirm": True, "frontmatter": {"a": "b"}, "vars": {"A": "b"}, "title": "new", "tasks": [{"title": "new"}],
     "old_string": "striped", "new_string": "plain", "add": ["new"], "tokens_in": 1, "replace": True, "recursive": True,
@@ -144,7 +144,8 @@ class Http:
         asked, query = {k: v for k, v in args.items() if k not in words}, []
         for name, said in args.items():
             if name in words and "{%s}" % name in path:
-                path = path.replace("{%s}" % name, quoted(said))
+                steps = said if isinstance(said, list) else [said]
+                path = path.replace("{%s}" % name, ",".join(map(quoted, steps)))
             elif name in words:
                 query += ["%s=%s" % (name, quoted(word(v))) for v in (said if isinstance(said, list) else [said])]
         return ask(method, path + ("?" + "&".join(query) if query else ""), token, asked if body else None)

@@ -271,18 +271,18 @@ elif sys.argv[1] == "together":
 elif sys.argv[1] == "renamed":
     old, new = sys.argv[2:4]
     names = together(sessions)
-    held = [s.tool("task", action="claim")["task"] for s in sessions]
+    held = [s.tool("task", action="claim") for s in sessions]
     for s in sessions:
         s.call("inbox", action="receive", wait_seconds=30)
     time.sleep(0.3)
     for words in (["team", "update", old, "--new-name", new], ["--team", new, "send", ",".join(names), "later"]):
         told = subprocess.run([os.environ["CADRE"], "--operator", *words], capture_output=True, text=True)
         check(told.returncode == 0, told.stderr)
-    for s, name, task in zip(sessions, names, held):
+    for s, name, claim in zip(sessions, names, held):
         check([m["content"] for m in s.told_by().get("messages", [])] == ["later"], name, "missed its mail")
         check(s.tool("agents", action="start").get("team") == new, name, "starts elsewhere")
         check(len(s.tool("task", action="list", team=old, mine=True).get("tasks", [])) == 1, name, "holds no task")
-        done = s.tool("task", action="complete", task=task["id"], epoch=task["epoch"], result="done")
+        done = s.tool("task", action="complete", task=claim["task"]["id"], epoch=claim["epoch"], result="done")
         check("code" not in done, name, done)
 elif sys.argv[1] == "race":
     for n, s in enumerate(sessions):

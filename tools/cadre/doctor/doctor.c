@@ -308,7 +308,7 @@ static void doctor_place_tell_open(struct doctor *d, const char *path)
 		doctor_say(d, VERDICT_BAD, secret ? "secret" : "permissions",
 			   S_ISDIR(st.st_mode) ? DOCTOR_FIX "chmod 700 it"
 					       : DOCTOR_FIX "chmod 600 it",
-			   "%s is open to others: %o", path, st.st_mode & 0777);
+			   "%s is open to other users: %o", path, st.st_mode & 0777);
 }
 
 static void close_open(struct doctor *d, const char *path)

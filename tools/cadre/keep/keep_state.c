@@ -653,7 +653,7 @@ static int take_keep(int *argc, char **argv, int64_t *most, struct fault *f)
 	*most = said ? strtoll(said, &end, 10) : 0;
 	if (said && (*end || *most < 1 || *most > 100000))
 		return fault_set(f, FAULT_INVALID, "/keep",
-				 "must be a number of at least 1");
+				 "must be a number from 1 to 100000");
 	if (!*most || left == 1)
 		return 0;
 	fault_set(f, FAULT_INVALID, "/keep", "works only with the folder of backups");
