@@ -148,7 +148,7 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 		struct event e;
 
 		if ((rc = event_show(call, &r, &e)) < 0 ||
-		    (rc = event_tell(call, &r, &e)) < 0)
+		    (!call->form.brief && (rc = event_tell(call, &r, &e)) < 0))
 			break;
 		e.detail = space_cut(call, e.detail, space_all(call) / 8, &e.detail_size);
 		e.has_detail_size = e.detail_size > 0;

@@ -181,8 +181,12 @@ static bool encode_is_plain(const struct field *fd, const char *base)
 	case KIND_ENUM:
 		return fd->flags & FIELD_DEFAULT &&
 		       *(const int64_t *)(base + fd->at) == fd->def_int;
-	case KIND_TIME:
 	case KIND_RECORD:
+		for (size_t i = 0; i < fd->type->record->n_fields; i++)
+			if (!is_absent(&fd->type->record->fields[i], base + fd->at))
+				return false;
+		return true;
+	case KIND_TIME:
 	case KIND_MAP:
 		break;
 	}

@@ -64,7 +64,7 @@ described() { # TEXT: whether the row and the file of coder's card hold TEXT, th
 no_conflict() { ! ls "$cards" | grep conflict; }
 edit "$cards/coder.json" 'card["description"] = "reads"; card["skills"].append("lex")'
 until_done described reads || bad "a card that was saved is not taken: $(cat "$cards/coder.json")"
-is 0 'agent.updated\t.*\tcoder\tcoder\t' cadre events --team crew
+is 0 'agent.updated\t.*\tas coder\tcoder\t' cadre events --team crew
 sed -i 's/reads/counts/' "$cards/coder.json"
 until_done described counts || bad "a card that an editor put in its place is not taken"
 edit "$cards/coder.json" 'card["skills"] = list(card["skills"])'
@@ -77,7 +77,7 @@ edit "$cards/coder.json" 'card["generation"] = 9; card["description"] = "lies"'
 until_done test -e "$cards/coder.conflict.json" || bad "a refused card is not put back"
 until_done described counts || bad "a refused card stays"
 grep -q '"lies"' "$cards/coder.conflict.json" || { bad "the text of a refused card is lost: $(cat "$cards"/*.json | tr -d "\n" | head -c 3000)"; }
-until_is 'cards/coder.json where=/content/generation error="generation is the host' cadre logs
+until_is 'cards/coder.json where=/content/generation error="only the host writes generation' cadre logs
 rm "$cards/coder.conflict.json"
 echo '{"name":' >"$cards/coder.json"
 until_done test -e "$cards/coder.conflict.json" || bad "half a card is not put back"

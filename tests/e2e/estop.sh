@@ -57,7 +57,7 @@ grows "$left" && bad "what an ended command left runs on"
 grows "$far" && bad "what an ended command left in a session of its own runs on"
 grows "$apart" && bad "a process in a session of its own runs on"
 is 4 'team top is stopped' cadre --team top claim
-is 0 '^team\ttop\tstopped\t.*\tcadre thaw top\t' cadre team status top
+is 0 '^team\ttop\tstopped\t.*\tcadre thaw top$' cadre team status top
 sleep 4
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre up >/dev/null || bad "up again"

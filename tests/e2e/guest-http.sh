@@ -67,7 +67,7 @@ for path in /message /messages; do
 done
 id=$(field message_id <"$TMPDIR/body")
 [ "$(rows)" = $((before + 2)) ] || bad "two messages are $(rows) rows, not $((before + 2))"
-messages | grep -q "\"message_id\":\"$id\",\"seq\":[0-9]*,\"from\":\"ann\",\"to\":\"bob\",\"content\":\"well, " || bad "the row of a message"
+messages | grep -q "\"message_id\":\"$id\",\"seq\":[0-9]*,\"from\":\"ann\",\"to\":\"bob\",\"read\":\"queued\",\"content\":\"well, " || bad "the row of a message"
 expect 202 accepted "$ann" /message -H 'Idempotency-Key: k1' -d '{"content":"once"}'
 id=$(field message_id <"$TMPDIR/body")
 expect 202 "$id" "$ann" /message -H 'Idempotency-Key: k1' -d '{"content":"once"}'
@@ -78,8 +78,8 @@ expect 403 '/from' "$lead" /message -d '{"content":"x","agent":"ann"}'
 expect 401 denied '' /message -d '{"content":"x"}'
 expect 401 denied "$eve" /message -d '{"content":"x"}'
 expect 400 '/text' "$ann" /message -d '{"message_type":"text"}'
-expect 400 'no JSON' "$ann" /message -d '{"content":'
-expect 400 'no JSON' "$ann" /message -d '[]'
+expect 400 'the body is not a JSON object' "$ann" /message -d '{"content":'
+expect 400 'the body is not a JSON object' "$ann" /message -d '[]'
 expect 413 'over 2097152' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0' a)" -H 'Content-Length: 2097153'
 expect 400 '/text' "$ann" /task -d '{"task_id":"x"}'
 [ "$(rows)" = "$before" ] || bad "what was refused became a row"

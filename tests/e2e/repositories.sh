@@ -37,7 +37,7 @@ answers() {
 	is 0 "\"agent\":\"$agent\",\"team\":\"shop\",\"operator\":false,\"by\":\"[a-z]*\",\"place\":\"$place\",\"home\":\"$state\"" asked whoami --json
 	is 0 "^already known: $state\$" asked trust
 	is 0 "^home $state\$" asked status
-	[ ! -s "$TMPDIR/err" ] || bad "status complains in $PWD"
+	[ "$(cat "$TMPDIR/err")" = "nothing needs you" ] || bad "status complains in $PWD"
 	is 0 "^You are $agent of team shop" asked prime
 	printf '{"session_id":"s%s","transcript_path":"/t","cwd":"%s","hook_event_name":"SessionStart","source":"startup"}' $session "$PWD" >"$TMPDIR/event"
 	asked hook claude <"$TMPDIR/event" >"$TMPDIR/out" 2>"$TMPDIR/err" || bad "a hook in $PWD"

@@ -114,7 +114,7 @@ ann.call("inbox", "list")
 ann.call("agents", "whois", name="bob")
 ann.call("team", "status")
 bob.call("task", "unblock", task="002")
-bob.call("task", "complete", must=False, task="002", text="400 of 400 pass")
+bob.call("task", "complete", task="002", text="400 of 400 pass", anyway=True)
 ann.call("task", "nonsense", must=False)
 ann.call("claim_task", must=False)
 for session in (ann, bob):
