@@ -52,7 +52,7 @@ is 0 '"urn:cadre:agent-card"' cadre docs agent-card
 # `cadre help NAME` explains both the verb and the topic of this name.
 is 0 '^usage: cadre start' cadre help start
 grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
-is 0 'follow goes on' cadre events --help
+is 0 '^-f, --follow begins with the last ten events' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make a state: cadre init' cadre status
 is 3 'hint: make a state: cadre init' cadre task list
