@@ -70,6 +70,6 @@ for path in own/spool.db own own/ ./own/guest.lock own/../own/spool.db-wal link/
 	echo x | cadre workspace write red/cid "$path" - --team red >/dev/null 2>&1 && bad "write $path"
 	cadre workspace edit red/cid "$path" S T --team red >/dev/null 2>&1 && bad "edit $path"
 done
-cadre workspace ls red/cid own --team red 2>&1 | grep -q "guest's own" || bad "ls of the guest's own"
+cadre workspace ls red/cid own --team red 2>&1 | grep -q 'own belongs to the guest, not to the workspace' || bad "ls of the guest's own"
 echo x | cadre workspace write red/cid owner - --team red >/dev/null || bad "a name that begins like it"
 exit $failed

@@ -73,7 +73,7 @@ is 0 'created team shop' cadre team create shop --max-cost '$5'
 is 0 'has spent 0 tokens, and \$0\.031 of \$5$' cadre team usage --team shop --agent lead --cost 31000
 is 0 'and \$4\.231 of \$5' cadre team usage --team shop --agent lead --cost 4.20$
 is 0 '"limit":5000000,"used":4231000,"reserved":0,"left":769000,"share":84' cadre team budget shop --json
-is 0 '^shop  cost  \$5  \$4\.231  \$0  \$0\.769  84$' cadre team budget shop
+is 0 '^shop\tcost\t\$5\t\$4\.231\t\$0\t\$0\.769\t84$' cadre team budget shop
 is 2 'max.cost must be a whole number' cadre team update shop --max-cost '$5.0000001'
 script -qec "stty cols 100; '$CADRE' team budget shop" /dev/null >"$TMPDIR/out" </dev/null
 grep -q '████████░░  84 %' "$TMPDIR/out" || bad "no bar: $(cat "$TMPDIR/out")"

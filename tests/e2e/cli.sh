@@ -52,7 +52,7 @@ is 0 '"urn:cadre:agent-card"' cadre docs agent-card
 # `cadre help NAME` explains both the verb and the topic of this name.
 is 0 '^usage: cadre start' cadre help start
 grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
-is 0 'follow goes on' cadre events --help
+is 0 '^-f, --follow begins with the last ten events' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make a state: cadre init' cadre status
 is 3 'hint: make a state: cadre init' cadre task list
@@ -73,7 +73,7 @@ is 2 'create must come with the state' env -u CADRE_HOME "$CADRE" --create team 
 [ ! -e "$CADRE_HOME" ] || bad "a state was made unasked"
 is 0 '^created team t: lead$' cadre --home "$TMPDIR/said" --create team create t
 is 0 '^t\t' cadre --home "$TMPDIR/said" team list
-is 2 'takes no words' cadre init here
+is 2 '`init` takes only --anew' cadre init here
 
 # --- a state ---------------------------------------------------------------------
 is 0 "made $CADRE_HOME" cadre init
@@ -129,7 +129,7 @@ story() {
 	(
 		export CADRE_TEAM="$team-2"
 		for word in tasks board ls list; do beside 'no tasks' cadre $word; done
-		for word in agents who; do is 0 '^a ' cadre $word; done
+		for word in agents who; do is 0 '^a\ta\tready\t' cadre $word; done
 		is 0 '^sent #' cadre msg lead hi
 		is 0 '^created task' cadre add "a short one"
 		is 0 'team.created' cadre log
@@ -305,7 +305,7 @@ is 0 '"exit_code":4' cadre exec shop/coder --json -- 'exit 4'
 is 0 '^--json --as$' cadre exec shop/coder echo --json --as
 is 0 '^--json -- two words$' cadre exec shop/coder -- printf '%s %s %s\n' --json -- 'two words'
 is 0 '^--help$' cadre exec -- shop/coder echo --help
-is 0 'such$' cadre exec --help
+is 0 '^cadre, such as --json, come before it' cadre exec --help
 is 0 'such as --json, come before' cadre help exec
 [ "$(cadre complete -- exec '' | cut -f 1)" = "$(cadre workspace list --json | grep -o '"name":"[^"]*"' |
 	head -n 1 | cut -d'"' -f 4)" ] || bad "no workspace to choose"

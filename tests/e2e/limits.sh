@@ -212,14 +212,14 @@ for route in api/messages mcp; do
 done
 cadre down >/dev/null
 
-# If `cadre events -f` asks too often, the command waits for a moment and continues.
+# `cadre events -f` reads, so an agent that has one call a minute follows every event.
 (
 	eval "$(cadre agent env reader)"
-	CADRE_LIMITS_DEFAULT_BURST=1 CADRE_LIMITS_DEFAULT_PER_MINUTE=60 \
+	CADRE_LIMITS_DEFAULT_BURST=1 CADRE_LIMITS_DEFAULT_PER_MINUTE=1 \
 		exec "$CADRE" events -f --json >"$TMPDIR/followed" 2>&1
 ) &
 follower=$!
-until_done grep -q team.created "$TMPDIR/followed"
+until_done grep -q '"event":"token.created"' "$TMPDIR/followed"
 for i in 1 2 3 4 5 6; do
 	is 0 . cadre task create "Note $i"
 	sleep 0.15
@@ -227,18 +227,27 @@ done
 until_done sh -c "[ \$(grep -c task.created '$TMPDIR/followed') = 6 ]"
 kill "$follower" || bad "the follower has ended: $(tail -1 "$TMPDIR/followed")"
 
-# A client with a read-only token counts as a remote client. Each read-only token has its own
-# limit.
+# A read-only token has a limit of its own for requests that are refused. Its reads cost nothing.
 cadre up >/dev/null || bad "up for a remote client"
 observer=$(cadre token create --observer)
+asked() { # TOKEN WORD...: prints the status of a request of this token; WORDs are curl's
+	bearer=$1
+	shift
+	curl -s -o "$TMPDIR/body" -w '%{http_code}' -H "Authorization: Bearer $bearer" -H 'Content-Type: application/json' "$@"
+}
+url=$(cat "$CADRE_HOME/endpoint")/api
 refused=0
 for i in $(seq 14); do
-	status=$(curl -s -o "$TMPDIR/body" -w '%{http_code}' -H "Authorization: Bearer $observer" "$(cat "$CADRE_HOME/endpoint")/api/teams")
-	[ "$status" = 200 ] || { [ "$status" = 429 ] && grep -q 'this token calls too often' "$TMPDIR/body" && refused=$((refused + 1)); } ||
-		bad "a token that reads: $status $(cat "$TMPDIR/body")"
+	status=$(asked "$observer" "$url/teams")
+	[ "$status" = 200 ] || bad "read $i of a token that reads: $status $(cat "$TMPDIR/body")"
+	status=$(asked "$observer" -d '{' "$url/tasks")
+	[ "$status" = 400 ] || { [ "$status" = 429 ] && grep -q 'this token calls too often' "$TMPDIR/body" && refused=$((refused + 1)); } ||
+		bad "a body that is no JSON: $status $(cat "$TMPDIR/body")"
 done
 [ "$refused" -ge 3 ] && [ "$refused" -le 4 ] || bad "$refused of 14 calls were refused, not 4"
-status=$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $(cadre token create --observer)" "$(cat "$CADRE_HOME/endpoint")/api/teams")
-[ "$status" = 200 ] || bad "two tokens that read share a limit: $status"
+status=$(asked "$observer" "$url/teams")
+[ "$status" = 200 ] || bad "a read of a token with an empty bucket: $status $(cat "$TMPDIR/body")"
+status=$(asked "$(cadre token create --observer)" -d '{' "$url/tasks")
+[ "$status" = 400 ] || bad "two tokens that read share a limit: $status"
 cadre down >/dev/null
 exit "$failed"

@@ -40,7 +40,7 @@ ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -P "$CADRE_HOME/replaced"
 	"$CADRE" serve >"$story/serve" 2>&1 &
 tracer=$!
 until_is "still runs\" workspace=$id pid=$vm" cadre logs -n 50
-cadre logs -n 50 | grep -q 'not ended" error="cannot make .*/replaced' || bad "the log does not say why: $(cadre logs -n 50)"
+cadre logs -n 50 | grep -q 'guests without a row cannot be ended" error="cannot make .*/replaced: No space left' || bad "the log does not say why: $(cadre logs -n 50)"
 cadre down >/dev/null
 wait "$tracer"
 runs "$vm" || bad "the VM was ended though nothing says that its files stay"

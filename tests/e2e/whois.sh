@@ -74,5 +74,5 @@ shown 80 team list --tree
 for line in '^shop ' '^├─ a-parser ' '^│  └─ deep ' '^└─ b-lexer '; do has "$line"; done
 has '^shop .* \(ready\|working\|completing\)'
 grep -q 'PARENT\|PATH' "$TMPDIR/out" && bad "the tree is told twice"
-is 0 '^deep  .*  a-parser  shop / a-parser / deep$' cadre team list --tree
+is 0 '^deep\tready\t1\t0\t20[^\t]*Z\ta-parser\tshop / a-parser / deep$' cadre team list --tree
 exit $failed

@@ -8,6 +8,7 @@ its connection ends.  Meanwhile good clients are served.  It prints what went wr
 import asyncio
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -260,7 +261,7 @@ def floods(rng):
 # --- each request ---------------------------------------------------------------------------------------
 
 def statuses(got):
-    return [int(part[:3]) for part in got.split(b"HTTP/1.1 ")[1:]]
+    return [int(code) for code in re.findall(rb"HTTP/1\.1 (\d{3}) ", got)]
 
 
 async def hear(reader):

@@ -51,8 +51,8 @@ static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 }
 
 /* Prints events as they happen. The first round prints the last FOLLOW_FIRST events, unless the
- * caller says from when on, or how many. Each later round asks for the events after the last printed event. If
- * no such event exists, a round waits for at most FOLLOW_SECONDS. */
+ * caller says from when on, or how many. Each later round asks for the events after the last
+ * printed event. If no such event exists, a round waits for at most FOLLOW_SECONDS. */
 static int events_follow(struct cli *cli, const struct op *op, json_t *args)
 {
 	struct layout kept = { 0 };

@@ -132,7 +132,8 @@ static const struct {
 	  "plugin.  docs/clients.md tells what each client takes.  As git's pre-commit, the\n"
 	  "hook refuses a commit with a file that another agent has reserved.\n" },
 	{ "events",
-	  "-f, --follow goes on as things happen; with --json, each event is one line.\n"
+	  "-f, --follow begins with the last ten events, and goes on as things happen.\n"
+	  "With --json, each event is one line.\n"
 	  "Without a team, the operator sees the events of all teams.  In BY, `as coder`\n"
 	  "means the operator who acted as coder: see --as.\n" },
 	{ "status",
