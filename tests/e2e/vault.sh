@@ -117,7 +117,7 @@ until_is 'deep/er/note.txt\t1' cadre vault search '^the .* needle$' --regex
 until_is '\[needle\] in the hay' cadre --team alpha search needle --scope vault --json
 echo "nothing" >"$vault/typed.md"
 until_is '"total_matches":1,"complete":true' cadre vault search needle --json
-until_is '^1 *red' cadre vault tags
+until_is '^1\tred$' cadre vault tags
 rm "$vault/link.md" "$CADRE_HOME/search.db"
 until_is '"total_matches":1,' cadre --direct vault search needle --json
 # A search by a regular expression needs no index.
