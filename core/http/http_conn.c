@@ -880,7 +880,7 @@ void http_refuse(struct http_conn *c, int status, enum fault_code code, const ch
 	c->last = true;
 	fault_set(&f, code, "", "%s", why && *why ? why : "this is not HTTP");
 	fault_hint(&f, code == FAULT_INVALID
-			       ? "Send an HTTP/1.1 request."
+			       ? "Send a well-formed HTTP request."
 			       : "Try again, and send the whole request at once.");
 	http_fault(&c->x, status, &f);
 }

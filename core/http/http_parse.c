@@ -209,7 +209,7 @@ static int check_head(struct http_conn *c, const struct target *target)
 			return http_parse_stop(c, 400, "a broken header");
 	if (c->parser.http_major != 1)
 		return http_parse_stop(c, 505,
-				       "only HTTP/1.0 and HTTP/1.1 are supported");
+				       "only HTTP 1.0 and 1.1 are supported");
 	if (coding && c->parser.http_minor == 0)
 		return http_parse_stop(c, 400, "chunks need HTTP/1.1");
 	if (http_parse_check_host(c, target))

@@ -45,7 +45,7 @@ static const struct {
 	{ "# T.\ntype x text /(a/\n", "bad pattern /(a/" },
 	{ "# T.\ntype x text /abc\n", "does not end with a /" },
 	{ "# T.\ntype x int /abc/\n", "only a text has a pattern" },
-	{ "# T.\ntype x int given file\n", "only a text is given otherwise" },
+	{ "# T.\ntype x int given file\n", "an int as number money budget share" },
 	{ "# T.\ntype x text given away\n", "a text is given as one of file path place" },
 	{ "# T.\ntype x int\n# T.\nenum x\n a  # A.\n",
 	  "t.op:4: 'x' is already declared at t.op:2" },

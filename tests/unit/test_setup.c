@@ -196,7 +196,7 @@ static void an_entry_of_another_stays(void **state)
 	setup_refused("codex", PART_MCP, "x = 1\n[mcp_servers.cadre]\nurl = 'x'\n",
 		      FAULT_CONFLICT, "file:2:");
 	setup_refused("opencode", PART_HOOKS, "export {}", FAULT_CONFLICT,
-		      "file is there");
+		      "file exists, and does not belong to cadre");
 }
 
 static void what_cannot_be_read_is_refused(void **state)

@@ -135,7 +135,7 @@ static void pages_begin_behind_the_last_item(void **state)
 	check_next("task.list", "{\"tasks\":[],\"more\":true}", NULL);
 	/* The value for the next page must have the type of the page argument. Any other value
 	 * is not used. */
-	check_next("task.list", "{\"tasks\":[{\"id\":7}],\"more\":true}", NULL);
+	check_next("task.list", "{\"tasks\":[{\"id\":true}],\"more\":true}", NULL);
 	check_next("message.peek", "{\"messages\":[],\"next\":3,\"more\":true}", "3");
 	check_next("message.peek", "{\"messages\":[],\"next\":\"3\",\"more\":true}",
 		   NULL);

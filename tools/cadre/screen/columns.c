@@ -53,7 +53,7 @@ struct columns_name {
 	bool found;
 };
 
-static void columns_find(const struct record *r, void *with)
+static void columns_seek(const struct record *r, void *with)
 {
 	struct columns_name *n = with;
 
@@ -61,7 +61,7 @@ static void columns_find(const struct record *r, void *with)
 }
 
 /* Appends the names of a record's fields to a text, except names that the text has. */
-static void columns_add(const struct record *r, void *with)
+static void columns_gather(const struct record *r, void *with)
 {
 	struct text *all = with;
 
@@ -99,7 +99,7 @@ static int columns_refuse(const struct cli *cli, const struct op *op, bool lists
 	fault_hint(&f, "The line `%s: …` on stderr has all names.",
 		   lists ? "columns" : "members");
 	status = cli_fault(cli, &f);
-	columns_each(op, columns_add, &all);
+	columns_each(op, columns_gather, &all);
 	cli_tell("%s: %s", lists ? "columns" : "members", all.data);
 	if (lists && op->columns)
 		cli_tell("without --columns: %s", columns_usual(op, &all));
@@ -113,7 +113,7 @@ static int columns_check_names(const struct cli *cli, const struct op *op, bool 
 	for (; names && *names; names++) {
 		struct columns_name n = { .name = *names };
 
-		columns_each(op, columns_find, &n);
+		columns_each(op, columns_seek, &n);
 		if (!n.found)
 			return columns_refuse(cli, op, lists, *names);
 	}
