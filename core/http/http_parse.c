@@ -208,8 +208,7 @@ static int check_head(struct http_conn *c, const struct target *target)
 		if (!is_clean(&c->x.headers[i]))
 			return http_parse_stop(c, 400, "a broken header");
 	if (c->parser.http_major != 1)
-		return http_parse_stop(c, 505,
-				       "only HTTP 1.0 and 1.1 are supported");
+		return http_parse_stop(c, 505, "only HTTP 1.0 and 1.1 are supported");
 	if (coding && c->parser.http_minor == 0)
 		return http_parse_stop(c, 400, "chunks need HTTP/1.1");
 	if (http_parse_check_host(c, target))

@@ -103,7 +103,8 @@ struct decl {
 	/* members of an op */
 	const char *summary;
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
-	const char *owner, *message_name, *says, *empty, *next, *below, *tells, *example, *misses;
+	const char *owner, *message_name, *says, *empty, *next, *below, *tells, *example,
+		*misses;
 	const char *pages; /* length of a first page where few words are asked for */
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
 	/* The words of one line of the schema fill the members of each struct below. */
@@ -132,8 +133,8 @@ struct decl {
 	bool unlisted; /* of a set: its tools are in no list */
 	bool identifies; /* the answer has the name, team and token of an agent */
 	bool above; /* leads of the teams above may call the operation, too */
-	struct list cli, cli_fields, also, columns, lines, brief, page, overview, reads, fails,
-		emits;
+	struct list cli, cli_fields, also, columns, lines, brief, page, overview, reads,
+		fails, emits;
 	struct list lists; /* a noun, the field with a thing's name, and the field with a
 			      text about the thing */
 	struct list awaits; /* parts of the answer; if a call waits and its answer has
