@@ -660,9 +660,10 @@ static bool cli_is_in_project(struct cli *cli)
 }
 
 /* Answers `cadre` without any word by the status, and by the way to the help. */
-static int cli_begin(struct cli *cli, char **argv)
+static int cli_begin(struct cli *cli)
 {
-	const int status = run_words(cli, op_state_status, 0, argv);
+	char word[] = "status", *words[] = { word, NULL };
+	const int status = status_main(cli, 1, words);
 
 	if (!status && !cli->json)
 		puts("cadre help lists the commands");
@@ -677,7 +678,7 @@ static int cli_run(struct cli *cli, int argc, char **argv)
 	int taken = 0;
 
 	if (argc == 0 && !cli->help && cli_is_in_project(cli))
-		return cli_begin(cli, argv);
+		return cli_begin(cli);
 	if (argc == 0 || cli->help)
 		return help_main(cli, argc + 1, argv - 1);
 	verb = cli_verb(argc, argv, &taken);

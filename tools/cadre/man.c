@@ -191,14 +191,16 @@ static void man_put_pages(void)
 	for (size_t i = 0; i < op_count; i++) {
 		const size_t n = man_noun_of(i);
 		const char *comma = "";
+		char noun[40];
 
 		if (!n)
 			continue;
-		printf(".TP\n\\fBcadre\\-%.*s\\fR(1)\n", (int)n, op_table[i].name);
+		snprintf(noun, sizeof(noun), "%.*s", (int)n, op_table[i].name);
+		printf(".TP\n\\fBcadre\\-%s\\fR(1)\n", noun);
 		for (size_t k = i; k < op_count; k++) {
 			const struct op *op = &op_table[k];
 
-			if (!op->cli || strncmp(op->name, op_table[i].name, n + 1) != 0)
+			if (!op->cli || !op_has_noun(op, noun))
 				continue;
 			printf("%s%s", comma, op->cli[0]);
 			if (op->cli[1])
