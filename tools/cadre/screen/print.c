@@ -257,81 +257,13 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 		add_small(p, field, false);
 }
 
-/* Whether the rows of a list are needs: texts for the person, with commands. */
-static bool is_needs(const struct record *r)
-{
-	return field_find(r, "command") != NULL;
-}
-
-/* The name of a need, behind the name of the need's team if the answer is about several teams. */
-static const char *need_name(struct arena *a, const json_t *need)
-{
-	const char *team = json_text_at(need, "team"), *name = json_text_at(need, "name");
-
-	return cli_plain(a,
-			 arena_printf(a, "%s%s%s", team, *team && *name ? " " : "", name),
-			 false);
-}
-
-/* Prints the text of a need, how long the need exists, and the command that settles the need.
- * All of it is on one line if it fits. Otherwise the last two are on a line of their own. */
-static void print_need(const struct cli *cli, struct arena *a, const json_t *need, int at)
-{
-	const char *text = cli_plain(a, json_text_at(need, "text"), false),
-		   *command = cli_plain(a, json_text_at(need, "command"), false),
-		   *since = json_find_text(need, "since");
-	const char *ago = since ? screen_time(cli, a, since) : "",
-		   *rest = arena_printf(a, "%s%s%s", ago, *ago && *command ? ": " : "",
-					command);
-	const size_t width = cli_width(text) + cli_width(rest) + 2 * INDENT;
-
-	if ((size_t)at + width <= (size_t)cli->width) {
-		printf("%s  %s%s%s\n", text, screen_dim(cli), rest, screen_plain(cli));
-		return;
-	}
-	cli_item(cli, text, at);
-	if (*rest) {
-		printf("%*s%s", at, "", screen_dim(cli));
-		cli_item(cli, rest, at);
-		fputs(screen_plain(cli), stdout);
-	}
-}
-
-/* Prints the needs in two columns: names, and what is to be said about each. */
-static void print_needs(const struct cli *cli, const json_t *rows)
-{
-	struct arena a = { 0 };
-	const json_t *need;
-	size_t i, width = 0;
-
-	printf("%sNeeds you%s\n", cli->color ? "\033[1m" : "", screen_plain(cli));
-	json_array_foreach(rows, i, need) {
-		const size_t w = cli_width(need_name(&a, need));
-
-		width = w > width ? w : width;
-	}
-	json_array_foreach(rows, i, need) {
-		const char *name = need_name(&a, need);
-		const bool mail = !strcmp(json_text_at(need, "what"), "mail");
-
-		printf("%*s%s%s%s%*s", INDENT, "",
-		       !cli->color ? ""
-		       : mail      ? "\033[33m"
-				   : "\033[31m",
-		       name, screen_plain(cli), (int)(width - cli_width(name)) + INDENT,
-		       "");
-		print_need(cli, &a, need, (int)width + 2 * INDENT);
-	}
-	arena_release(&a);
-}
-
 /* Prints a list of an overview. The first list shows the things that need the person's
  * attention. */
 static void print_overview_part(const struct cli *cli, const struct op *op,
 				const json_t *rows, const struct record *r, bool first)
 {
-	if (first && is_needs(r) && cli->people)
-		print_needs(cli, rows);
+	if (first && screen_is_needs(r) && cli->people)
+		screen_needs(cli, rows);
 	else
 		print_table(cli, r, op->columns, rows, true, 0, NULL);
 }

@@ -57,6 +57,11 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 /* Whether any row of a list has a value of this name. */
 bool screen_any_has(const json_t *rows, const char *name);
 
+/* Whether the rows of a list are needs: texts for the person, with commands. */
+bool screen_is_needs(const struct record *r);
+/* Prints needs in two columns: names, and the texts with the commands (screen_needs.c). */
+void screen_needs(const struct cli *cli, const json_t *rows);
+
 /* A copy of a list in the natural order of the names in a field: w-2 before w-10. A list that is
  * not sorted by these names keeps its order. */
 json_t *rows_in_order(const json_t *rows, const struct field *field);
