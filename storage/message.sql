@@ -571,6 +571,7 @@ RETURNING message;
 -- Counts the messages with a number below :before that were sent to the guest and still wait.
 -- The host sends messages in the order of their numbers. So no message below :before is still
 -- queued, and the count need not skip queued rows.
+-- Each lane has a count of its own, because `lane IN (...)` would build a table at each call.
 SELECT (SELECT count(*) FROM delivery d WHERE d.agent = :agent
 		AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open}
 		AND d.state = {delivery_state.notified} AND d.message < :before)

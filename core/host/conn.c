@@ -467,13 +467,33 @@ static void read_on(struct conn *c)
  * so the client's reads then run one after another. */
 static void release_held(struct conn *c)
 {
-	const size_t most = c->unread.small ? READS_MOST : 1;
+	struct unread_all *all = &c->host->clients->unread;
+	const bool large = !c->unread.small;
+	const size_t most = large ? 1 : READS_MOST;
 
 	while (c->held.first && c->held.first->after <= c->writes_done &&
-	       c->n_reads < most && flow_left(&c->flow) <= UNREAD_SOFT) {
+	       c->n_reads < most && flow_left(&c->flow) <= UNREAD_SOFT &&
+	       (!large || all->large_reads < UNREAD_LARGE_READS)) {
+		struct job *job = chain_pop(&c->held);
+
+		job->large = large;
+		all->large_reads += large;
 		c->n_reads++;
-		host_read(c->host, chain_pop(&c->held));
+		host_read(c->host, job);
 	}
+}
+
+/* Handles the end of a large read of the connection `served`. If `served` is NULL, the
+ * connection was closed. Connections behind `served` in the list may read first, so that no
+ * connection waits for ever. */
+static void large_read_over(struct host *host, struct conn *served)
+{
+	host->clients->unread.large_reads--;
+	for (struct conn *c = served; c; c = c->next)
+		if (c != served)
+			release_held(c);
+	for (struct conn *c = host->clients->first; c; c = c == served ? NULL : c->next)
+		release_held(c);
 }
 
 /* Handles the end of the first run of a write. The call may still wait for a change. */
@@ -569,8 +589,8 @@ static void conn_renew(struct conn *c, const struct job *read)
 	host_submit(c->host, job);
 }
 
-/* Handles a job that a thread has run: answers the call, or asks a guest, or lets the call wait. */
-static void on_job(struct job *job)
+/* Answers the call of a job that has run, or asks a guest, or lets the call wait. */
+static void conn_go_on(struct job *job)
 {
 	struct conn *c = job->conn;
 	bool left;
@@ -603,6 +623,19 @@ static void on_job(struct job *job)
 			return;
 	}
 	conn_answer(job);
+}
+
+/* Handles a job that a thread has run. */
+static void on_job(struct job *job)
+{
+	struct conn *c = job->conn;
+	struct host *host = c->host;
+	const bool large = job->large, closing = c->closing;
+
+	job->large = false;
+	conn_go_on(job); /* may close the connection; frees a closing connection */
+	if (large)
+		large_read_over(host, closing || c->closing ? NULL : c);
 }
 
 /* --- life ---------------------------------------------------------------------- */

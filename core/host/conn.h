@@ -59,6 +59,11 @@ enum {
 	UNREAD_ALL = 256 << 20,
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
+	/* The number of large reads that run at a time for all clients. A read counts as large
+	 * until a read of the client has had an answer below UNREAD_LARGE bytes. After any
+	 * larger answer, the client's reads count as large again. Each read holds its rows
+	 * until the answer is written, and the small reads of other clients wait behind it. */
+	UNREAD_LARGE_READS = 4,
 };
 
 /* The unread answers of one client. */
@@ -73,6 +78,7 @@ struct unread {
 /* The unread answers of all clients. */
 struct unread_all {
 	size_t memory; /* bytes of the buffers of all clients' unread answers */
+	int large_reads; /* large reads under way, at most UNREAD_LARGE_READS */
 	struct log_pause closed;
 };
 
@@ -109,8 +115,8 @@ void unread_tick(struct host *host);
  *	                    |                                                  ^  |
  *	                    +--> a read: `held` --> release_held()             |  |
  *	                                                 +--> host_read() -----+  |
- *	                                                                          |
- *	conn_answer() <----------------- asks no guest, awaits no change ---------+
+ *	                                                                          v
+ *	conn_answer() <---------------------------------------------------- conn_go_on()
  *	     ^                                                                    |
  *	     +-- a guest has answered, or an awaited change has come <------------+
  */

@@ -51,6 +51,7 @@ struct job {
 	uint64_t after; /* for a read: how many writes the connection has sent before this
 			   read */
 	bool counted; /* the call's first run has ended */
+	bool large; /* for a read: the job is counted in unread_all.large_reads */
 
 	/* Members of a parked job: see waiters.c. */
 	struct job *parked, **parked_at;

@@ -22,7 +22,7 @@ case $told in
 esac
 # If the host's memory has grown by 100 MiB or less, the load of the test was too small.
 [ "${told%% *}" -gt 100 ] || bad "the host grew by ${told%% *} MiB only: that was no load"
-# The bound of 340 MiB allows for 256 MiB of answers, the rows of some reads, and waiting calls.
+# The bound of 340 MiB allows for 256 MiB of answers, the rows of four reads, and waiting calls.
 [ "${told%% *}" -lt 340 ] || bad "the host grew by ${told%% *} MiB"
 
 # When all clients together have too many calls, each client may have only a few calls until the

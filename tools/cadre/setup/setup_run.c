@@ -113,8 +113,8 @@ static const char *setup_run_text(struct setup_run *r, const char *path)
 	return text;
 }
 
-/* Writes a file that the client reads. No other process writes the file, since only one program
- * runs as an agent. Returns the file's path, or NULL if there is a fault. */
+/* Writes a file that the client reads. No other process writes the file, since `agent run`
+ * refuses an agent that runs. Returns the file's path, or NULL if there is a fault. */
 static const char *setup_run_write(struct setup_run *r, const char *end, const char *text)
 {
 	struct setup_target t = { 0 };
