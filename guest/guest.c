@@ -231,7 +231,7 @@ static void guest_sockets_look(struct guest *g)
 		peer_listen_close(&g->listeners[i]);
 	if (guest_listen(g, &f) == 0)
 		fprintf(stderr,
-			"cadre guest: its sockets were gone and are made anew: %s\n",
+			"cadre guest: its sockets were gone and are made again: %s\n",
 			g->door);
 	else if (open)
 		fprintf(stderr, "cadre guest: its sockets are gone: %s\n", f.text);

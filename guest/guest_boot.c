@@ -696,7 +696,7 @@ void boot_main(const char *version)
 	if (w.listen && !strncmp(w.listen, "vsock:", 6))
 		load_modules("/modules", 'v');
 	if (!w.workspace) {
-		guest_boot_say("the kernel was not told cadre.workspace");
+		guest_boot_say("the kernel's command line has no cadre.workspace");
 		power_off();
 	}
 	guest_boot_find_root();

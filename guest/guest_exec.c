@@ -297,7 +297,8 @@ static int background_place(struct guest *g, struct fault *f)
 			oldest = p;
 	if (!oldest)
 		return fault_set(f, FAULT_EXHAUSTED, "",
-				 "%d jobs run or were not polled to their end", JOBS);
+				 "%d jobs still run, or were not polled to their end",
+				 JOBS);
 	background_job_free(g, oldest);
 	return 0;
 }

@@ -342,7 +342,7 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 			  "this is the guest of workspace %s", workspace);
 		return fault_hint(f,
 				  "A guest serves one workspace: start another guest, or "
-				  "this one with a new state folder.");
+				  "start this guest with a new state folder.");
 	}
 	if (strcmp(hello->role, "host") == 0 && q->peer->port == WIRE_CONTROL)
 		halt(g, hello->halted);

@@ -61,7 +61,7 @@ static void answer_no_version(struct request *r, const char *asked)
 	text_add_json(&data, asked);
 	text_add(&data, "}", 1);
 	answer_error(r, RPC_NO_VERSION, data.data,
-		     "protocol version %.40s is not supported this way", asked);
+		     "protocol version %.40s is not supported in _meta", asked);
 	text_release(&data);
 }
 
@@ -146,7 +146,7 @@ static bool modern_match(struct request *r, const char *method, json_t *params)
 	    (!name || (headers->name && header_is(headers->name, name))))
 		return true;
 	r->status = 400;
-	answer_error(r, RPC_HEADER, NULL, "%s is not the one of the message",
+	answer_error(r, RPC_HEADER, NULL, "header %s differs from the message",
 		     headers->method && header_is(headers->method, method)
 			     ? "Mcp-Name"
 			     : "Mcp-Method");
@@ -228,7 +228,7 @@ static void legacy_initialize(struct request *r, json_t *params)
 	if (!asked) {
 		answer_error(
 			r, RPC_INVALID_PARAMS, NULL,
-			"protocolVersion is missing; known are 2025-11-25 to 2024-11-05");
+			"protocolVersion is missing; known: 2024-11-05 to 2025-11-25");
 		return;
 	}
 	m->version = legacy_version(asked);
@@ -379,7 +379,7 @@ static void write_beside(const struct mcp *m, struct text *t)
 		text_addf(t,
 			  "Another session here (process %d) is that agent already and "
 			  "gets its mail: `agents` action `register` with another `name` "
-			  "makes you an agent of your own. ",
+			  "makes you another agent. ",
 			  (int)m->options.home->beside);
 }
 
@@ -395,23 +395,24 @@ static void write_who(const struct mcp *m, struct text *out)
 	else
 		text_addf(&t, "You %s. ", standing(who));
 	if (who->nobody && !who->agent)
-		text_adds(&t,
-			  "Register first: `agents` action `register`, with a `name` if "
-			  "you have one (and `team`, if there are several); until then "
-			  "you can only look, at all teams. ");
+		text_adds(
+			&t,
+			"Register first: `agents` action `register`, with `name` if you "
+			"have a name, and `team` if there are several teams. Until "
+			"then you can only read, in all teams. ");
 	write_beside(m, &t);
 	text_adds(
 		&t,
 		"cadre keeps a team's messages and task board in one durable file. "
 		"Begin with `agents` action `start`, then `inbox` action `receive`: "
-		"answer what you got. `task` action `claim` takes the best ready "
+		"answer your mail. `task` action `claim` takes the best ready "
 		"task: keep its `epoch`, send it with every change, and end with "
 		"`complete` or `fail`; the task that you hold need not be named. "
-		"Write to others with `team_message`; `operator` is the person whose "
-		"agents you all are. To wait, call `inbox` action `wait` once: it ends on "
-		"mail, a ready task, or a change of what you follow. `waiting` in an answer is your unread mail. Answers "
-		"are cut at what clients show: follow their `hint`, or set "
-		"`max_result_tokens` in any call. Errors name their `code`, the argument in "
+		"Write to others with `team_message`; `operator` is the person for "
+		"whom all agents work. To wait, call `inbox` action `wait` once: it ends on "
+		"mail, a ready task, or a change of what you follow. `waiting` in an answer is your unread mail. Long answers "
+		"are cut: follow the answer's `hint`, or set "
+		"`max_result_tokens` in any call. An error has a `code`, the argument in "
 		"`where`, and a `hint`.");
 	text_add_json(out, t.data);
 	text_release(&t);

@@ -364,7 +364,8 @@ static void follow_page(struct follow *w)
 	else if (next.len && text_json_size(next.data) < ROOM / 2)
 		text_addf(w->hint, "There is more: call again with%s.", next.data);
 	else if (next.len)
-		text_addf(w->hint, "There is more: call again with `%s` of the last.",
+		text_addf(w->hint,
+			  "There is more: call again with `%s` from the last entry.",
 			  page_argument(w->r->op)->name);
 	text_release(&next);
 }
@@ -380,7 +381,7 @@ void follow_hint(const struct request *r, const json_t *answer, struct text *hin
 		follow_rest(&w, r->op->rest);
 	visit(&w, r->op->out, answer, NULL);
 	if (w.calls)
-		text_adds(hint, w.left ? "; others alike." : ".");
+		text_adds(hint, w.left ? "; the others in the same way." : ".");
 	if (more && !hint->len)
 		text_addf(hint, "There is more: call again%s.",
 			  r->op->flags & OP_WRITE ? "" : " and ask for less");

@@ -30,8 +30,9 @@ static json_t *keep_here(struct mcp *m, const char *team, const char *name,
 			"%s of team %s: in this session, and whenever cadre runs "
 			"in %s",
 			name, team, h->place);
-	return json_sprintf("%s of team %s: in this session %s, since %s", name, team,
-			    session ? "and what its client runs here" : "alone", f.text);
+	return json_sprintf(
+		"%s of team %s: in this session %s (%s)", name, team,
+		session ? "and in programs that its client runs here" : "alone", f.text);
 }
 
 static void mcp_who_become(struct mcp *m, json_t *answer)

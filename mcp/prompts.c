@@ -45,15 +45,15 @@ static void write_start(const struct mcp *m, json_t *args, struct text *out)
 		"`ack` come again.\n"
 		"2. `task` action `list` with your name as `owner`: finish what you hold "
 		"first. Else `task` action `claim` without a task takes the best ready "
-		"one. Nobody else can hold it while you do.\n"
-		"3. Without an `epoch`, a change of a task is about your present claim; with "
-		"the `epoch` that claim gave you, only about that claim. `conflict` means that the claim is "
+		"task. Nobody else can hold the task while you hold it.\n"
+		"3. A change of a task without an `epoch` applies to your present claim. A change with "
+		"the `epoch` from `claim` applies only to that claim. `conflict` means that the claim is "
 		"no longer yours: stop, and look at the task again.\n"
-		"4. `task` action `start`, do the work, tick what its acceptance criteria "
-		"ask (`tick`), keep what others should know in `note`, then `complete` "
-		"with a `text` of a few lines. If it cannot be done: `block` with a "
-		"reason while you wait for somebody, `fail` when it is over, `release` to "
-		"give it back.\n"
+		"4. `task` action `start`, do the work, `tick` each acceptance criterion that "
+		"is met, tell others what they should know with `note`, then `complete` "
+		"with a `text` of a few lines. If the task cannot be done: `block` with a "
+		"reason while you wait for somebody, `fail` to end the task, `release` to "
+		"give the task back.\n"
 		"5. Ask `lead` or a teammate with `team_message`; a person reads what goes "
 		"to `operator`. With `wait_for_reply` the call returns the answer.\n"
 		"6. Begin again at 1. When nothing is ready, `inbox` action `wait` ends on mail, on a task for "
@@ -72,9 +72,9 @@ static void write_plan(const struct mcp *m, json_t *args, struct text *out)
 		out,
 		"1. Split the goal into tasks that one agent can finish in one sitting, "
 		"each with a title, a description that stands by itself, and acceptance "
-		"criteria that can be checked. Prefer few dependencies: only where a "
-		"task needs what another one makes.\n"
-		"2. Choose %s members by role, as few as keep the ready tasks busy.\n",
+		"criteria that can be checked. Keep dependencies few: only where a "
+		"task needs the result of another task.\n"
+		"2. Choose %s members by role, no more than there are tasks ready at once.\n",
 		members ? members : "the");
 	if (team)
 		text_addf(
@@ -106,8 +106,8 @@ static const struct prompt prompts[] = {
 	{ .name = "start-session",
 	  .title = "Start a session",
 	  .doc = "Work as a member of a cadre team: mail first, then tasks.",
-	  .arguments = { { "team", "Team; the session's own when absent.", false },
-			 { "agent", "Agent to work as; the session's own when absent.",
+	  .arguments = { { "team", "Team; if absent, the session's own team.", false },
+			 { "agent", "Agent to work as; if absent, the session's own.",
 			   false } },
 	  .write = write_start },
 	{ .name = "plan-team",

@@ -20,9 +20,9 @@ static const char usage[] =
 	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--operator] "
 	"[--direct]\n"
 	"       cadre mcp --cost [--toolsets core,workspace] [--output-schemas]\n"
-	"Serves the Model Context Protocol on standard input and output.  --cost prints the\n"
-	"tokens that the tools of each set, and of all sets, take in the list of tools; a\n"
-	"token is 4 bytes.\n";
+	"Serves the Model Context Protocol on standard input and output.  --cost prints how\n"
+	"many tokens of a model's context the list of tools takes, for each set and for all\n"
+	"sets together; 4 bytes count as a token.\n";
 
 enum {
 	OUT_MOST = 1 << 20, /* if a round has this many bytes of output, they are written

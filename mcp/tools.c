@@ -284,14 +284,12 @@ static json_t *output_of(const struct face *face)
 }
 
 /* Makes the schema of a tool's output. The schema lists the fields of the answers of all the
- * tool's operations, and the fields of a fault. The fields have no descriptions, because the
- * schema is already long without them. */
+ * tool's operations. As in output_of(), the fields of a fault are not listed. The fields have no
+ * descriptions, because the schema is already long without them. */
 static json_t *make_output(const struct tool *tool)
 {
 	json_t *defs = json_object(), *root;
-	json_t *props = json_pack("{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}", "code", "type",
-				  "string", "where", "type", "string", "hint", "type",
-				  "string", "waiting", "type", "string");
+	json_t *props = json_pack("{s:{s:s}}", "waiting", "type", "string");
 	const struct face *face = face_of(tool);
 	const struct op *op;
 	size_t i = 0;

@@ -435,10 +435,10 @@ static int refuse_wal(struct fault *f, const char *dir)
 		  "state.db beside it: a person, git or an archive put "
 		  "one of them there",
 		  dir);
-	return fault_hint(f, "nothing is damaged yet: copy both. If `sqlite3` changed "
-			     "state.db, close it or open state.db once with it; if "
-			     "state.db was replaced, put it back or `cadre "
-			     "restore`; else move state.db-wal away");
+	return fault_hint(f, "nothing is damaged yet: copy both files. If `sqlite3` "
+			     "changed state.db, end it or open state.db in it once; if "
+			     "state.db was replaced, undo that or `cadre restore`; "
+			     "else move state.db-wal away");
 }
 
 static int refuse_journal(struct fault *f, const char *dir)
@@ -463,8 +463,8 @@ int ground_vacant(const struct store *s, struct fault *f)
 		  "state.db is gone from %.110s, but its log "
 		  "state.db-wal is there",
 		  s->dir);
-	return fault_hint(f, "put state.db back, or `cadre restore` a backup; to "
-			     "begin anew, move state.db-wal and state.db-shm away");
+	return fault_hint(f, "put state.db back, or `cadre restore` a backup; to begin "
+			     "with a new state, move state.db-wal and state.db-shm away");
 }
 
 int ground_admit(struct store *s, struct fault *f)
@@ -640,14 +640,15 @@ static void ground_lose(struct store *s, const char *trouble)
 	g->lost = true;
 	fault_set(&g->why, FAULT_UNAVAILABLE, "", "%.120s %s%s while it was in use",
 		  s->path, trouble, cut ? "" : ": it was moved, removed or replaced");
-	fault_hint(&g->why, cut ? "processes that have it open keep nothing more, and "
-				  "the last changes may be lost: run `cadre restore "
-				  "FILE`, or go on with the rest (`cadre doctor`, then "
-				  "`cadre up`)"
-				: "processes that have it open keep nothing more: put "
-				  "the former files back, or go on with the present ones "
-				  "(`cadre up`); put a backup in place with `cadre "
-				  "restore`");
+	fault_hint(&g->why,
+		   cut ? "processes that have it open store no more changes, "
+			 "and the last changes may be lost: run `cadre restore "
+			 "FILE`, or go on with the rest (`cadre doctor`, then "
+			 "`cadre up`)"
+		       : "processes that have it open store no more changes. Put "
+			 "the former files back, go on with the present files "
+			 "(`cadre up`), or put a backup in place (`cadre "
+			 "restore`)");
 }
 
 static int say_lost(const struct ground *g, struct fault *f)

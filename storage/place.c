@@ -42,12 +42,12 @@ static int check_writable(int dir, const char *path, struct fault *f)
 	if (faccessat(dir, ".", W_OK, AT_EACCESS) == 0)
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "",
-		  "cannot write %.150s (%s), which even reading needs", path,
+		  "cannot write %.150s (%s): cadre needs this even to read", path,
 		  strerror(errno));
 	return fault_hint(f,
-			  "make it writable, or read a copy, made while no "
-			  "process uses it: cp -a %.150s COPY; cadre --home COPY "
-			  "status",
+			  "make it writable, or copy it while no process uses "
+			  "it, and read the copy: cp -a %.150s COPY; cadre --home "
+			  "COPY status",
 			  path);
 }
 

@@ -60,7 +60,8 @@ int store_check_db(sqlite3 *db, struct fault *f)
 
 int store_no_own_row(struct fault *f)
 {
-	fault_set(f, FAULT_IO, "", "the state is damaged: it has no row of its own");
+	fault_set(f, FAULT_IO, "",
+		  "the state is damaged: the row about the state itself is gone");
 	return fault_hint(f, "Put a backup in its place: `cadre restore`.");
 }
 

@@ -139,8 +139,8 @@ int writer_queue_alone_for(struct writer_queue *t, long wait_ms, const char *why
 		if (clock_steady_ms() >= until) {
 			lock_holder_all(t->lock, WRITER_QUEUE_VERSION, names,
 					sizeof(names));
-			fault_set(f, FAULT_UNAVAILABLE, "", "%s, but is open in: %s", why,
-				  names);
+			fault_set(f, FAULT_UNAVAILABLE, "",
+				  "%s, but state.db is open in: %s", why, names);
 			return fault_hint(
 				f, "end these processes (a host: `cadre down`; a `cadre "
 				   "mcp`: its client), then repeat");

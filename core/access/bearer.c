@@ -205,7 +205,7 @@ static int check_agent(struct call *call, const struct agent_row *a)
 	fault_set(&call->fault, FAULT_INVALID, "/agent",
 		  "%s is the operator, not an agent", a->name);
 	return fault_hint(&call->fault, "{token.create} {operator=true|--operator} makes "
-					"one for all teams.");
+					"a token for all teams.");
 }
 
 static int bearer_make(struct call *call, const struct token_create_in *in)

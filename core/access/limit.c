@@ -54,8 +54,8 @@ static int limit_refuse(struct call *call, const struct rate_size *size, int64_t
 	int64_t ms = (wait + 999) / 1000;
 
 	fault_set(f, FAULT_RATE_LIMITED, "",
-		  "%s calls too often: %" PRId64 " `%s` calls at once, then %" PRId64
-		  " a minute",
+		  "%s calls too often: the limit is %" PRId64
+		  " `%s` calls at once, then %" PRId64 " a minute",
 		  call->identity.looks ? "this token" : call->caller.name, size->burst,
 		  field_choice(&record_rate_limit, "category",
 			       limit_category(limit_rate(call))),

@@ -50,7 +50,7 @@ static int pair_refuse(struct call *call, const struct agent_row *to, int64_t wa
 		   (int)(wait % 1000),
 		   delays ? ""
 			  : ", or send it now with {on_limit=delay|--on-limit "
-			    "delay}, for delivery at that time");
+			    "delay}, for delivery after that time");
 	call->fault.retry_after_ms = wait;
 	return call->fault.code;
 }

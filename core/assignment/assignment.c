@@ -41,7 +41,7 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 
 	if (!json)
 		return fault_set(&call->fault, FAULT_INVALID, where,
-				 "an assignment's content is JSON: %s", error.text);
+				 "an assignment's content must be JSON: %s", error.text);
 	*out = (struct task_payload){ 0 };
 	if (op_decode(&record_task_payload, json, out, DECODE_LENIENT, &call->arena,
 		      &inner) < 0)

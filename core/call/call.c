@@ -259,8 +259,8 @@ static int nobody_yet(struct call *call)
 		  call->op->name,
 		  call->op->who > WHO_LEAD ? "the operator" : "members of a team");
 	return fault_hint(&call->fault,
-			  "Register first: `agents`, action `register`; `name` "
-			  "if you have one. Until then you can only look, at all "
+			  "Register first: `agents`, action `register`, with `name` "
+			  "if you have a name. Until then you can only read, in all "
 			  "teams. To act as the operator: cadre mcp --operator.");
 }
 
@@ -597,7 +597,7 @@ static const char *trouble_of(bool deaf)
 
 static const char *help_of(bool deaf)
 {
-	return deaf ? "The host makes its sockets anew within seconds; if "
+	return deaf ? "The host makes new sockets within seconds; if "
 		      "not: cadre restart"
 		    : "See `cadre doctor`";
 }

@@ -391,7 +391,8 @@ static int read_array(struct toml_reader *r, struct toml_value *v)
 		if (*r->s == ',')
 			r->s++;
 		else if (*r->s != ']')
-			return toml_wrong(r, ", or ] must follow a value of an array");
+			return toml_wrong(r,
+					  "a comma or ] must follow a value of an array");
 	}
 	r->s++;
 	r->depth--;
@@ -416,8 +417,8 @@ static int read_braces(struct toml_reader *r, struct toml_value *v)
 		if (*r->s != ',')
 			return toml_wrong(
 				r,
-				", or } must follow a value of an inline table, on the "
-				"same line");
+				"a comma or } must follow a value of an inline table, on "
+				"the same line");
 		r->s++;
 		toml_skip_blanks(r);
 	}

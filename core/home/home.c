@@ -125,7 +125,7 @@ static void keep_ignore(struct home *h, int dir, enum meant meant)
 	if (!ignore_keep(dir) || h->note[0])
 		return;
 	snprintf(h->note, sizeof(h->note),
-		 "%.400s/.gitignore was changed: cadre wrote it anew, "
+		 "%.400s/.gitignore was changed: cadre wrote it again, "
 		 "so that git ignores the whole folder",
 		 h->dir);
 }

@@ -436,7 +436,7 @@ static int refuse_secret(const char *dir, struct fault *f)
 		  "%.150s/secret is gone: the tokens of all agents are made with it",
 		  dir);
 	return fault_hint(f, "put it back (a backup has it as FILE.secret), or: "
-			     "cadre restore FILE; if it is lost for good: cadre "
+			     "cadre restore FILE; if the secret is lost for good: cadre "
 			     "restore --any-secret with the present state.db");
 }
 

@@ -40,9 +40,9 @@ static void crowd_turn_away(struct conn *c, const char *why)
 	struct fault f = { 0 };
 
 	metrics_hit(c->host->metrics, HIT_CLIENTS);
-	fault_set(&f, FAULT_EXHAUSTED, "", "%s: %zu are connected to the host", why,
-		  c->host->clients->crowd.n);
-	fault_hint(&f, "End some of them, or go without the host: --direct.");
+	fault_set(&f, FAULT_EXHAUSTED, "", "%s: %zu clients are connected to the host",
+		  why, c->host->clients->crowd.n);
+	fault_hint(&f, "End some clients, or call without the host: --direct.");
 	f.retry_after_ms = CLIENT_SILENT_MS;
 	wire_write_fault(&c->flow.out, &f, false, NULL);
 	flow_send(&c->flow);
@@ -139,7 +139,8 @@ static void unread_note(struct conn *c)
 	if (left <= UNREAD_SOFT)
 		c->unread.seconds = 0;
 	if (left > UNREAD_HARD)
-		close_one(c, "its unread answers take more than one client may have");
+		close_one(c,
+			  "its unread answers take more memory than one client may have");
 	else if (host->clients->unread.memory > UNREAD_ALL)
 		close_largest(host);
 }

@@ -40,7 +40,7 @@ static void log_level_tick(struct host *host)
 		return;
 	if (config_watch_level(host->home, &level, &f) < 0) {
 		log_line(host->log, LOG_LEVEL_WARN,
-			 "the configuration cannot be read anew", LOG_FAULT(&f));
+			 "the configuration cannot be read again", LOG_FAULT(&f));
 		return;
 	}
 	if (level == host->log_watch->level)

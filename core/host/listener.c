@@ -86,9 +86,9 @@ static void listen_anew(uv_handle_t *h)
 		return;
 	if (host_socket_open(host, s, &f) < 0)
 		log_seldom(host->log, &host->sockets->swept, LOG_LEVEL_WARN,
-			   "a socket cannot be made anew", LOG_FAULT(&f));
+			   "a socket cannot be made again", LOG_FAULT(&f));
 	else
-		log_line(host->log, LOG_LEVEL_WARN, "a socket was gone and is made anew",
+		log_line(host->log, LOG_LEVEL_WARN, "a socket was gone and is made again",
 			 LOG_TEXT("socket", s->path));
 }
 
@@ -102,7 +102,7 @@ static void on_look(uv_timer_t *timer)
 		return;
 	if (home_settle_run(host->options->home, host->lock, &f) < 0) {
 		log_seldom(host->log, &host->sockets->swept, LOG_LEVEL_WARN,
-			   "the folder of the sockets cannot be made anew",
+			   "the folder of the sockets cannot be made again",
 			   LOG_FAULT(&f));
 		return;
 	}

@@ -596,7 +596,7 @@ static void http_request_make_room(struct http_server *s)
 
 	while (s->collected > s->service.limits.bodies && (c = slowest(s)))
 		http_refuse(c, 503, FAULT_UNAVAILABLE,
-			    "too many bodies come at once, and this one slowly");
+			    "too many bodies come at once, and this body comes slowly");
 }
 
 void http_drop_body(struct http *x)

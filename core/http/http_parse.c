@@ -216,7 +216,8 @@ static int check_head(struct http_conn *c, const struct target *target)
 	if (http_parse_count(&c->x, "authorization") > 1 ||
 	    http_parse_count(&c->x, "origin") > 1 ||
 	    http_parse_count(&c->x, "idempotency-key") > 1)
-		return http_parse_stop(c, 400, "a header comes twice, but may come once");
+		return http_parse_stop(c, 400,
+				       "a header comes twice, but may come only once");
 	if (coding && (http_parse_count(&c->x, "transfer-encoding") > 1 ||
 		       strcasecmp(coding, "chunked") != 0))
 		return http_parse_stop(c, 501,
@@ -224,7 +225,8 @@ static int check_head(struct http_conn *c, const struct target *target)
 	if (*c->x.path != '/' || strchr(c->x.path, '#') || strchr(c->x.query, '#'))
 		return http_parse_stop(c, 400, "the target is not a path");
 	if (expect && strcasecmp(expect, "100-continue") != 0)
-		return http_parse_stop(c, 417, "only 100-continue can be expected");
+		return http_parse_stop(c, 417,
+				       "the header Expect may only be 100-continue");
 	return 0;
 }
 

@@ -641,7 +641,8 @@ static bool hybrid_take_line(struct link_dial *d)
 		dial_errno(d, errno);
 	else if (n == 0)
 		fault_set(&d->fault, FAULT_UNAVAILABLE, "",
-			  "the VMM closed: nobody listens at port %u in the guest",
+			  "the VMM closed the connection: nobody listens at port %u "
+			  "in the guest",
 			  d->port);
 	return n == 1;
 }
@@ -717,7 +718,8 @@ static void vsock_dial(struct link_dial *d)
 	struct sockaddr_vm at = address(&d->to, d->port);
 
 	if (d->to.number == LINK_CID_ANY)
-		fault_set(&d->fault, FAULT_INVALID, "", "any CID cannot be dialled");
+		fault_set(&d->fault, FAULT_INVALID, "",
+			  "vsock:any is no guest's address");
 	if (d->fault.code || dial_connect(d, &at, sizeof(at), socket_on_connected))
 		dial_failed(d);
 }

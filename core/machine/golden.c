@@ -72,8 +72,8 @@ static int golden_refuse(const char *path, char *git, const char *where, struct 
 	if (end)
 		*end = '\0';
 	fault_set(f, FAULT_INVALID, where,
-		  "%.80s %s %.80s: commits in its copies would move its branch", path,
-		  what, git);
+		  "%.80s %s %.80s: commits in a copy would move the original's branch",
+		  path, what, git);
 	return fault_hint(f, "`git clone` it to a new folder, and name that folder%s",
 			  end ? ", or name the main worktree" : "");
 }

@@ -17,8 +17,8 @@ static int message_redact_check_command(struct call *call, int64_t message)
 	fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
 		  "the message's command has not ended");
 	return fault_hint(&call->fault,
-			  "Wait for the result, or cancel the command's task, "
-			  "which calls the command off.");
+			  "Wait for the result, or cancel the command's task: "
+			  "this calls the command off.");
 }
 
 static int message_redact_take_text(struct call *call, int64_t message)

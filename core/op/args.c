@@ -268,8 +268,8 @@ static int hint_dashes(struct words *w)
 {
 	return w->op->cli_fields
 		       ? fault_hint(w->fault,
-				    "See the command's --help. A text that begins "
-				    "with - stands behind --.")
+				    "See the command's --help. Put -- before a text "
+				    "that begins with -.")
 		       : fault_hint(w->fault, "See the command's --help.");
 }
 

@@ -33,10 +33,10 @@ static json_t *fault_schema(void)
 		"\"text\":{\"type\":\"string\",\"description\":\"What was wrong.\"},"
 		"\"hint\":{\"type\":\"string\",\"description\":\"What may help.\"},"
 		"\"retry_after_ms\":{\"type\":\"integer\","
-		"\"description\":\"When it may be tried again.\"},"
+		"\"description\":\"Milliseconds to wait before you repeat the call.\"},"
 		"\"available\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-		"\"description\":\"Names that were there in place of the one that was "
-		"not; the first of them.\"}}}}}";
+		"\"description\":\"The first existing names, if the named thing does not "
+		"exist.\"}}}}}";
 	json_t *s = json_loads(text, 0, NULL);
 	json_t *codes = json_array(), *code = NULL;
 

@@ -208,9 +208,10 @@ static void put_argument(const struct op *op, const struct field *fd, struct tex
 }
 
 const char op_command_text[] =
-	"From the command's first word on, all words belong to the command: options of cadre,\n"
-	"such as --json, come before it.  One word is a line for the shell; several are a\n"
-	"program and its arguments, which the program gets unchanged.  A -- may come first.\n";
+	"From the command's first word on, all words belong to the command.  Options of cadre,\n"
+	"such as --json, come before the command.  One word is a line for the shell.  Several\n"
+	"words are a program and its arguments, which the program gets unchanged.  A -- may\n"
+	"stand before the command.\n";
 
 /* Appends the operation's faults, each with its exit status. */
 static void usage_put_faults(const struct op *op, struct text *out)

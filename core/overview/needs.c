@@ -261,7 +261,7 @@ static struct need agent_trouble(const struct gathering *g,
 	n.command = arena_printf(a, "%s agent whois %s", needs_command_of(g), r->name);
 	if (r->status == AGENT_STATUS_FAILED &&
 	    r->failures >= call->settings->config.runner_max_failures) {
-		n.text = "takes no more turns, for its runner has failed";
+		n.text = "takes no more turns, because its runner has failed";
 		n.command = arena_printf(a, "%s agent update %s --runner COMMAND",
 					 needs_command_of(g), r->name);
 	}
@@ -289,7 +289,7 @@ static struct need parked_why(const struct gathering *g,
 	char at[25];
 
 	if (!hosted) {
-		n.text = "has mail and takes no turns, for no host runs";
+		n.text = "has mail and takes no turns, because no host runs";
 		n.command = "cadre up";
 	} else if (r->until) {
 		time_format(r->until, at);

@@ -266,7 +266,8 @@ static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
 		  "%" PRId64 " events and %" PRId64
-		  " messages would be removed, which gc.keep_days = %" PRId64 " keeps",
+		  " messages would be removed, although gc.keep_days = %" PRId64
+		  " keeps them",
 		  n.events, n.messages, days);
 	return fault_hint(&call->fault,
 			  "Add {confirm=true|--yes} to do it. This cannot be undone.");

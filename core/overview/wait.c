@@ -78,11 +78,27 @@ static int tell_hindrance(struct call *call, const struct task_row *t, const cha
 	*why = h.why && *h.why ? h.why : NULL;
 	if (h.id != t->id)
 		*why = arena_printf(
-			&call->arena, "task %s must be completed first but %s%s%s",
+			&call->arena, "task %s must be completed first, but %s%s%s",
 			task_name(call, h.number),
 			h.state == TASK_STATE_FAILED ? "failed" : "was called off",
 			*why ? ": " : "", *why ? *why : "");
 	return 1;
+}
+
+/* Tells what the task's owner does, unless the owner is the caller. */
+static int tell_owner(struct call *call, const struct task_row *t, const char **why)
+{
+	struct agent_name_row owner = { 0 };
+	const char *doing = "";
+	int rc;
+
+	if (!t->owner || t->owner == call->caller.agent)
+		return 0;
+	if ((rc = sql_row(call, agent_name, &owner, .id = t->owner)) <= 0)
+		return rc;
+	rc = agent_tell_doing(call, owner.name, &doing);
+	*why = *doing ? doing : NULL;
+	return rc;
 }
 
 int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait_out *out)
@@ -104,6 +120,9 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	/* A task that waits for a failed task can still be called off. */
 	out->over = !out->reached && ((BIT(t.state_now) & ends) ||
 				      (rc > 0 && !(want & BIT(TASK_STATE_CANCELLED))));
+	if (!out->reached && !out->over && !out->why &&
+	    (rc = tell_owner(call, &t, &out->why)) < 0)
+		return rc;
 	return wait_go_on(call, in->timeout, out->reached || out->over);
 }
 
@@ -198,7 +217,7 @@ static const char *place_text(const struct assignment_place_row *place)
 	};
 
 	if (place->offered)
-		return "its workspace has the command, and reports when it runs";
+		return "its workspace has the command, but has not reported its start";
 	return place->workspace ? states[place->state] : "its agent has no workspace";
 }
 

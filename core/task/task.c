@@ -223,7 +223,8 @@ int task_stuck(struct call *call, const char **says)
 				     "%s%zu %s for failed or called-off tasks: %s",
 				     n > STUCK_COUNTED ? "over " : "",
 				     n > STUCK_COUNTED ? STUCK_COUNTED : n,
-				     n == 1 ? "waits" : "wait", stuck_ids(call, rows, n));
+				     n == 1 ? "task waits" : "tasks wait",
+				     stuck_ids(call, rows, n));
 	return rc < 0 ? rc : 0;
 }
 
@@ -258,8 +259,8 @@ int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t numbe
 	return team_tell(
 		call, team, "task_update",
 		arena_printf(&call->arena,
-			     "Task %s %s, and %s. %s the tasks that wait other "
-			     "dependencies (`task update`).",
+			     "Task %s %s, and %s. %s other dependencies to the tasks "
+			     "that wait (`task update`).",
 			     id, failed ? "failed" : "was called off", behind,
 			     failed ? arena_printf(&call->arena,
 						   "Retry it (`task retry %s`), or give",

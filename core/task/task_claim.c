@@ -68,8 +68,8 @@ static int not_claimable(struct call *call, const struct task_row *t)
 	}
 	fault_set(f, FAULT_CONFLICT, "/task", "task %s is assigned to %s", id,
 		  a.name ? a.name : "another agent");
-	return fault_hint(f,
-			  "Take another task, or ask the lead to assign this one anew.");
+	return fault_hint(
+		f, "Take another task, or ask the lead to assign this task to you.");
 }
 
 /* --- claiming ---------------------------------------------------------------------------- */
@@ -539,8 +539,8 @@ static int refuse_unticked(struct call *call, const struct task_row *t)
 		  "%zu of %zu criteria of task %s %s not ticked: %s", n, all, id,
 		  n == 1 ? "is" : "are", task_join(call, left, n, UNTICKED_BYTES));
 	return fault_hint(&call->fault,
-			  "Tick what holds: {task.tick} %s%s. To complete it all the "
-			  "same, add {anyway=true|--anyway}.",
+			  "Tick the criteria that are met: {task.tick} %s%s. To complete "
+			  "the task anyway, add {anyway=true|--anyway}.",
 			  id, numbers);
 }
 

@@ -81,10 +81,11 @@ static int above_refuses(struct call *call, int64_t above, int64_t kind, int64_t
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_EXHAUSTED, kinds[kind].where, "%s",
 		  tell_left(call, t.name, &b));
-	return fault_hint(&call->fault,
-			  most ? "Ask for less, or ask for a higher %s."
-			       : "Set %s to the number of them that this team gets.",
-			  kinds[kind].where + 1);
+	return fault_hint(
+		&call->fault,
+		most ? "Ask for less, or ask for a higher %s."
+		     : "This team needs a limit too: set %s to the team's part.",
+		kinds[kind].where + 1);
 }
 
 int budget_reserve(struct call *call, int64_t team)
@@ -129,13 +130,14 @@ static int budget_refuse(struct call *call, const struct team_row *t, int64_t ki
 			  "team %s has used %" PRId64 " %s, and has reserved %" PRId64
 			  " for teams below it",
 			  t->name, b.used, kinds[kind].noun, b.reserved);
-		return fault_hint(&call->fault, "Set the limit to their sum, or higher.");
+		return fault_hint(&call->fault,
+				  "Set the limit to the sum of both numbers, or higher.");
 	}
 	rc = sql_row(call, budget_unlimited, &free, .team = t->id, .kind = kind);
 	if (rc <= 0 || !most)
 		return rc < 0 ? rc : above_refuses(call, t->parent, kind, most);
 	fault_set(&call->fault, FAULT_CONFLICT, kinds[kind].where,
-		  "team %s below has no limit of its own", free.name);
+		  "team %s, which is below, has no limit of its own", free.name);
 	return fault_hint(&call->fault, "Give that team a limit first.");
 }
 

@@ -226,8 +226,9 @@ int team_thaw(struct call *call, const struct team_thaw_in *in, struct team_thaw
 	if (rc < 0)
 		return rc;
 	if (w.denied && !w.n_done) {
-		fault_set(&call->fault, FAULT_DENIED, "/team",
-			  "the stop came from above the team, and so must the thaw");
+		fault_set(
+			&call->fault, FAULT_DENIED, "/team",
+			"the team was stopped from above, so the thaw must come from above");
 		return fault_hint(&call->fault,
 				  "Ask the lead of the team above it, or the operator.");
 	}

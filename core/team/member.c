@@ -50,7 +50,7 @@ int member_check_role(struct call *call, const struct role *r, const char *where
 	return twice ? fault_set(&call->fault, FAULT_INVALID,
 				 arena_printf(&call->arena, "%s/resources/%s", where,
 					      twice),
-				 "the role sets %s, too", twice)
+				 "the role sets %s already, outside `resources`", twice)
 		     : 0;
 }
 

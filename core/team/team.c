@@ -32,8 +32,8 @@ static int check_maker(struct call *call)
 	if (rc < 0 || (rc > 0 && r.nests && call->caller.level >= WHO_MEMBER))
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_DENIED, "/parent",
-		  "only the lead of team %s, or a member whose role "
-		  "nests, can make a team below it",
+		  "only the lead of team %s, or a member for whom `nests` "
+		  "is true, can make a team below it",
 		  call->caller.team_name);
 	return who_ask(call, WHO_LEAD);
 }
@@ -86,7 +86,7 @@ static int team_above_too_deep(struct call *call, const struct team_row *above)
 		  "team %s has %" PRId64 " teams above it, so it can have no "
 		  "team below (limits.max_nesting_depth)",
 		  above->name, above->depth);
-	return fault_hint(&call->fault, "Make the team below a higher team.");
+	return fault_hint(&call->fault, "Make the new team below a higher team.");
 }
 
 /* Refuses a policy that is wider than the policy of `team` or of a team above `team`. The fault
@@ -229,8 +229,8 @@ static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_
 		  "%" PRId64 " for teams below it",
 		  t->name, vms.used, vms.reserved);
 	return fault_hint(&call->fault,
-			  "Remove some with {workspace.destroy}, or set the "
-			  "limit to their sum or higher.");
+			  "Remove workspaces with {workspace.destroy}, or set the "
+			  "limit to the sum of both numbers or higher.");
 }
 
 static int team_update_set_ports(struct call *call, const struct team_row *t,

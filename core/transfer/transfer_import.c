@@ -104,7 +104,7 @@ static int transfer_check_numbers(struct import *m, FILE *in)
 	return rc <= 0 ? rc
 		       : transfer_check_blame(
 				 m, in, task, transfer_column(task, "number"), gap.number,
-				 "is not the next one: tasks are numbered from 1");
+				 "is not the next number: tasks are numbered from 1");
 }
 
 enum { DEEPEST = 64, NAME_MOST = 64 };
@@ -133,7 +133,7 @@ static int check_schema(struct import *m, const json_t *said)
 		return 0;
 	return fault_set(f, FAULT_INVALID, "/file",
 			 "schema has to be a number from 1 to %" PRId64
-			 ", which this program's is",
+			 ", the schema of this program",
 			 newest);
 }
 
@@ -299,7 +299,7 @@ static int take_as(struct import *m)
 	if (m->n_roots != 1)
 		return fault_set(f, FAULT_INVALID, "/as",
 				 "the export holds %zu teams without a team above, and "
-				 "a name is for one",
+				 "a new name is for one team",
 				 m->n_roots);
 	rc = is_taken(m, m->root, m->as);
 	if (rc > 0) {
@@ -555,8 +555,8 @@ static int end_commands(struct import *m)
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		rc = assignment_end_all(call, all[i].agent,
-					"interrupted: its team was imported; whether "
-					"this command runs elsewhere is not known");
+					"interrupted: its team was imported; this "
+					"command may still run elsewhere");
 		m->report->ended += rc > 0 ? rc : 0;
 	}
 	return rc < 0 ? rc : 0;

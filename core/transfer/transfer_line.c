@@ -240,12 +240,12 @@ static int transfer_line_read_end(struct transfer_reader *r, struct fault *f)
 	transfer_sum(&all, hex);
 	if (!json_is_integer(end) || json_integer_value(end) != r->n - 1)
 		return transfer_line_refuse(
-			f, "lines are missing: their number differs from the one "
-			   "in the last line");
+			f, "lines are missing: the last line gives another number "
+			   "of lines");
 	if (!said || strcmp(said, hex) != 0)
 		return transfer_line_refuse(
 			f, "the file was changed: its checksum differs from the "
-			   "one in the last line");
+			   "checksum in the last line");
 	return 0;
 }
 

@@ -27,7 +27,8 @@ static int check_giver(struct call *call, const char *where, const char *does)
 	if (rc < 0 || nests.nests)
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_DENIED, where,
-		  "only the lead, the operator and members who may nest %s", does);
+		  "only the lead, the operator and members with `nests` true can %s",
+		  does);
 	return fault_hint(&call->fault, "Ask the lead.");
 }
 

@@ -264,7 +264,7 @@ const char *runner_command(const char *runner, struct arena *a)
 
 static void runner_client_pass_over(size_t len, struct runner_told *told)
 {
-	text_addf(&told->text, "[cadre: a line of %zu bytes was passed over]\n", len);
+	text_addf(&told->text, "[cadre: a line of %zu bytes was left out]\n", len);
 }
 
 static void runner_client_read_line(const struct runner_client *c, const char *line,

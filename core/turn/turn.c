@@ -91,7 +91,7 @@ static int tell_hour(struct call *call, const struct agent_row *a)
 			     "%s has begun %" PRId64 " turns within an hour "
 			     "(limits.turns_per_hour) without a word from a person. "
 			     "The next turn begins when the hour is over, or when a "
-			     "person writes to it: `cadre send %s TEXT`.",
+			     "person writes to the agent: `cadre send %s TEXT`.",
 			     a->name, chain_per_hour(call), a->name));
 }
 
@@ -302,7 +302,7 @@ static int tell_failed(struct call *call, const struct turn_row *u, const char *
 		arena_printf(&call->arena,
 			     "%s takes no more turns: its runner has failed %" PRId64 " "
 			     "times, the last time because %s. Its mail waits. To "
-			     "let it go on, set its runner anew.",
+			     "let it go on, set its runner again.",
 			     a.name, call->settings->config.runner_max_failures,
 			     reason ? reason : "it ended badly"));
 }
@@ -461,8 +461,9 @@ static int tell_stood(struct call *call, const struct turn_row *u, const char *r
 	return team_notice(call, "runner",
 			   arena_printf(&call->arena,
 					"turn %" PRId64
-					" of %s was ended, and the guest of "
-					"its workspace: %s. Its mail comes again.",
+					" of %s and the guest of its workspace "
+					"were ended: %s. The agent's mail comes "
+					"again.",
 					u->id, a.name, reason));
 }
 

@@ -27,8 +27,8 @@ static int vault_meta_check_room(struct call *call, const char *front)
 		  "take only %zu",
 		  strlen(front), call->form.most);
 	return fault_hint(&call->fault,
-			  "Read the note in parts: {vault.read}; its `next` is "
-			  "the next `offset`.");
+			  "Read the note in parts: {vault.read}; an answer's "
+			  "`next` is the next `offset`.");
 }
 
 /* --- reading ------------------------------------------------------------------------ */

@@ -148,7 +148,7 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 	}
 	tag = json_object_get(p->json, "type");
 	if (!json_is_string(tag))
-		return fault_set(f, FAULT_INVALID, "/type", "a message has a type");
+		return fault_set(f, FAULT_INVALID, "/type", "a message must have a type");
 	p->type = json_string_value(tag);
 	p->wire = wire_find(p->type);
 	return 0;
@@ -217,7 +217,8 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 		return fault_set(f, FAULT_INVALID, "/type", "unknown type %.64s",
 				 p->type);
 	if (w->ports == 0)
-		return fault_set(f, FAULT_INVALID, "/type", "%s is an answer", w->name);
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "%s is an answer, not a request", w->name);
 	if (!(w->senders & sender))
 		return fault_set(f, FAULT_INVALID, "/type", "%s goes from %s, on port %s",
 				 w->name,

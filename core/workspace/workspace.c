@@ -372,8 +372,8 @@ static int begun(struct call *call)
 		  rc ? w.name : "?", rc ? w.team_name : "?");
 	return fault_hint(&call->fault,
 			  "The first call still runs, or its answer was lost. "
-			  "Repeat the call later, or look at the workspace; a "
-			  "new key runs it again.");
+			  "Repeat the call later, or look at the workspace. "
+			  "A call with a new key is done again.");
 }
 
 /* Checks that the caller's team is not stopped. Then raises the chain number of the workspace's
@@ -460,14 +460,14 @@ static int note_to_lead(struct call *call, const struct workspace_row *w,
 		return rc < 0 ? rc : 0;
 	return team_tell(
 		call, w->team, "runner",
-		arena_printf(
-			&call->arena,
-			"%s takes no turns: its workspace has failed (%s). Its mail "
-			"waits. %s%s%s",
-			a.name, in->detail ? in->detail : "see `cadre logs`",
-			in->again ? a.name : "Start it again: `cadre workspace start ",
-			in->again ? " goes on when what is missing is there." : w->name,
-			in->again ? "" : "`."),
+		arena_printf(&call->arena,
+			     "%s takes no turns: its workspace has failed (%s). Its mail "
+			     "waits. %s%s%s",
+			     a.name, in->detail ? in->detail : "see `cadre logs`",
+			     in->again ? a.name
+				       : "Start it again: `cadre workspace start ",
+			     in->again ? " goes on when this is repaired." : w->name,
+			     in->again ? "" : "`."),
 		CHAIN_NOTICE);
 }
 

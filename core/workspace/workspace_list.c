@@ -5,6 +5,7 @@
 
 #include "core/access/who.h"
 #include "core/call/space.h"
+#include "core/machine/pid.h"
 #include "core/workspace/workspace.h"
 
 enum { RUNS_SHOWN = 80 }; /* bytes of a command that a list shows */
@@ -25,6 +26,19 @@ static int workspace_tell_runs(struct call *call, int64_t agent, struct workspac
 	return 0;
 }
 
+/* Tells what the guest of this machine uses. Models get no such numbers. */
+static void workspace_tell_usage(const struct call *call, struct workspace *out)
+{
+	struct pid_usage u;
+
+	if (!out->has_pid || call->form.brief)
+		return;
+	pid_find_usage(out->pid, &u);
+	out->has_cpu_secs = out->has_used_mb = u.processes > 0;
+	out->cpu_secs = u.cpu_ms / 1000;
+	out->used_mb = u.memory >> 20;
+}
+
 int workspace_list(struct call *call, const struct workspace_list_in *in,
 		   struct workspace_list_out *out)
 {
@@ -39,6 +53,7 @@ int workspace_list(struct call *call, const struct workspace_list_in *in,
 		struct workspace told;
 
 		workspace_tell_row(call, &w, &told);
+		workspace_tell_usage(call, &told);
 		if ((rc = workspace_tell_runs(call, w.agent, &told)) < 0 ||
 		    !space_put(call, out, workspaces, &record_workspace, &told,
 			       INT64_MAX))

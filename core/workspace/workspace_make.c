@@ -152,12 +152,13 @@ static int check_attach(struct call *call, const struct workspace_create_in *in)
 				 "attaching a guest needs its address");
 	if (in->source)
 		return fault_set(f, FAULT_INVALID, "/source",
-				 "a guest that runs already gets no copy");
+				 "an attached guest gets no copy of a source");
 	if (link_parse(in->address, "/address", &at, f))
 		return f->code;
 	if (at.kind == LINK_VSOCK && at.number == LINK_CID_ANY)
-		return fault_set(f, FAULT_INVALID, "/address",
-				 "a guest to attach has a CID of its own");
+		return fault_set(
+			f, FAULT_INVALID, "/address",
+			"vsock:any is no guest's address: give the guest's own CID");
 	if ((at.kind == LINK_TCP) == !in->token)
 		return fault_set(f, FAULT_INVALID, "/token",
 				 in->token ? "only a guest at a TCP address takes a token"
@@ -547,7 +548,7 @@ static int network_refuse_taken(struct call *call, const struct vm *vm, size_t i
 		  "%s port %" PRId64 " leads to %s already",
 		  field_choice(&record_port_forward, "transport", f->transport), f->port,
 		  owner.name);
-	return fault_hint(&call->fault, "Choose another port, or close that one first.");
+	return fault_hint(&call->fault, "Choose another port, or close that port first.");
 }
 
 static int set_forwards(struct call *call, const struct vm *vm,

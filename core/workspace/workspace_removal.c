@@ -165,8 +165,8 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 	f->since = s->created_at;
 	call->removal->says =
 		arena_printf(&call->arena,
-			     "snapshot %s is the only copy of what %s held, "
-			     "which was changed since",
+			     "snapshot %s is the only copy of what %s held then; "
+			     "the workspace was changed since",
 			     s->name, f->name);
 }
 
@@ -318,8 +318,9 @@ static const char *large_that_go(struct call *call, const struct removal *l)
 {
 	return l->large ? arena_printf(
 				  &call->arena,
-				  ", %zu larger than workspace.trash_mb go%s for good",
-				  l->large, l->large == 1 ? "es" : "")
+				  "; %zu folder%s larger than workspace.trash_mb would "
+				  "be removed for good",
+				  l->large, l->large == 1 ? "" : "s")
 			: "";
 }
 
@@ -422,8 +423,8 @@ const char *removal_tell(struct call *call)
 				    "%s%sthe notes are kept until %.10s at the latest%s: "
 				    "cadre undo %s/",
 				    text, *text ? "; " : "", until,
-				    l->notes_large ? ", unless larger than "
-						     "workspace.trash_mb"
+				    l->notes_large ? ", unless they are larger "
+						     "than workspace.trash_mb"
 						   : "",
 				    l->purged[l->n_purged - 1]);
 	if (l->hostless && l->n)

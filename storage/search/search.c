@@ -41,14 +41,14 @@ int search_failed(struct search *s, int rc, const char *what, struct fault *f)
 		return fault_hint(f,
 				  "another program keeps search.db in the state folder "
 				  "locked: end it, then repeat");
-	return fault_hint(f, "remove search.db in the state folder: it is made anew");
+	return fault_hint(f, "remove search.db in the state folder: it is made again");
 }
 
 int search_ended(struct search *s, int rc, struct fault *f)
 {
 	if (rc == SQLITE_ERROR) {
 		fault_set(f, FAULT_INVALID, "/query", "%s", sqlite3_errmsg(s->side.db));
-		fault_hint(f, "put what is not a word in \"quotes\"");
+		fault_hint(f, "put \"quotes\" around text that is not a word");
 	} else if (rc != SQLITE_DONE && rc != SQLITE_ROW) {
 		search_failed(s, rc, "read", f);
 	}

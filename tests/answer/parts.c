@@ -170,15 +170,15 @@ static const struct {
 	{ "Exec", "workspace.exec", exec,
 	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"abc\","
 	  "\"stderr\":\"\",\"stdout_size\":9223372036854775807}",
-	  "3 bytes of output are 9223372036854775807" },
+	  "3 bytes of output, but gives 9223372036854775807" },
 	{ "Exec", "workspace.exec", exec,
 	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"\","
 	  "\"stderr\":\"abc\",\"stderr_size\":2}",
-	  "3 bytes of output are 2" },
+	  "3 bytes of output, but gives 2" },
 	{ "Exec", "workspace.exec", exec,
 	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"abc\","
 	  "\"stderr\":\"\",\"stdout_size\":-1}",
-	  "3 bytes of output are -1" },
+	  "3 bytes of output, but gives -1" },
 	{ "Exec", "workspace.exec", exec,
 	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"abc\","
 	  "\"stderr\":\"\",\"stdout_written\":-5}",

@@ -106,7 +106,7 @@ mkdir "$TMPDIR/a#b c" && (cd "$TMPDIR/a#b c" && export CADRE_HOME="$TMPDIR/a#b c
 
 # A client that takes neither options nor variables is named.
 ln -s gemini "$TMPDIR/bin/cursor-agent"
-either=yes is 0 '^note: Cursor gets .* only from its files: cadre setup cursor' cadre agent run ann --worktree -- cursor-agent
+either=yes is 0 '^note: Cursor gets .* only from its files; make the files with `cadre setup cursor`' cadre agent run ann --worktree -- cursor-agent
 # Setup's own notes are not needed.
 is 0 '^began$' env XDG_STATE_HOME=/dev/null "$CADRE" agent run ann --worktree -- gemini
 check 'assert env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"]'

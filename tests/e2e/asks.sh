@@ -100,7 +100,7 @@ cadre team create sly --golden "./golden" --roles '[{"name":"w","workspace":true
 until_is '^a.txt$' cadre exec --team sly sly/w ls
 is 0 . cadre workspace snapshot sly/w s1
 cadre exec --team sly sly/w 'echo b >a.txt; touch -d "2 days ago" a.txt' >/dev/null
-is 4 'only copy of what sly/w held, which was changed since: 1 file (sly/w/a.txt)$' cadre workspace forget sly/w s1
+is 4 'only copy of what sly/w held then; the workspace was changed since: 1 file (sly/w/a.txt)$' cadre workspace forget sly/w s1
 is 4 '1 with work' cadre workspace destroy sly/w
 is 0 'are kept until .*: cadre undo' cadre workspace restore --yes sly/w s1
 until_is '^a$' cadre exec --team sly sly/w 'cat a.txt'
@@ -148,12 +148,12 @@ is 0 'busy is destroyed' cadre team destroy busy
 cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team big big/b-1 ls
 until_is '^big$' cadre exec --team big big/b-2 'echo big >big; ls big'
-all_moved() { ! cadre undo 2>&1 | grep -q 'still to be moved'; }
+all_moved() { ! cadre undo 2>&1 | grep -q 'not in the trash yet'; }
 until_done all_moved
 cadre down >/dev/null
 is 4 '2 workspaces would go, 1 with work that was done there: 1 file (big/b-2/big)$' cadre team destroy big
 is 0 'are kept until .*: cadre undo; no host runs: guests go on until the next' cadre team destroy --yes big
-beside '2 more removed workspaces are still to be moved into the trash' cadre undo
+beside '2 more removed workspaces are not in the trash yet' cadre undo
 cadre up >/dev/null || bad "up"
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
 
@@ -166,7 +166,7 @@ answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 4 'note teams/notes/mine.md, 8 bytes, would be deleted$' cadre vault delete teams/notes/mine.md
 answers n cadre vault delete teams/notes/mine.md >said && bad "no was taken for yes"
-grep -q 'Add --yes to do it. It can be brought back for 7 days: cadre vault restore' said || bad "vault delete asks: $(cat said)"
+grep -q '^It can be brought back for 7 days: cadre vault restore' said || bad "vault delete asks: $(cat said)"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 0 . cadre vault write teams/notes/other.md more
 is 0 . cadre vault delete --yes teams/notes/other.md
@@ -181,9 +181,9 @@ cadre up >/dev/null || bad "up"
 cadre team create t --roles '[{"name":"a","workspace":true},{"name":"b","workspace":true}]' >/dev/null || bad "team"
 until_is '^2000000$' cadre exec --team t t/a 'head -c 2000000 /dev/urandom >big; stat -c %s big'
 until_is '^b$' cadre exec --team t t/b 'echo b | tee b'
-is 4 '1 with work that was done there, 1 larger than workspace.trash_mb goes for good: 1 file (t/a/big)$' cadre workspace destroy t/a
+is 4 '1 with work that was done there; 1 folder larger than workspace.trash_mb would be removed for good: 1 file (t/a/big)$' cadre workspace destroy t/a
 is 4 'This cannot be undone' cadre workspace destroy t/a
-is 4 '2 with work that was done there, 1 larger than' cadre team destroy t
+is 4 '2 with work that was done there; 1 folder larger than' cadre team destroy t
 is 4 'The kept files can be brought back for 7 days' cadre team destroy t
 is 0 'the files of 1 workspace are larger than workspace.trash_mb and are removed for good' cadre workspace destroy t/a --yes
 ! grep -q 'is kept until' "$TMPDIR/out" || bad "what is too large is said to be kept"
@@ -197,7 +197,7 @@ cadre restart >/dev/null
 
 # If --keep-days is less than gc.keep_days, `gc` asks before it removes old events and messages,
 # since they are removed for good.
-is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, which gc.keep_days = 30 keeps' cadre gc --keep-days 0
+is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, although gc.keep_days = 30 keeps them' cadre gc --keep-days 0
 answers n cadre gc --keep-days 0 >said && bad "no was taken for yes"
 grep -q 'Go on?' said || bad "gc asks: $(cat said)"
 is 0 '^nothing to remove' cadre gc

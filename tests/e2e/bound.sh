@@ -27,8 +27,8 @@ for asked in "team create gamma" "task assign 001 bob" "task create x --assignee
 	is 5 "^hint: Ask the team's lead or the operator\\.$" cadre $asked
 done
 is 5 '^hint: Ask the operator\.$' cadre team destroy beta --yes
-is 5 'holds the removed things of all teams' cadre undo
-is 5 'holds the removed things of all teams' cadre undo no-such-one
+is 5 'only the operator may see the trash' cadre undo
+is 5 'only the operator may see the trash' cadre undo no-such-one
 [ ! -e "$TMPDIR/b.db" ] && [ ! -e "$TMPDIR/b.db.secret" ] && [ ! -d "$CADRE_HOME/backups" ] || bad "a backup was made"
 cadre backup --json | grep -q '"code":"denied"' || bad "no fault in JSON"
 is 0 verified cadre --operator backup "$TMPDIR/b.db"

@@ -69,7 +69,7 @@ mkdir -p "$TMPDIR/noted/cadre"
 : >"$TMPDIR/noted/cadre/known"
 is 3 'no state: there is no .cadre in .* or above it, and none at .*/noted/cadre' \
 	env -u CADRE_HOME XDG_STATE_HOME="$TMPDIR/noted" sh -c 'cd / && exec "$@"' . "$CADRE" status
-is 2 'create must come with the state' env -u CADRE_HOME "$CADRE" --create team create t
+is 2 'create needs the state' env -u CADRE_HOME "$CADRE" --create team create t
 [ ! -e "$CADRE_HOME" ] || bad "a state was made unasked"
 is 0 '^created team t: lead$' cadre --home "$TMPDIR/said" --create team create t
 is 0 '^t\t' cadre --home "$TMPDIR/said" team list
@@ -159,7 +159,7 @@ story() {
 	is 0 . cadre send coder @@you
 	is 0 '^sent #' cadre send coder '- one thing'
 	is 0 '^sent #' cadre send coder '--also = this' --priority=urgent
-	is 2 'A text that begins with - stands behind --' cadre send coder -one
+	is 2 'Put -- before a text that begins with -' cadre send coder -one
 	is 0 '^sent #' cadre send coder -- -one
 	is 0 . cadre send coder "@you there"
 	is 3 'cannot open' cadre send coder @/no/such/file
@@ -192,11 +192,11 @@ story() {
 	# The output of each command says that a task waits for a cancelled task.
 	cadre task create "Ship it" --depends-on 002 >/dev/null && cadre task cancel 002 >/dev/null
 	is 0 'blocked by 002 (cancelled)' cadre task show 003
-	beside '^1 waits for failed or called-off tasks: 003' cadre task list
-	beside '^1 waits for failed or called-off tasks: 003' cadre ready
-	is 0 'pending; 1 waits for failed or called-off tasks: 003' cadre --as tester prime
+	beside '^1 task waits for failed or called-off tasks: 003' cadre task list
+	beside '^1 task waits for failed or called-off tasks: 003' cadre ready
+	is 0 'pending; 1 task waits for failed or called-off tasks: 003' cadre --as tester prime
 	either=yes
-	is 8 '^1 waits for failed or called-off tasks: 003' cadre --as tester claim
+	is 8 '^1 task waits for failed or called-off tasks: 003' cadre --as tester claim
 	either=
 	is 0 'called off, and 003 waits for it' cadre team status
 

@@ -36,7 +36,7 @@ is 0 'yard is the default team' cadre use yard
 is 0 'created task 001' cadre task create "In the yard"
 [ "$(cat .cadre/cadre.toml)" = 'team.default = "yard"' ] || bad "the file: $(cat .cadre/cadre.toml)"
 is 0 'In the shop' cadre --team shop task list
-is 0 'note: here yard counts: CADRE_TEAM_DEFAULT has it' env CADRE_TEAM_DEFAULT=yard "$CADRE" use shop
+is 0 'note: here the default team is yard: CADRE_TEAM_DEFAULT sets it' env CADRE_TEAM_DEFAULT=yard "$CADRE" use shop
 
 # --- with a host, whose own settings are those of its start ---------------------------------
 

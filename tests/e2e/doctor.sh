@@ -58,14 +58,14 @@ chmod 644 "$H/secret" "$H/state.db" "$H"/backups/*.secret
 names bad secret "$H/secret is open to other users: 644"
 grep -q 'cadre doctor --fix; or: chmod 600 it' out || bad "what to do: $(cat out)"
 names bad permissions "backups/.*secret is open to other users"
-mends permissions 'secret had the mode 644, and has 600'
+mends permissions 'secret had the mode 644, and has the mode 600 now'
 [ "$(stat -c %a "$H/secret" "$H/state.db" "$H"/backups/*.secret | sort -u)" = 600 ] || bad "modes: $(stat -c '%a %n' "$H"/*)"
 chmod 711 "$H/backups"
 names bad permissions "$H/backups is open to other users: 711"
-mends permissions 'backups had the mode 711, and has 700'
+mends permissions 'backups had the mode 711, and has the mode 700 now'
 chmod 777 "$H/state.db" "$H/vault" "$H"
 names bad permissions "$H/vault is open to other users: 777"
-mends permissions 'state.db had the mode 777, and has 600'
+mends permissions 'state.db had the mode 777, and has the mode 600 now'
 [ "$(stat -c %a "$H/state.db" "$H/vault" "$H" | tr '\n' ' ')" = '600 700 700 ' ] || bad "modes of 777: $(stat -c '%a %n' "$H" "$H"/*)"
 
 # --- a search index that differs from the rows, or is damaged -----------------------------
@@ -79,7 +79,7 @@ cadre search wonderful --team red | grep -q '#1' || bad "search after the fix"
 rm -r "$H"/doctor-*
 cadre up >/dev/null
 sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
-either=yes is 1 'search *not mended: a host runs' cadre doctor --fix
+either=yes is 1 'search *not repaired: a host runs' cadre doctor --fix
 cadre down >/dev/null
 mends search 'is whole, up to event [0-9]'
 rm -r "$H"/doctor-*
@@ -109,7 +109,7 @@ done
 page=$H/vault/teams/red/tasks/001-find-it.md
 rm "$page"
 names warn vault '1 files differ from their rows: teams/red/tasks/001'
-mends mirror 'files of the vault were written anew'
+mends mirror 'files of the vault were written again'
 [ -s "$page" ] || bad "the file is not there again"
 echo "by hand" >>"$page"
 cp "$page" edited
@@ -126,11 +126,11 @@ cadre doctor --fix >/dev/null
 rm -rf "$H/vault"
 names warn mirror 'the vault does not show the state'
 [ ! -e "$H/vault" ] || bad "a look made the vault"
-mends mirror 'files of the vault were written anew'
+mends mirror 'files of the vault were written again'
 [ -s "$page" ] || bad "the vault is not there again"
 echo rubbish >"$H/vault/.cadre-cursor"
 names warn mirror 'the vault does not show the state'
-mends mirror 'files of the vault were written anew'
+mends mirror 'files of the vault were written again'
 [ -z "$(ls -d "$H"/doctor-* 2>/dev/null)" ] || bad "something was taken away"
 # If the row of an agent is lost, the agent's card is the last record of the agent, so --fix
 # keeps the card.
@@ -156,7 +156,7 @@ sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-a
 either=yes is 1 '^bad *integrity' cadre doctor --fix
 grep -q '^did' "$TMPDIR/out" && bad "something was made of a damaged state: $(cat "$TMPDIR/out")"
 for check in mirror search; do
-	grep -q "^warn *$check *not mended: the state is damaged" "$TMPDIR/out" || bad "$check: $(cat "$TMPDIR/out")"
+	grep -q "^warn *$check *not repaired: the state is damaged" "$TMPDIR/out" || bad "$check: $(cat "$TMPDIR/out")"
 done
 (cd "$H/vault/teams/red" && ls -R . && cat cards/* tasks/*) | cmp - shown || bad "the vault is another one"
 is 0 . cadre restore --yes "$kept"
@@ -171,7 +171,7 @@ cadre --team red --as w inbox --lease-seconds 1 --limit 1 >/dev/null
 sqlite3 "$H/state.db" "UPDATE task SET lease_until = lease_until - 200000; UPDATE delivery SET due_at = due_at - 200000 WHERE due_at IS NOT NULL; UPDATE host SET alive_at = 0"
 names warn leases 'some leases ran out more than a minute ago'
 before=$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')
-is 0 'did *leases *.*those of 1 tasks and 1 messages had ended' cadre doctor --fix
+is 0 'did *leases *.*the leases of 1 tasks and 1 messages had run out' cadre doctor --fix
 [ "$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')" = "$before" ] ||
 	bad "leases: rows are gone"
 is 0 '001\tready' cadre task list --team red
@@ -194,13 +194,13 @@ sqlite3 "$H/state.db" "UPDATE event SET at = at + 7200000 WHERE seq = $at"
 names bad clock 'the clock is 7[0-9]* s behind the newest event'
 sqlite3 "$H/state.db" "UPDATE event SET at = at - 7200000 WHERE seq = $at"
 sqlite3 "$H/state.db" 'UPDATE budget SET since = 99999999999999 WHERE team = 1 AND kind = 3'
-names bad clock 'or clock of a budget'
+names bad clock "or behind the clock of a team's budget"
 sqlite3 "$H/state.db" 'UPDATE budget SET since = NULL'
 
 # --- rows that operations refuse, from an import with fewer checks -----------------------------------
 
 sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms + 90000000 WHERE id = 1'
-names bad rules 'id 1 of task is a task with a longer lease than claims have'
+names bad rules 'id 1 of task is a task with a longer lease than a claim may have'
 sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms - 90000000 WHERE id = 1;
 	INSERT INTO task_dep (task, dep) VALUES (1, 2), (2, 1)'
 names bad rules 'task 1 of task_dep waits for itself, by way of other tasks'
@@ -235,10 +235,10 @@ names warn endpoint 'a host that was killed has left .*/endpoint'
 
 sqlite3 "$H/state.db" "UPDATE workspace SET pid = $$ WHERE pid = $pid" # as if the pid now belonged to another process
 names warn guest 'is not running'
-mends 'socket\|guests' 'is removed\|is gone, its row says so'
+mends 'socket\|guests' 'is removed\|is gone, and its row now says so'
 [ ! -e "$socket" ] || bad "the socket is still there"
 [ ! -e "$H/endpoint" ] || bad "the endpoint is still there"
-is 0 'guests *1, of which a host starts 1' cadre doctor
+is 0 'guests *1; a host will start 1 of them' cadre doctor
 cadre up >/dev/null
 until_is '1, none dead' cadre doctor
 cadre down --all >/dev/null
@@ -277,7 +277,7 @@ tag=$(cut -d' ' -f3 "$H/host.lock" | sed 's,.*\(....\)/host.sock,\1,')
 if unshare -n true 2>/dev/null && command -v nft ip >/dev/null; then
 	left=$(CADRE="$CADRE" unshare -n sh net.sh "$tag" x)
 	if [ $? != 77 ]; then
-		grep -q "^warn *network *the bridge br-cadre$tag, its taps and rules are left" named || bad "network: $(cat named)"
+		grep -q "^warn *network *the bridge br-cadre$tag, its taps and its rules are left" named || bad "network: $(cat named)"
 		grep -q "^did *taps *the bridge br-cadre$tag, its taps and its tables are removed" mended || bad "network: $(cat mended)"
 		grep -q '^warn *network' well && bad "network: $(cat well)"
 		case $left in *"$tag"*) bad "something is left: $left" ;; esac
@@ -316,9 +316,9 @@ is 0 '^ok *integrity' cadre doctor
 lost_row() {
 	for verb in status events 'search wonderful' "export $1.jsonl" "backup $1.db"; do
 		cadre $verb >out 2>&1 && bad "$verb goes on"
-		grep -q 'it has no row of its own' out || bad "$verb does not say what is lost: $(cat out)"
+		grep -q 'the row about the state itself is gone' out || bad "$verb does not say what is lost: $(cat out)"
 	done
-	either=yes is 1 '^bad *integrity .*it has no row of its own' cadre doctor
+	either=yes is 1 '^bad *integrity .*the row about the state itself is gone' cadre doctor
 }
 is 0 . cadre up
 is 0 . cadre --team red send w "the log has begun"

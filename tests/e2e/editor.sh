@@ -79,7 +79,7 @@ EOF
 	does <<'EOF'
 echo typed >>"$1"; exit 3
 EOF
-	typed 2 'ended with status 3: nothing is done' send coder
+	typed 2 'ended with status 3: nothing was done' send coder
 	kept '^typed$' "a failed editor"
 	does <<'EOF'
 exit 1

@@ -77,7 +77,7 @@ is 0 . cadre thaw sub
 until_done grows "$sub"
 until_done grows "$apart"
 grows "$top" && bad "top runs on with sub"
-is 0 'go on: top' cadre thaw top
+is 0 '^these teams go on: top$' cadre thaw top
 until_done grows "$top"
 until_done grows "$left"
 until_done halted 0
@@ -97,5 +97,5 @@ grows "$sub" || bad "sub stands still without a host"
 cadre up >/dev/null || bad "up without a word"
 until_done halted 3
 grows "$sub" && bad "sub runs on after a host has come"
-is 0 '^stopped: -; these had been before: top, sub$' cadre estop top
+is 0 '^stopped: -; already stopped before: top, sub$' cadre estop top
 exit $failed

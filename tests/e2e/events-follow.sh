@@ -47,11 +47,11 @@ until_is '^#1   yesterday [0-2][0-9]:[0-5][0-9]  coder  tester, a  queued  have 
 # number from which to continue. The operator's search reads all events.
 sqlite3 "$CADRE_HOME/state.db" 'UPDATE event SET seq = seq + 200000 WHERE seq > 4'
 last=$(sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT max(seq) FROM event')
-beside "nothing before #$((last - 99999)) was looked at: --after 0 begins" cadre --as coder --team shop events --kind team.created
+beside "events before #$((last - 99999)) were not searched: --after 0 begins" cadre --as coder --team shop events --kind team.created
 grep -q '^1\b' "$TMPDIR/out" && bad "an agent's look has no end"
 is 0 '^1\tteam.created' cadre --as coder --team shop events --kind team.created --after 0
 beside 'there is more: --after 20000[0-9]$' cadre --as coder --team shop events --kind task.claimed --after 4
 is 0 'task.claimed' cadre --as coder --team shop events --kind task.claimed --after 200003
 is 0 '^1\tteam.created' cadre --team shop events --kind team.created
-grep -q 'looked at' "$TMPDIR/out" "$TMPDIR/err" && bad "the operator is not answered whole"
+grep -q 'not searched' "$TMPDIR/out" "$TMPDIR/err" && bad "the operator is not answered whole"
 exit $failed

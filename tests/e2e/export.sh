@@ -116,7 +116,7 @@ grep -q '"\(token\|env\|hash\|link_token\|path\):"/' a2.jsonl && bad "a secret o
 
 b() { "$CADRE" --home "$B" "$@"; }
 b init >/dev/null
-is 0 'rows and 3 notes came in' b import a2.jsonl
+is 0 'rows and 3 notes were imported' b import a2.jsonl
 b export b.jsonl >/dev/null
 rows a2.jsonl >a.rows && rows b.jsonl >b.rows
 cmp a.rows b.rows || bad "the imported state is another one: $(diff a.rows b.rows | head -n 6)"
@@ -152,8 +152,8 @@ is 5 'for the operator' env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$token"
 # --- into a state that has teams ----------------------------------------------------------------
 
 ask "$B" 'SELECT * FROM task; SELECT * FROM message; SELECT * FROM delivery; SELECT id, name FROM team' >before
-is 0 'team shop is here as shop-2' b import a2.jsonl
-grep -q 'team cellar is here as cellar-2' "$TMPDIR/out" || bad "cellar: $(cat "$TMPDIR/out")"
+is 0 'team shop is called shop-2 here' b import a2.jsonl
+grep -q 'team cellar is called cellar-2 here' "$TMPDIR/out" || bad "cellar: $(cat "$TMPDIR/out")"
 ask "$B" "SELECT * FROM task WHERE id <= (SELECT count(*) / 2 FROM task);
 	SELECT * FROM message WHERE id <= (SELECT max(id) FROM message) - $(ask "$A" 'SELECT max(id) FROM message');
 	SELECT * FROM delivery WHERE message <= (SELECT max(id) FROM message) - $(ask "$A" 'SELECT max(id) FROM message');
@@ -194,11 +194,11 @@ is 3 'there is no team nobody' cadre export x.jsonl --team nobody
 is 4 'there is a team shop already' b import shop.jsonl --as shop
 is 2 'is not a valid name' b import shop.jsonl --as ../up
 is 2 'operator is a reserved name' b import shop.jsonl --as operator
-is 0 'team shop is here as depot' b import shop.jsonl --as depot
+is 0 'team shop is called depot here' b import shop.jsonl --as depot
 is 2 'holds 2 teams without a team above' b import a2.jsonl --as both
 is 0 'Three' b task list --team depot
 cadre export cellar.jsonl --team cellar >/dev/null
-is 0 'team cellar is here as cave' b import cellar.jsonl --as cave
+is 0 'team cellar is called cave here' b import cellar.jsonl --as cave
 is 0 '"whole":false,.*"teams":\[{"was":"cellar","is":"cave-2"}\]' b import cellar.jsonl --as cave-2 --json
 is 2 'make the folder, or name another path' b export none/x.jsonl
 is 0 . b doctor
@@ -214,7 +214,7 @@ D=$TMPDIR/d
 is 0 '1 commands that waited or ran are interrupted' "$CADRE" --home "$D" import a3.jsonl
 [ "$(ask "$D" 'SELECT sum(assignments) FROM agent_inbox; SELECT count(*) FROM assignment WHERE state < 2')" = "0
 0" ] || bad "a command is open after the import"
-is 0 'whether this command runs elsewhere is not known' "$CADRE" --home "$D" results --team shop --json
+is 0 'this command may still run elsewhere' "$CADRE" --home "$D" results --team shop --json
 is 0 . "$CADRE" --home "$D" doctor
 
 b up >/dev/null
@@ -316,15 +316,15 @@ refused 'line [0-9]*: agent 777 is not the number of a row' 'first("delivery")["
 # An import refuses a file with a team that nobody could act in, or with rows that no operation
 # makes.
 op='next(l for l in lines if l.get("row") == "agent" and l["team"] == lines[1]["id"] and l["kind"] == 1)'
-alone='breaks the rule that a team has one agent `operator`'
+alone='breaks a rule: only the operator is named `operator`'
 refused 'line [0-9]*: operator is a reserved name' "$op"'["kind"] = 0'
 refused "line [0-9]*: id [0-9]* $alone" "$op"'["name"] = "nobody"'
 refused "line [0-9]*: id [0-9]* $alone" "$op"'["gone"] = 1'
 refused "line [0-9]*: id [0-9]* $alone" 'first("agent", name="tester")["kind"] = 1'
 refused "line [0-9]*: id [0-9]* $alone" 'old = first("team", name="old")["id"]; first("agent", team=old, kind=0)["gone"] = 0'
 refused 'line [0-9]*: self is a reserved name, which no member has' 'first("agent", name="tester")["name"] = "self"'
-refused 'line 2: id [0-9]* is a team without its one operator' "$op"'.update(gone=1, team=first("team", name="old")["id"])'
-refused 'line [0-9]*: id [0-9]* is a team that lives, and whose lead does not' 'first("agent", name="lead", team=lines[1]["id"])["gone"] = 1'
+refused 'line 2: id [0-9]* is a team that does not have exactly one operator' "$op"'.update(gone=1, team=first("team", name="old")["id"])'
+refused 'line [0-9]*: id [0-9]* is a living team without a living lead' 'first("agent", name="lead", team=lines[1]["id"])["gone"] = 1'
 refused 'line 2: operator is a reserved name' 'lines[1]["name"] = "operator"'
 refused 'line [0-9]*: id [0-9]* is a task whose owner, assignee or notes are of another team' 'next(l for l in lines if "owner" in l)["owner"] = first("agent", name="hand")["id"]'
 refused 'line [0-9]*: message [0-9]* is for an agent, or a task, of another team' 'first("assignment")["agent"] = first("agent", name="hand")["id"]'
@@ -335,19 +335,19 @@ far='x = first("agent", team=first("team", name="old")["id"])["id"]; '
 refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("message")["sender"] = x'
 refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("delivery")["agent"] = x'
 refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("delayed")["agent"] = x'
-refused 'line 2: id [0-9]* is a team that no agent of it, or of a team above, has stopped' 'lines[1].update(stopped_at=1, stopped_by=first("agent", name="hand")["id"])'
-refused 'line [0-9]*: id [0-9]* is a task with a longer lease than claims have' 'first("task")["lease_ms"] = 86400001'
-refused 'line [0-9]*: id [0-9]* is a task with more attempts than any has' 'first("task")["attempts"] = 1001'
-refused 'line [0-9]*: id [0-9]* is a message with a longer content than messages have' 'first("message")["content"] = "x" * 262145'
+refused 'line 2: id [0-9]* is a team that was stopped by an agent of neither this team nor a team above' 'lines[1].update(stopped_at=1, stopped_by=first("agent", name="hand")["id"])'
+refused 'line [0-9]*: id [0-9]* is a task with a longer lease than a claim may have' 'first("task")["lease_ms"] = 86400001'
+refused 'line [0-9]*: id [0-9]* is a task with more attempts than a task may have' 'first("task")["attempts"] = 1001'
+refused 'line [0-9]*: id [0-9]* is a message with a longer content than a message may have' 'first("message")["content"] = "x" * 262145'
 refused 'line [0-9]*: result has 262145 bytes' 'first("task")["result"] = "x" * 262145'
 refused 'line [0-9]*: command has 262145 bytes' 'first("assignment")["command"] = "x" * 262145'
 refused 'line [0-9]*: workdir has 4097 bytes' 'first("assignment")["workdir"] = "x" * 4097'
 refused 'line [0-9]*: project has 4097 bytes' 'first("agent")["project"] = "x" * 4097'
-refused 'line 2: id [0-9]* is a team that left more workspaces to those below it' 'first("team", name="cellar")["max_vms"] = lines[1]["max_vms"] + 1'
+refused 'line 2: id [0-9]* is a team with a lower max_vms than the teams below it together' 'first("team", name="cellar")["max_vms"] = lines[1]["max_vms"] + 1'
 limit='shop, cellar = lines[1]["id"], first("team", name="cellar")["id"]; first("budget", team=shop, kind=1)["most"] = 10; '
-refused 'line 2: id [0-9]* is a team that left more to those below it than it may spend' "$limit"'first("budget", team=cellar, kind=1)["most"] = 11'
-refused 'line [0-9]*: id [0-9]* is a team without a limit below one that has it' "$limit"'first("budget", team=cellar, kind=1)["most"] = 0'
-refused 'line [0-9]*: id [0-9]* is a team without a limit below one that has it' "$limit"'lines.remove(first("budget", team=cellar, kind=1))'
+refused 'line 2: id [0-9]* is a team with a lower limit than the teams below it together' "$limit"'first("budget", team=cellar, kind=1)["most"] = 11'
+refused 'line [0-9]*: id [0-9]* is a team without a limit, below a team with a limit' "$limit"'first("budget", team=cellar, kind=1)["most"] = 0'
+refused 'line [0-9]*: id [0-9]* is a team without a limit, below a team with a limit' "$limit"'lines.remove(first("budget", team=cellar, kind=1))'
 refused 'line 1: counts: the file holds [0-9]* rows of task' 'lines[0]["counts"]["task"] += 1'
 refused 'line 1: there are no rows of nothing' 'lines[0]["counts"]["nothing"] = 0'
 refused 'line 1: schema has to be a number' 'lines[0]["schema"] = 0'
@@ -358,14 +358,14 @@ for count in 'first("task")["epoch"]' 'first("agent")["generation"]' 'first("tas
 done
 refused 'seq is [0-9]*, but must be 1 to' 'last = [l for l in lines if l["row" if "row" in l else "format"] == "event"][-1]; last["seq"] = 1 << 48'
 refused 'line 2: parent is not the number of an earlier row' 'lines[1]["parent"] = lines[1]["id"]'
-refused 'line [0-9]*: number 9 is not the next one' 'first("task", number=2)["number"] = 9'
+refused 'line [0-9]*: number 9 is not the next number' 'first("task", number=2)["number"] = 9'
 refused 'line [0-9]*: CHECK constraint' 'first("task", state=0)["owner"] = 1'
 refused 'a path may not have' 'first("note")["path"] = "../../x.md"'
 refused 'hidden' 'first("note")["path"] = ".trash/x.md"'
 refused 'line [0-9]*: .*shows a part of the state' 'first("note")["path"] = "teams/here/tasks/001-x.md"'
 refused 'a note needs a text or base64, not both' 'first("note")["base64"] = "AA=="'
 refused 'line [0-9]*: path notes/bin.md: an earlier note has the same path' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md")]'
-refused 'line [0-9]*: path notes/bin.md/x.md: an earlier note has the path of a folder of it' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md/x.md")]'
+refused 'line [0-9]*: path notes/bin.md/x.md: an earlier note has the path of a folder of this note' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md/x.md")]'
 refused 'line [0-9]*: path notes/bin.md: an earlier note is below this path' 'n = first("note"); lines += [dict(n, path="notes/bin.md/x.md"), dict(n, path="notes/bin.md")]'
 refused 'base64 is not valid' 'n = first("note"); n.pop("text", None); n["base64"] = "~~~~"'
 judge_codes
@@ -472,6 +472,6 @@ sqlite3 "$A/state.db" "INSERT INTO turn (id, team, agent, generation, host, stat
 	SELECT max(id) + 1, team, agent, generation, host, (SELECT n FROM word WHERE list = 'turn_state' AND word = 'streaming'), 7, 1, 1 FROM turn"
 cadre export running.jsonl >/dev/null || bad "export of a turn that runs"
 "$CADRE" --home "$TMPDIR/r" init >/dev/null
-is 0 'came in' "$CADRE" --home "$TMPDIR/r" import running.jsonl
+is 0 'were imported' "$CADRE" --home "$TMPDIR/r" import running.jsonl
 [ "$(ask "$TMPDIR/r" "SELECT group_concat(DISTINCT state) FROM v_turn")" = "done,interrupted" ] || bad "turns came in as $(ask "$TMPDIR/r" "SELECT state FROM v_turn")"
 exit $failed

@@ -40,6 +40,14 @@ got=$?
 [ $got = 3 ] || bad "ended with $got, not 3: $(cat "$TMPDIR/long")"
 [ "$(grep -c '^w-[12]: got$' "$TMPDIR/long")" = 2 ] || bad "no signal: $(cat "$TMPDIR/long")"
 
+# The list says how much a guest and its commands used. A stopped guest uses nothing.
+is 0 spent cadre exec shop/w-3 '(ulimit -t 2; while :; do :; done) 2>/dev/null; echo spent'
+used() { # AGENT: prints the seconds and the memory of the agent's workspace
+	cadre workspace list --team shop --columns agent,cpu_secs,used_mb | sed -n "s/^$1\t//p"
+}
+used w-3 | grep -q '^[2-9][[:space:]][1-9]' || bad "w-3 used: $(used w-3)"
+[ "$(used x)" = "$(printf '\t')" ] || bad "x used: $(used x)"
+
 # The list says what runs, and has w-2 before w-10 on a terminal.
 is 0 . cadre task create Sleep
 is 0 . cadre task assign 001 w-2 --command 'sleep 60'

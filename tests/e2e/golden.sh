@@ -31,7 +31,7 @@ refused() { # WHAT PATH TEXT
 	for how in "team create t --golden $2 --roles $worker" "workspace create --team one --source $2"; do
 		# shellcheck disable=SC2086 # words
 		cadre $how >"$TMPDIR/out" 2>&1 && bad "$1: taken by $how"
-		grep -q "invalid: .*$3: commits in its copies would move its branch" "$TMPDIR/out" ||
+		grep -q "invalid: .*$3: commits in a copy would move the original.s branch" "$TMPDIR/out" ||
 			bad "$1: $(cat "$TMPDIR/out")"
 		grep -q 'hint: `git clone` it' "$TMPDIR/out" || bad "$1: no hint: $(cat "$TMPDIR/out")"
 	done

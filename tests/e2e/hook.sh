@@ -485,7 +485,7 @@ event SessionStart
 	bad "without a state something is told"
 event UserPromptSubmit
 [ -z "$(CADRE_TEAM=crew CADRE_AGENT=coder CADRE_TOKEN=0000 "$CADRE" hook claude <"$TMPDIR/event")" ] || bad "a wrong token is told"
-is 0 'nobody here yet' cadre prime
+is 0 'no agent here yet' cadre prime
 is 1 'takes claude' cadre hook windsurf
 
 # The brief of `cadre prime` stays short, however many tasks and members there are.

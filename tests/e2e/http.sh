@@ -37,7 +37,7 @@ cadre up >/dev/null || bad "up"
 url=$(cat "$CADRE_HOME/endpoint") || bad "no endpoint"
 is 0 . cadre team create shop --roles '[{"name":"coder"},{"name":"tester"},{"name":"guard","role":"observer"}]'
 is 0 . cadre team create other --roles spy
-beside '^no tokens: no client has one; `cadre token create --agent NAME` makes one$' cadre token list
+beside '^no tokens: no client has a token; `cadre token create --agent NAME` makes one$' cadre token list
 coder=$(cadre token create --agent shop/coder)
 spy=$(cadre token create --agent other/spy)
 guard=$(cadre token create --agent shop/guard)
@@ -320,7 +320,7 @@ CADRE_HOME=$other cadre down >/dev/null
 # The host listens for other machines only if a token for a client exists.
 CADRE_HTTP_ADDRESS=0.0.0.0 CADRE_HOME=$other cadre up >/dev/null || bad "up at 0.0.0.0"
 [ ! -e "$other/endpoint" ] || bad "it listens for everybody without a token"
-CADRE_HOME=$other cadre logs | grep -q 'before a client has a token' || bad "nobody is told why"
+CADRE_HOME=$other cadre logs | grep -q 'so a client must have a token first' || bad "nobody is told why"
 
 # A report of a team's usage is repeated after the team was destroyed. The repeated report is
 # refused, and the refusal says that the first report was counted.

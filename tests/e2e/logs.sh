@@ -25,7 +25,7 @@ until_done grep -Eq ' level=debug msg=call operation=message.send fault=none tea
 is 3 . cadre send nobody-here lost
 until_done grep -q ' msg=call operation=message.send fault=not_found ' "$log"
 echo 'log.level = "noisy"' >"$config"
-until_done grep -q 'level=warn msg="the configuration cannot be read anew" error=".*noisy.* is none of error, warn, info, debug' "$log"
+until_done grep -q 'level=warn msg="the configuration cannot be read again" error=".*noisy.* is none of error, warn, info, debug' "$log"
 echo 'log.level = "debug"' >"$config"
 
 # --- secrets and bodies ------------------------------------------------------------------

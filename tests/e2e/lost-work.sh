@@ -66,8 +66,8 @@ until_is '^work$' cadre exec --team t t/a 'cat file'
 # place while the former state is kept. `undo` says that the folders of such workspaces stay in
 # place.
 beside 'Folders that only the state before a restore knows stay where they are' cadre undo
-is 7 "$later is still to be moved into the trash" cadre undo "$later"
-grep -q "When all is as it should be: remove replaced/ in the state's folder, then cadre restart" "$TMPDIR/err" || bad "undo does not say when"
+is 7 "$later is not in the trash yet" cadre undo "$later"
+grep -q "When the state is in order, remove replaced/ in the state's folder, then cadre restart" "$TMPDIR/err" || bad "undo does not say when"
 rm -r "$CADRE_HOME/replaced"
 is 0 . cadre restart
 is 0 "^brought back $later as t-free-" cadre undo t/free
@@ -76,9 +76,9 @@ is 0 "^brought back $later as t-free-" cadre undo t/free
 # the trash.
 cadre down >/dev/null
 mkdir "$CADRE_HOME/workspaces/t-c-1a2b.gone" && echo kept >"$CADRE_HOME/workspaces/t-c-1a2b.gone/file"
-is 7 't-c-1a2b is still to be moved into the trash' cadre undo t-c-1a2b
-grep -q 'A host does that: cadre up[.]$' "$TMPDIR/err" || bad "undo does not say who moves it"
-beside 'a host does that: cadre up[.]$' cadre undo
+is 7 't-c-1a2b is not in the trash yet' cadre undo t-c-1a2b
+grep -q 'A host moves it there: cadre up[.]$' "$TMPDIR/err" || bad "undo does not say who moves it"
+beside 'a host moves removed workspaces there: cadre up[.]$' cadre undo
 cadre up >/dev/null
 is 0 '^brought back t-c-1a2b as ' cadre undo t-c-1a2b
 exit $failed

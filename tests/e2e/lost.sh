@@ -94,7 +94,7 @@ for round in 1 2 3 4 5; do
 	done
 	for pid in $pids; do wait "$pid"; done
 	grep -q '^made' "$story"/anew.? || bad "none began anew: $(cat "$story"/anew.?)"
-	grep -v -h '^made\|^the rest of\|^next:\|is a state\|elsewhere first' "$story"/anew.? >"$story/out" &&
+	grep -v -h '^made\|^the rest of\|^next:\|holds a state already\|elsewhere first' "$story"/anew.? >"$story/out" &&
 		bad "begun anew by many at once: $(cat "$story/out")"
 	[ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 1 ] || bad "a new state was set aside: $(find "$CADRE_HOME/replaced")"
 	cadre team create t >/dev/null || bad "no state after many began it anew"
@@ -209,7 +209,7 @@ grep -q work "$CADRE_HOME/workspaces/w/file" || bad "a workspace's files are gon
 message | grep -q 'of the former' && bad "not anew"
 cadre team create t >/dev/null || bad "a state that was begun anew"
 cadre init --anew >"$story/out" 2>&1 && bad "a living state was replaced"
-grep -q 'is a state' "$story/out" || bad "init --anew of a state: $(cat "$story/out")"
+grep -q 'holds a state already' "$story/out" || bad "init --anew of a state: $(cat "$story/out")"
 cadre team list --json | grep -q '"name":"t"' || bad "init --anew changed a state"
 
 # `git clean` does not remove a state in the repository's folder .git.

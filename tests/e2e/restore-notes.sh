@@ -13,7 +13,7 @@ is 0 . cadre --team early team create early
 is 0 . cadre backup "$TMPDIR/before.db"
 is 0 . cadre team create later
 is 0 . cadre --as lead vault write secret.md "of the former one"
-is 0 '^a folder of the vault without a living team is now .*/vault/teams/.archive/later-20..-..-..$' cadre restore "$TMPDIR/before.db" --yes
+is 0 '^a folder in the vault belonged to no living team, and is now .*/vault/teams/.archive/later-20..-..-..$' cadre restore "$TMPDIR/before.db" --yes
 is 0 . cadre team create later
 is 3 'no note' cadre --as lead vault read secret.md
 is 0 . cadre --as lead vault write secret.md "of the new one"

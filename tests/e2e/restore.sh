@@ -104,7 +104,7 @@ clients=
 
 # Without a terminal the caller has to consent with --yes.
 refused 'the restore would remove all changes in .* since the backup' cadre restore "$story/B.db"
-grep -q 'add --yes to do it; the present files are kept in its replaced/' "$story/out" || bad "no hint: $(cat "$story/out")"
+grep -q 'add --yes to restore; the present files are kept in replaced/ of the state folder' "$story/out" || bad "no hint: $(cat "$story/out")"
 
 # --- a restore ---------------------------------------------------------------------------
 

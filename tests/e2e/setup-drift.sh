@@ -42,7 +42,7 @@ anew() {
 for client in claude gemini; do
 	is 0 . cadre setup $client
 	rm -rf .mcp.json .claude .gemini
-	drifts $client 'the MCP server: 1 of 1 missing (' 'instructions are there, of this client or another (' \
+	drifts $client 'the MCP server: 1 of 1 missing (' 'instructions of this client or another are still there (' \
 		"cadre setup $client --project; or remove it: cadre setup --remove --project"
 	bads 1
 	is 0 'changed 1 file' cadre setup --remove
@@ -54,7 +54,7 @@ for client in codex cursor opencode vscode; do
 	is 0 "ok *$client" cadre setup $client --check
 	bads 0
 	rm -rf .codex .cursor .opencode opencode.json .vscode
-	drifts codex 'instructions are there, of this client or another (AGENTS.md)'
+	drifts codex 'instructions of this client or another are still there (AGENTS.md)'
 	bads 1
 	anew
 done
@@ -67,7 +67,7 @@ is 0 . cadre setup --remove --user
 # drift.
 mkdir .vscode
 printf '{"servers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$CADRE" >.vscode/mcp.json
-is 0 'kept, because it differs' cadre setup vscode
+is 0 'kept: the entry cadre in ' cadre setup vscode
 bads 0
 anew
 
@@ -116,8 +116,8 @@ END
 cp .gemini/settings.json many.json
 cp AGENTS.md many.md
 is 0 '^warn *codex .*AGENTS.md:17:1: more than 8 blocks of cadre are here' timeout $((30 * TEST_SCALE)) "$CADRE" doctor
-either=yes is 1 'passed over: AGENTS.md:17:1: more than 8 blocks' timeout $((30 * TEST_SCALE)) "$CADRE" setup --remove
-grep -q 'passed over: .gemini/settings.json:1:[0-9]*: more than 32 hooks of cadre are here; something' "$TMPDIR/out" "$TMPDIR/err" || bad "hooks"
+either=yes is 1 'skipped: AGENTS.md:17:1: more than 8 blocks' timeout $((30 * TEST_SCALE)) "$CADRE" setup --remove
+grep -q 'skipped: .gemini/settings.json:1:[0-9]*: more than 32 hooks of cadre are here; parts' "$TMPDIR/out" "$TMPDIR/err" || bad "hooks"
 cmp AGENTS.md many.md && cmp .gemini/settings.json many.json || bad "a file that was passed over is another"
 [ ! -e .codex ] || bad "what could be taken away is there"
 is 2 'more than 32 hooks' cadre setup --remove gemini
@@ -149,14 +149,14 @@ is 0 . cadre setup --remove
 printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$TMPDIR/old/cadre" >.mcp.json
 cp .mcp.json kept
 for words in 'setup claude' 'setup --remove'; do
-	is 0 "kept, because it differs from the text of setup: cadre in .mcp.json; it runs $TMPDIR/old/cadre, another program than this$" cadre $words
+	is 0 "kept: the entry cadre in .mcp.json, which differs from the entry of setup; it runs $TMPDIR/old/cadre, another program than this$" cadre $words
 	cmp .mcp.json kept || bad "$words: $(cat .mcp.json)"
 done
 mkdir .claude
 printf '{"hooks": {"Stop": [{"command": "./bin/cadre hook claude"}]}}\n' >.claude/settings.json
 sed -i 's,"command": "[^"]*","command": "/gone/cadre",' .mcp.json
-is 0 'text of setup: cadre in .mcp.json; there is no /gone/cadre any more$' cadre setup --remove
-grep -q 'differ from those of setup: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
+is 0 'entry cadre in .mcp.json, which differs from the entry of setup; there is no /gone/cadre any more$' cadre setup --remove
+grep -q '1 of the hooks in .claude/settings.json, which differ from the hooks of setup' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
 rm kept
 anew
 is 0 . cadre setup claude codex vscode

@@ -67,10 +67,10 @@ is 0 'nothing to do' cadre setup claude
 before
 is 5 '.mcp.json is read-only' cadre setup claude --remove
 unchanged "a client that is named"
-either=yes is 1 'passed over: .mcp.json is read-only; something of cadre.s may still be in it' cadre setup --remove --dry-run
+either=yes is 1 'skipped: .mcp.json is read-only; parts of cadre may still be in the file' cadre setup --remove --dry-run
 unchanged "a dry run"
 either=yes is 1 "\"may_be_left\":\[\"$(realpath .)/.mcp.json\",\"$(realpath .)/CLAUDE.md\"\]" cadre setup --remove --dry-run --json
-either=yes is 1 'passed over: CLAUDE.md is read-only; something of cadre.s may still be in it' cadre setup --remove
+either=yes is 1 'skipped: CLAUDE.md is read-only; parts of cadre may still be in the file' cadre setup --remove
 [ ! -e .claude ] || bad "the hooks are there, which could be taken away"
 chmod 644 .mcp.json CLAUDE.md
 is 0 'changed 2 files' cadre setup --remove

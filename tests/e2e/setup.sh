@@ -121,10 +121,10 @@ mkdir -p .claude
 printf '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "env X=1 cadre hook claude"}]}]}}\n' >.claude/settings.json
 before
 is 0 'no client is set up in' cadre setup --check
-is 0 'kept, because it differs from the text of setup: cadre in .mcp.json$' cadre setup claude
-grep -q 'kept, because they differ from those of setup: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook of a person's: $(cat "$TMPDIR/out")"
+is 0 'kept: the entry cadre in .mcp.json, which differs from the entry of setup$' cadre setup claude
+grep -q 'kept: 1 of the hooks in .claude/settings.json, which differ from the hooks of setup' "$TMPDIR/out" || bad "a hook of a person's: $(cat "$TMPDIR/out")"
 is 0 'ok *claude' cadre setup --check
-is 0 '"notes":\["kept, because it differs from the text of setup: cadre' cadre setup claude --json
+is 0 '"notes":\["kept: the entry cadre in' cadre setup claude --json
 is 0 . cadre setup --remove
 unchanged "a person's own"
 rm -r .mcp.json .claude
@@ -199,14 +199,14 @@ printf 'a = \n' >.codex/config.toml
 printf '{"x": \n' >.gemini/settings.json
 before
 is 0 . cadre setup claude
-is 0 'passed over: .codex/config.toml:1:5' cadre setup --remove
-grep -c 'passed over: .gemini/settings.json' "$TMPDIR/out" | grep -qx 1 || bad "said not once: $(cat "$TMPDIR/out")"
+is 0 'skipped: .codex/config.toml:1:5' cadre setup --remove
+grep -c 'skipped: .gemini/settings.json' "$TMPDIR/out" | grep -qx 1 || bad "said not once: $(cat "$TMPDIR/out")"
 unchanged "beside broken files"
 refuses 2 '\.codex/config\.toml:1:5' cadre setup --remove codex
 printf '[mcp_servers.cadre\n' >.codex/config.toml
 before
 is 0 . cadre setup claude
-either=yes is 1 'passed over: .codex/config.toml:1' cadre setup --remove
+either=yes is 1 'skipped: .codex/config.toml:1' cadre setup --remove
 unchanged "a broken file that may have ours"
 rm -rf .codex .gemini
 rm CLAUDE.md AGENTS.md
@@ -274,7 +274,7 @@ is 0 . "$CADRE" setup --remove --user
 state_of "$HOME" | diff - "$TMPDIR/home-before" || bad "the home is another"
 # For `setup --user`, the variable CODEX_HOME may name the folder of the client's files by an
 # absolute path.
-is 2 'CODEX_HOME is dots, which is another folder' env CODEX_HOME=dots "$CADRE" setup codex --user
+is 2 'CODEX_HOME is dots, a relative path' env CODEX_HOME=dots "$CADRE" setup codex --user
 is 0 . env CODEX_HOME=dots "$CADRE" setup codex --dry-run
 CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user
 [ -s "$HOME/c/config.toml" ] && [ -s "$HOME/c/AGENTS.md" ] || bad "CODEX_HOME is passed over"

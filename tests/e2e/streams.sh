@@ -94,7 +94,7 @@ until_is '"running":false.*"stdout_size":4000000' cadre --team red workspace pol
 # The client reports output that is not text in UTF-8.
 for sleep in 0 0.5; do
 	at red/ann "sleep $sleep; printf 'a\377b\n'" >"$out" 2>"$err" || bad "bytes"
-	[ "$(cat "$out")" = 'a�b' ] && grep -q 'U+FFFD stands for bytes' "$err" || bad "bytes: $(cat "$out" "$err")"
+	[ "$(cat "$out")" = 'a�b' ] && grep -q 'U+FFFD stands for NUL, and for bytes' "$err" || bad "bytes: $(cat "$out" "$err")"
 	at --json red/ann "sleep $sleep; printf 'a\0b'" >"$out"
 	grep -q '"stdout":"a�b".*"replaced":true' "$out" || bad "--json, bytes: $(cat "$out")"
 done
@@ -254,7 +254,7 @@ for how in kill down; do
 	at --json red/ann --follow -- "$other" >"$TMPDIR/other" || bad "$how: the next command"
 	ends 7 "$how: a guest that began anew"
 	[ "$(cat "$out")" = first ] || bad "$how: it has another command's output: $(cat "$out")"
-	grep -q 'began anew; the command was interrupted' "$err" || bad "$how: $(cat "$err")"
+	grep -q 'was started again; the command was interrupted' "$err" || bad "$how: $(cat "$err")"
 	job=$(sed -n 's/.*"job_id":\([0-9]*\).*/\1/p' "$TMPDIR/other")
 	cadre --team red workspace poll red/ann "$job" | grep -q other || bad "$how: the other one is not there"
 	at red/ann touch go

@@ -72,7 +72,7 @@ is 2 'there is no column `nix`' cadre config --columns nix
 is 2 'prints no table' cadre task show 001 --columns id
 is 2 'prints no table' cadre whoami --columns id
 is 2 '^members: id, title' cadre task create three --json=nix
-cadre config --json=key | grep -q 'has no rows' || bad "config chooses members"
+cadre config --json=key | grep -q 'prints no rows' || bad "config chooses members"
 [ "$(cadre ready 2>/dev/null | wc -l)" = 3 ] || bad "a refused command made a task"
 
 # The form of a terminal, in a pipe.

@@ -39,7 +39,7 @@ is 3 'the trash holds no workspace nothing' cadre undo nothing --team back
 # `undo` refuses an empty name, which an unset variable would give. The list of `undo` contains
 # the removed workspaces of all teams, so only the operator may read the list.
 is 2 'must name a removed workspace or note' cadre undo "" --team back
-is 5 'the removed things of all teams' cadre undo --team back --as b
+is 5 'only the operator may see the trash' cadre undo --team back --as b
 is 0 '^old-a-' cadre workspace restore --trash
 is 3 'the trash holds no workspace nothing' cadre workspace restore --trash nothing --team back
 is 0 'workspace restore --trash' cadre help undo
@@ -84,7 +84,7 @@ until_is '^precious$' cadre exec --team x-y x-y/z 'echo precious | tee work.txt'
 lost=$(basename "$CADRE_HOME"/workspaces/x-y-z-*)
 is 0 . cadre workspace destroy --yes x-y/z --team x-y
 is 2 'say which team' cadre undo "$lost"
-is 2 "$lost may be of another team, x-y" cadre undo x/y-z
+is 2 "$lost may belong to another team: x-y" cadre undo x/y-z
 is 2 "$lost may be of another team, x" cadre undo x-y/z
 is 0 "^brought back $lost as x-y-.* of team x-y, in /" cadre undo "$lost" --team x-y
 for team in x x-y; do is 0 . cadre team destroy --yes $team; done
@@ -97,7 +97,7 @@ now=$(date -u +%Y%m%d-%H%M)
 mkdir "$CADRE_HOME/trash/${now}00.4096.alpha-coder-two-9f00"
 is 3 'the trash holds no workspace alpha/coder' cadre undo alpha/coder
 mkdir "$CADRE_HOME/trash/${now}01.4096.alpha-coder-1a2b"
-is 2 'several removed workspaces begin with alp' cadre undo alp
+is 2 'several removed workspaces have names that begin with alp' cadre undo alp
 is 3 'there is no team alpha' cadre undo alpha/coder
 grep -q -- '--team TEAM' "$TMPDIR/err" || bad "undo does not say how to name the team"
 # The entries of a workspace and of its snapshot belong to the same agent. `undo` with the
@@ -254,7 +254,7 @@ for agent in a b; do
 	is 0 . cadre workspace destroy --yes nine-snapshot-a/$agent --team nine-snapshot-a
 	until_is "[.]nine-snapshot-a-$agent-" ls "$CADRE_HOME/trash"
 done
-is 2 'several removed workspaces begin with nine' cadre undo nine --team back
+is 2 'several removed workspaces have names that begin with nine' cadre undo nine --team back
 is 0 'brought back nine-snapshot-a-a-' cadre undo nine-snapshot-a-a --team back
 
 # The answer with --json contains the restored workspace's present state, not its former state.

@@ -64,8 +64,8 @@ refused 'was not made here by you'
 is 0 'state.durability\tfull\tdefault' cadre --home "$TMPDIR/mine" config
 CADRE_HOME=$TMPDIR/mine is 3 'no state' cadre status
 cadre --home "$TMPDIR/named" init >/dev/null
-is 2 'named is a state itself' cadre trust "$TMPDIR/named"
-is 2 '^hint: It needs no trust: name it by --home or CADRE_HOME.$' cadre trust "$TMPDIR/named"
+is 2 'named is a state that belongs to no project' cadre trust "$TMPDIR/named"
+is 2 '^hint: Such a state needs no trust: name it by --home or CADRE_HOME.$' cadre trust "$TMPDIR/named"
 cd "$TMPDIR/clone"
 
 # After the user runs `cadre trust`, commands use the state.

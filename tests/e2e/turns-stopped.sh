@@ -36,6 +36,6 @@ is 0 'a guest stands still and is ended' cadre logs
 export CADRE_HOME=$first
 until_done done_with "$first" stop
 until_done done_with "$first" behind
-is 0 'turn 1 of ann was ended, and the guest of its workspace' cadre --team crew --as lead inbox
+is 0 'turn 1 of ann and the guest of its workspace were ended' cadre --team crew --as lead inbox
 [ "$(sqlite3 -readonly "$first/state.db" "SELECT state FROM v_turn WHERE turn = 1")" = interrupted ] || bad "turn 1"
 exit $failed

@@ -50,7 +50,7 @@ mkdir "$TMPDIR/elsewhere" "$TMPDIR/first"
 is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
 is 0 . cadre send m 'look here'
 until_done has m done 1
-is 5 'members who may nest move runners' cadre --as m agent update m --project "$TMPDIR/elsewhere"
+is 5 'members with `nests` true can move runners' cadre --as m agent update m --project "$TMPDIR/elsewhere"
 is 0 . cadre agent update m --project "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look there'
 until_done has m done 2
@@ -390,8 +390,8 @@ has a failed 4 && bad "a failed agent takes turns"
 cadre restart >/dev/null || bad "restart"
 until_done cadre exec crew/a true
 is 0 'a\ta\tfailed' cadre agent list
-helps='a takes no more turns, for its runner has failed: cadre agent update a --runner'
-is 0 '\ta\t\ttakes no more turns, for its runner has failed\t20[^\t]*\tcadre agent update a --runner' cadre status
+helps='a takes no more turns, because its runner has failed: cadre agent update a --runner'
+is 0 '\ta\t\ttakes no more turns, because its runner has failed\t20[^\t]*\tcadre agent update a --runner' cadre status
 is 0 "$helps" cadre doctor
 is 0 "$helps" as_agent lead cadre prime
 gives a plain

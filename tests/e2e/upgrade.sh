@@ -112,7 +112,7 @@ sed "s/$version/$other/g" "$TMPDIR/new/cadre" >"$TMPDIR/new/other"
 chmod +x "$TMPDIR/new/other"
 is 0 "^cadre $other\$" "$TMPDIR/new/other" --version
 new up >/dev/null || bad "up"
-either=yes is 0 "the host is $version, this is $other: .cadre restart. changes it" "$TMPDIR/new/other" up
+either=yes is 0 "the host has version $version, this program has version $other: .cadre restart. starts a host of this version" "$TMPDIR/new/other" up
 "$TMPDIR/new/other" restart >/dev/null || bad "restart"
 either=yes is 0 "the host is $other, this is $version" new up
 "$TMPDIR/new/other" up 2>&1 | grep -q 'the host is' && bad "the same version is told"

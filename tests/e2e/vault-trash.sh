@@ -26,7 +26,7 @@ is 0 '^teams/alpha/plan/a.md\t20..-..-..T.*Z\t20..-..-..T..:..:..Z\t[0-9]*\tnote
 is 0 '"notes":\[{"path":"teams/alpha/plan/a.md","size":10,"removed_at":"20' cadre undo --json
 is 0 'teams/alpha/plan/a.md' cadre --team alpha --as coder vault removed
 is 5 'vault removed' cadre --team alpha --as coder undo
-is 0 "ok *notes' trash *1 removals of notes, 0 KiB of 4096 MiB, each for 7 days" cadre doctor
+is 0 "ok *notes' trash *1 removals of notes, 0 KiB of 4096 MiB, each kept for 7 days" cadre doctor
 is 0 '"total_matches":0' cadre vault search needle --json
 is 0 '"total_matches":0' cadre vault search 'nee.le' --regex --json
 cadre vault list --recursive | grep -q 'a[.]md' && bad "it is listed"
@@ -45,7 +45,7 @@ is 3 'the trash holds no note teams/alpha/plan/a.md' cadre workspace restore --t
 is 3 'no note teams/alpha/plan/a.md; there is a note teams/alpha/b.md' cadre undo teams/alpha/plan/a.md --to teams/alpha/b.md
 is 3 'The note may be back already' cadre vault restore teams/alpha/plan/a.md --to teams/alpha/b.md
 is 3 'no note teams/alpha/none.md (' cadre undo teams/alpha/none.md
-is 3 'the trash holds no note of teams/none/' cadre undo teams/none/
+is 3 'the trash holds no note below teams/none/' cadre undo teams/none/
 is 0 '"total_matches":1' cadre vault search needle --json
 is 0 '^our needle$' cadre vault read teams/alpha/b.md
 is 0 'vault.restored' cadre events

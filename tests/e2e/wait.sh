@@ -238,7 +238,7 @@ ends 9 'team big is destroyed' cadre wait team big working
 ends 9 'workspace big-w-4-.* is destroyed' cadre wait workspace big/w-4
 ends 9 'workspace big-w-4-.* is destroyed' cadre --team big wait workspace w-4 stopped
 is 3 'no team bag' cadre wait team bag
-is 0 'exit status is 0 if the state is reached, 9 .* 7 .* 3 ' sh -c '"$CADRE" help wait | tr "\n" " "'
+is 0 'exit status is 0 if the awaited state is reached, and 9 .* 7 .* 3 ' sh -c '"$CADRE" help wait | tr "\n" " "'
 is 3 'no team big' cadre wait workspace big/w-9
 
 # Without a host no process ends a guest. When the time of `team destroy --wait` is over, the
@@ -291,7 +291,7 @@ waited 0 task 015 in_progress
 begun wait result 015 --timeout $long
 kill -9 "$host"
 ended 7 'unavailable: no host runs; the command of task 015 is running'
-[ "$(grep -c 'no host runs; waiting for one: cadre up' "$TMPDIR/said")" = 1 ] || bad "it is not told once: $(cat "$TMPDIR/said")"
+[ "$(grep -c 'no host runs; waiting for one (to start a host: cadre up)' "$TMPDIR/said")" = 1 ] || bad "it is not told once: $(cat "$TMPDIR/said")"
 grep -q 'The work goes on when a host runs: cadre up. Wait again with: cadre wait result 015' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
 is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
 is 7 'timeout: after 1 s the command of task 016' cadre wait result 016 --wait=1
@@ -312,5 +312,5 @@ first=$(cadre --as b task create first | sed -n 's/^created task \([0-9]*\).*/\1
 behind=$(cadre --as b task create behind --depends-on "$first" | sed -n 's/^created task \([0-9]*\).*/\1/p')
 begun wait task "$behind" --timeout $long
 cadre --as b claim "$first" >/dev/null && cadre --as b fail "$first" 'no compiler' >/dev/null || bad "fail $first"
-ended 9 "^task $behind is pending: task $first must be completed first but failed: no compiler$"
+ended 9 "^task $behind is pending: task $first must be completed first, but failed: no compiler$"
 exit $failed

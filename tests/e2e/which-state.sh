@@ -192,7 +192,7 @@ unwritable() { # STATE COMMAND...
 	state=$1
 	shift
 	for verb in status 'task list' 'inbox peek' 'task create x'; do
-		is 7 "cannot write $state (.*), which even reading needs" "$@" --home "$state" --team t $verb
+		is 7 "cannot write $state (.*): cadre needs this even to read" "$@" --home "$state" --team t $verb
 		grep -q "cp -a $state COPY" "$TMPDIR/err" || bad "$verb: no hint"
 	done
 	is 1 'cannot open .*host.lock' "$@" --home "$state" up

@@ -173,9 +173,9 @@ class Mcp:
     def call(self, op, tool, token):
         name, action = tool
         schema = self.tools[name]
-        takes = json.loads(TAKES[op.name]) if op.name in TAKES else None
+        takes, needs = TAKES.get(op.name, (None, schema.get("required", [])))
         fields = {k: v for k, v in schema["properties"].items() if takes is None or k in takes}
-        args = arguments(op, fields, [k for k in schema.get("required", []) if k != "action"])
+        args = arguments(op, fields, [k for k in needs if k != "action"])
         if action:
             args["action"] = action
         status, text = self.post("tools/call", {"name": name, "arguments": args}, token)
@@ -231,11 +231,13 @@ def judge(kind, op, way, status, text):
 ops = read_ops()
 TAKES = {}
 http_door = Http()
-for op in ops:  # an action of a tool takes the same arguments as its route
+for op in ops:  # an action of a tool takes and needs the same arguments as its route
     if op.route:
         spec = http_door.paths[op.route[1]][op.route[0].lower()]
         body = spec.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-        TAKES[op.name] = json.dumps([p["name"] for p in spec.get("parameters", [])] + list(body.get("properties", {})))
+        words = spec.get("parameters", [])
+        TAKES[op.name] = ([p["name"] for p in words] + list(body.get("properties", {})),
+                          [p["name"] for p in words if p["required"]] + body.get("required", []))
 doors = {"HTTP": http_door, "MCP": Mcp()}
 # MCP requests that are not tool calls.
 uris = ["cadre://" + rest for rest in ("team/red", "board/red", "inbox/red/coder", "inbox/red/tester", "task/red/001")]

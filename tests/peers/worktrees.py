@@ -213,7 +213,7 @@ elif sys.argv[1] == "clients":
     said, made, seen = second.do("all", ["agents", {"action": "register", "name": quin}],
                                  ["task", {"action": "create", "title": "Beside"}], ["task", {"action": "list"}])
     check("task" in made and seen["counts"], made, seen)
-    check("in this session and what its client runs here" in said.get("you", "") and "is %s of" % pat in said["you"], said)
+    check("in this session and in programs that its client runs here" in said.get("you", "") and "is %s of" % pat in said["you"], said)
     check(register(first, "zoe").get("code") == "denied", "the first one is somebody else")
     third = Client(tree, ray, "by a script")
     check("you" in register(third, ray), "the third one is nobody")

@@ -180,9 +180,9 @@ static void a_line_that_is_too_long_is_passed_over(void **state)
 	runner_client_end(runner_client_of("claude"), &told);
 	text_add(&told.text, "", 1);
 	assert_string_equal(told.text.data,
-			    "[cadre: a line of 8388608 bytes was passed over]\n"
-			    "[cadre: a line of 147456 bytes was passed over]\nso\n"
-			    "[cadre: a line of 66560 bytes was passed over]\n");
+			    "[cadre: a line of 8388608 bytes was left out]\n"
+			    "[cadre: a line of 147456 bytes was left out]\nso\n"
+			    "[cadre: a line of 66560 bytes was left out]\n");
 	assert_string_equal(told.session, "s");
 	runner_told_release(&told);
 }

@@ -305,7 +305,7 @@ static void test_faults(void **state)
 		{ "\n[a", "f:2:3: the header does not end with ]" },
 		{ "a = \"x\nb = 1", "f:1:6: this text does not end with \"" },
 		{ "a = '''\n\n", "f:2:1: this text does not end with three '" },
-		{ "a = [1 2]", "f:1:8: , or ] must follow a value of an array" },
+		{ "a = [1 2]", "f:1:8: a comma or ] must follow a value of an array" },
 		{ "a = 007", "f:1:5: a number must not begin with 0" },
 		{ "a = 9223372036854775808", "f:1:5: a number beyond 64 bits" },
 		{ "a = \"\\x41\"", "f:1:7: unknown escape; write \\\\ for a backslash" },

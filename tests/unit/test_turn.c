@@ -190,7 +190,7 @@ static void those_who_are_there_are_named(void **state)
 	assert_int_equal(writer_queue_open(&t, dir, &f), 0);
 	assert_int_equal(writer_queue_alone_for(&t, 0, "it is to go", &f),
 			 FAULT_UNAVAILABLE);
-	assert_non_null(strstr(f.text, "it is to go, but is open in: "));
+	assert_non_null(strstr(f.text, "it is to go, but state.db is open in: "));
 	assert_non_null(strstr(f.text, " (test_turn)"));
 	writer_queue_close(&t);
 	close(dir);

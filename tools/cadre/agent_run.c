@@ -314,7 +314,8 @@ static int start_keeper(const struct running *r, char **words, struct fault *f)
 		agent_run_keep();
 	}
 	if (pid < 0)
-		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start a keeper: %s",
+		fault_set(f, FAULT_UNAVAILABLE, "",
+			  "cannot start the process that keeps the leases: %s",
 			  strerror(errno));
 	else
 		waitpid(pid, NULL, 0);

@@ -382,8 +382,9 @@ int cli_may_create(const struct cli *cli, struct fault *f)
 {
 	if (cli->dir || getenv("CADRE_HOME"))
 		return 0;
-	fault_set(f, FAULT_INVALID, "/create", "must come with the state's folder");
-	return fault_hint(f, "--home DIR --create; or for this project: cadre init");
+	fault_set(f, FAULT_INVALID, "/create", "needs the state's folder");
+	return fault_hint(f, "write --home DIR --create; for this project's state: cadre "
+			     "init");
 }
 
 /* Whether the caller already is the agent that --as names. */
@@ -409,12 +410,13 @@ static int take_options(struct cli *cli, struct fault *f)
 		return 0;
 	if (id->agent) {
 		fault_set(f, FAULT_DENIED, cli->as ? "/as" : "/operator",
-			  "an agent cannot act as another");
+			  "an agent cannot act as another agent or the operator");
 		return fault_hint(
 			f,
 			cli->home.who == HOME_BY_PLACE || cli->home.who == HOME_BY_SESSION
-				? "to act as the operator, who may: add --operator"
-				: "only the operator may: unset CADRE_AGENT");
+				? "the operator may act as an agent: add --operator"
+				: "only the operator may act as an agent: unset "
+				  "CADRE_AGENT");
 	}
 	cli->home.who = HOME_BY_OPTION;
 	id->agent = cli->as;
@@ -455,8 +457,8 @@ int cli_outside(struct cli *cli, struct fault *f)
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "/home",
 		  "this is a workspace; the state is elsewhere");
-	return fault_hint(f, "run the command outside, or name the state folder: "
-			     "--home DIR");
+	return fault_hint(f, "run the command outside the workspace, or name the state "
+			     "folder: --home DIR");
 }
 
 int cli_client(struct cli *cli, enum home_use use, struct fault *f)
@@ -641,7 +643,9 @@ static int cli_check_names(const struct cli *cli, const struct verb *verb,
 	if (cli->columns && !(verb->flags & VERB_COLUMNS))
 		fault_set(f, FAULT_INVALID, "/columns", "%s prints no table", verb->name);
 	if (cli->members && !(verb->flags & VERB_MEMBERS))
-		fault_set(f, FAULT_INVALID, "/json", "%s has no rows to choose from",
+		fault_set(f, FAULT_INVALID, "/json",
+			  "%s prints no rows with members to "
+			  "choose from",
 			  verb->name);
 	return f->code ? fault_hint(f, "see `cadre help %s`", verb->name) : 0;
 }
@@ -666,7 +670,7 @@ static int cli_begin(struct cli *cli)
 	const int status = status_main(cli, 1, words);
 
 	if (!status && !cli->json)
-		puts("cadre help lists the commands");
+		puts("\nThe commands: cadre help");
 	return status;
 }
 

@@ -217,10 +217,12 @@ static void completion_put_options(const struct op *op, const char *begun)
 					     "Wait as long as possible.");
 	if (op->until)
 		any |= completion_put_option(begun, "--wait",
-					     "End when the work that it begins is done.");
+					     "End when the work that the command begins "
+					     "is done.");
 	if (op->flags & OP_IDENTIFIES)
 		any |= completion_put_option(begun, "--here",
-					     "This worktree is that agent from now on.");
+					     "From now on, this worktree acts as that "
+					     "agent.");
 	put_common(begun, any);
 }
 
@@ -353,7 +355,7 @@ static const char bash_script[] =
 	"# bash completion for cadre, made by `cadre completion bash`\n"
 	"_cadre() {\n"
 	"\tlocal IFS=$'\\n' n=$((COMP_CWORD - 1)) begun=${COMP_WORDS[COMP_CWORD]} before=\n"
-	"\t# Bash takes `role:x` for three words, and puts in what stands for the last one.\n"
+	"\t# Bash splits `role:x` into three words, and completes only the last word.\n"
 	"\tif [[ $begun == : ]]; then\n"
 	"\t\tbefore=${COMP_WORDS[n]}: n=$((n - 1)) begun=\n"
 	"\telif [[ ${COMP_WORDS[n]} == : ]]; then\n"

@@ -147,7 +147,7 @@ static void say_all_removed(const struct cli *cli, const json_t *sum)
 	}
 	cli_prose(cli,
 		  *all ? arena_printf(&a, "removed %s", all)
-		       : "nothing to remove: all of it is young, or still needed",
+		       : "nothing to remove: all rows are recent, or still needed",
 		  0);
 	arena_release(&a);
 }
@@ -187,7 +187,8 @@ int gc_main(struct cli *cli, int argc, char **argv)
 	struct fault f = { 0 };
 	json_t *args = op_args(op, argc - 1, argv + 1, &f), *sum = json_object(),
 	       *answer = args ? first_slice(cli, op, args, &f) : NULL;
-	struct progress *progress = progress_begin(cli, "looking for what is old");
+	struct progress *progress = progress_begin(cli, "looking for old events and "
+							"messages");
 	bool more;
 
 	while (answer) {

@@ -147,7 +147,7 @@ static int fan_find(struct fan *f, struct fault *fault)
 		fault_set(fault, FAULT_NOT_FOUND, "", "no %s%s%s is ready", noun->name,
 			  f->wanted ? " with a name like " : "",
 			  f->wanted ? f->wanted : "");
-		fault_hint(fault, "See which there are: cadre %s list", noun->name);
+		fault_hint(fault, "See the list: cadre %s list", noun->name);
 	}
 	return fault->code;
 }

@@ -338,7 +338,8 @@ static int check_object(const struct op *op, const json_t *item, size_t number,
 		fault_set(f, FAULT_INVALID, where,
 			  "line %zu: '%s' belongs to the whole call, not to one line",
 			  number, name);
-		return fault_hint(f, "Give it once, as an option of the command.");
+		return fault_hint(f, "Give the argument once, as an option of the "
+				     "command.");
 	}
 	return 0;
 }

@@ -57,7 +57,8 @@ static int init_make_state(struct init *x, struct fault *f)
 	cli_note(&x->cli->home);
 	x->is_new = !home_has_data(dir);
 	if (x->anew && !x->is_new) {
-		fault_set(f, FAULT_CONFLICT, "/home", "%.150s is a state", dir);
+		fault_set(f, FAULT_CONFLICT, "/home", "%.150s holds a state already",
+			  dir);
 		return fault_hint(f, "move it elsewhere first");
 	}
 	if (store_open(&store, dir, 0, NULL, f) < 0)

@@ -23,7 +23,7 @@ static int read_endpoint(const struct cli *cli, char url[128], struct fault *f)
 	if (url[0])
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "", "no host answers over HTTP");
-	return fault_hint(f, "Start one: cadre up; http.enabled has to be true.");
+	return fault_hint(f, "Start a host: cadre up. http.enabled has to be true.");
 }
 
 int page_main(struct cli *cli, int argc, char **argv)

@@ -174,7 +174,7 @@ static void put_facts(unsigned served, struct text *out, const struct op *op)
 	if (op->wait)
 		text_addf(out, "- Waits up to `%s` seconds\n", op->wait->name);
 	if (op->until)
-		text_addf(out, "- `--wait` of the command goes on with `%s`\n",
+		text_addf(out, "- With `--wait`, the command then waits with `%s`\n",
 			  op->until->name);
 }
 
@@ -259,16 +259,17 @@ static void reference_put_config(struct text *out)
 		"\n"
 		"## Configuration\n"
 		"\n"
-		"cadre reads three files `cadre.toml`: the user's (`$XDG_CONFIG_HOME/cadre/` or "
-		"`~/.config/cadre/`), the one in the state folder, and the nearest one from the working "
-		"directory upward in the project of that state. For each key, the later file wins. A "
-		"project's file may come with a clone, so it sets only the keys marked *caller*. A file "
-		"of another project, or of another user except root, is ignored. A variable wins over "
-		"the files, and a flag (`--section.key VALUE`) over both. An unknown variable "
-		"`CADRE_...` is ignored, because hooks and workspaces pass the variables of one version "
-		"to another; `cadre doctor` names it. `cadre config` shows each value and its source. A "
-		"host reads the files when it starts, so restart the host after a change; the host uses "
-		"its own configuration.\n"
+		"cadre reads up to three files `cadre.toml`: the user's (`$XDG_CONFIG_HOME/cadre/` or "
+		"`~/.config/cadre/`), the state folder's, and the project's. The project's file is the "
+		"nearest one from the working directory upward, in the project of that state. For each "
+		"key, the later file wins. A project's file may come with a clone, so this file sets "
+		"only the keys marked *caller*. A file of another project, or of another user except "
+		"root, is ignored. A variable wins over the files. A flag (`--section.key VALUE`) wins "
+		"over variables and files. cadre ignores an unknown variable `CADRE_...`, because hooks "
+		"and workspaces pass the variables of one version to another version. `cadre doctor` "
+		"names unknown variables. `cadre config` shows each value and its source. A host reads "
+		"the files when it starts, so restart the host after a change. A host uses its own "
+		"configuration, not the configuration of its callers.\n"
 		"\n"
 		"```toml\n"
 		"[inbox]\n"
@@ -395,7 +396,7 @@ static void put_faces(unsigned served, struct text *out)
 		"## Faces\n"
 		"\n"
 		"A face is an operation under the name that another system uses, with answers in the "
-		"form that this system's clients read. Braces contain a part of the operation's answer, "
+		"form that clients of that system read. Braces contain a part of the operation's answer, "
 		"a part of its fault, or an argument. A member with a `?` is left out if it is empty. A "
 		"fault always has `code` as well.\n");
 	for (size_t i = 0; i < face_count; i++)
@@ -407,8 +408,9 @@ static void reference_put_wires(struct text *out)
 	static const char *const ports[] = { "", "port 5000", "port 5001", "both ports" };
 	static const char *const sides[] = { "", "host", "guest", "host and guest" };
 
-	text_addf(out, "\n## Guest wire\n\nA frame is a 4-byte big-endian "
-		       "length and one JSON object with its kind in `type`.\n");
+	text_addf(out,
+		  "\n## Guest wire\n\nA frame is a 4-byte big-endian "
+		  "length and one JSON object. The object has its kind in `type`.\n");
 	for (size_t i = 0; i < wire_count; i++) {
 		const struct wire *w = &wire_table[i];
 
@@ -417,7 +419,7 @@ static void reference_put_wires(struct text *out)
 			text_addf(out, "\nFrom %s on %s; answered by `%s`%s%s%s.\n",
 				  sides[w->senders], ports[w->ports],
 				  wire_answer(w, SIDE_HOST)->name,
-				  w->guest_answer ? ", a guest's by `" : "",
+				  w->guest_answer ? "; a guest gets `" : "",
 				  w->guest_answer ? w->guest_answer->name : "",
 				  w->guest_answer ? "`" : "");
 		put_fields(out, w->record, "field");
@@ -430,19 +432,19 @@ void reference_write(unsigned served, struct text *out)
 		out,
 		"# Reference\n"
 		"\n"
-		"`make docs` writes this file from `schema/`. A team, workspace or snapshot can be named "
-		"by its name, by its id, or by the beginning of the id (at least 4 characters, if only "
-		"one id begins so). A name wins over an id.\n"
+		"`make docs` writes this file from `schema/`. A name, an id, or the beginning of an id "
+		"names a team, workspace or snapshot. The beginning must have at least 4 characters, and "
+		"belong to only one id. A name wins over an id.\n"
 		"\n"
 		"Every operation that writes also takes an optional `idempotency_key` (text, 1 to 64 "
 		"bytes), unless it has a `request_id`. A repeated call with the same key changes nothing "
 		"more, and returns the result of the first call. The key of a refused call stays free. "
 		"The key also stays free if a guest answers that it did nothing (`invalid`, `not_found`, "
 		"`conflict`, `denied`, `exhausted`: for example, the text that an edit replaces is "
-		"missing, or the job does not exist). A guest's answer is kept for a day: of a command "
-		"the first 4,096 bytes of output and 2,048 bytes of errors, with their sizes. If no "
-		"answer is kept, the first call still runs, or ended with `timeout`, `io` or "
-		"`unavailable` and may have had an effect. A repeated command, signal or edit is then "
+		"missing, or the job does not exist). A guest's answer is kept for a day. Of a command, "
+		"the first 4,096 bytes of output and 2,048 bytes of errors are kept, with the sizes of "
+		"both. If no answer is kept, the first call still runs, or ended with `timeout`, `io` "
+		"or `unavailable` and may have had an effect. A repeated command, signal or edit is then "
 		"refused as `conflict`, and nothing runs twice. A repeated write of a whole file, or of "
 		"variables, is done again.\n");
 	reference_put_ops(served, out);

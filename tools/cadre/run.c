@@ -125,7 +125,7 @@ static void hint_at_undo(const json_t *answer)
 		    json_object_get(answer, "task") || json_object_get(answer, "reply");
 
 	if (gave)
-		fputs("hint: its messages, results or task wait again; "
+		fputs("hint: the messages, results or task of the answer wait again; "
 		      "repeat the command\n",
 		      stderr);
 }
@@ -235,6 +235,21 @@ static const char *here_mail(struct cli *cli, const json_t *args)
 	return id->agent && !id->as ? NULL : agent;
 }
 
+/* Whether mail waits for the agent. If the query fails, returns true. */
+static bool here_waits(struct cli *cli, const char *agent)
+{
+	json_t *args = json_pack("{s:s, s:i}", "agent", agent, "limit", 1), *answer;
+	struct fault ignored = { 0 };
+	bool waits;
+
+	if (cli->team)
+		json_object_set_new(args, "team", json_string(cli->team));
+	answer = run_args(cli, op_message_peek, args, &ignored);
+	waits = !answer || json_array_size(json_object_get(answer, "messages"));
+	json_decref(answer);
+	return waits;
+}
+
 /* Refuses to take another agent's mail if the command runs on a terminal and gives no lease,
  * because a person most likely only wants to look. A taken message has a lease, and the other
  * agent does not get the message before the lease ends. */
@@ -247,7 +262,7 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 	    json_object_get(args, "lease_seconds"))
 		return 0;
 	agent = here_mail(cli, args);
-	if (!agent || !strcmp(agent, "operator"))
+	if (!agent || !strcmp(agent, "operator") || !here_waits(cli, agent))
 		return 0;
 	fault_set(f, FAULT_INVALID, "",
 		  "this command would take the mail that %.60s needs", agent);
@@ -557,20 +572,35 @@ static bool is_narrowing(const struct op *op, const struct field *field)
 	       field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT);
 }
 
-/* The options of the call that ask for a part of the list, such as `--status --mine`. */
+/* Adds an option and its value to a line of options. A flag has no value. */
+static const char *narrowed_add(struct cli *cli, const char *all,
+				const struct field *field, const json_t *value)
+{
+	char *name = arena_strdup(&cli->arena, field->name);
+
+	for (char *s = name; *s; s++)
+		*s = (char)(*s == '_' ? '-' : *s);
+	return arena_printf(
+		&cli->arena, "%s%s--%s%s%s", all, *all ? " " : "", name,
+		json_is_boolean(value) ? "" : " ",
+		json_is_boolean(value)
+			? ""
+			: cli_plain(&cli->arena,
+				    screen_value(cli, &cli->arena, field, value), false));
+}
+
+/* The options of the call that ask for a part of the list, such as `--status failed --mine`. */
 static const char *narrowed_by(struct cli *cli, const struct op *op, const json_t *args)
 {
-	char *all = arena_strdup(&cli->arena, "");
+	const char *all = "";
 
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const struct field *field = &op->in->fields[i];
 
 		if (json_object_get(args, field->name) && is_narrowing(op, field))
-			all = arena_printf(&cli->arena, "%s%s--%s", all, *all ? " " : "",
-					   field->name);
+			all = narrowed_add(cli, all, field,
+					   json_object_get(args, field->name));
 	}
-	for (char *s = all; *s; s++)
-		*s = *s == '_' ? '-' : *s;
 	return all;
 }
 
@@ -650,16 +680,22 @@ bool run_asks(struct fault *f)
 
 bool run_goes_on(const struct cli *cli, struct fault *f)
 {
+	static const char option[] = "Add --yes to do it. ";
 	struct arena arena = { 0 };
 	struct text hint = { 0 };
+	const char *said;
 
 	if (f->code != FAULT_CONFLICT || strcmp(f->where, "/confirm") != 0 || cli->json ||
 	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return false;
 	cli_tell("%s", cli_plain(&arena, f->text, false));
 	hint_write(f->hint, HINT_COMMAND, &hint);
-	if (hint.len)
-		cli_tell("%s", cli_plain(&arena, hint.data, false));
+	text_add(&hint, "", 1);
+	said = cli_plain(&arena, hint.data, false);
+	if (strncmp(said, option, sizeof(option) - 1) == 0)
+		said += sizeof(option) -
+			1; /* the answer to the question replaces the option */
+	cli_tell("%s", said);
 	text_release(&hint);
 	arena_release(&arena);
 	*f = (struct fault){ 0 };

@@ -5,10 +5,10 @@
 #define TOOLS_CADRE_STATUS_H
 
 /* each entry: a name, an exit status, and the meaning of the status */
-#define STATUS_LIST(X)                                                                  \
-	X(NOTHING, 8, "Nothing was there to take, for example no ready task to claim.") \
-	X(OTHERWISE, 9,                                                                 \
-	  "The wait cannot succeed: its object failed, was called off, or is gone.")
+#define STATUS_LIST(X)                                                             \
+	X(NOTHING, 8, "There was nothing to take, such as a ready task to claim.") \
+	X(OTHERWISE, 9,                                                            \
+	  "The wait cannot succeed: the awaited object failed, was cancelled, or is gone.")
 
 enum {
 #define X(id, status, doc) STATUS_##id = status,

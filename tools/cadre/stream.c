@@ -160,8 +160,8 @@ static void tell_cut(const struct reading *s)
 {
 	if (s->shown < s->whole)
 		fprintf(stderr,
-			"cadre: %s was cut: %lld of %lld bytes; let the command "
-			"write to a file and read that\n",
+			"cadre: %s was cut: %lld of %lld bytes; to get all, let the "
+			"command write to a file, and read the file\n",
 			s->name, (long long)s->shown, (long long)s->whole);
 }
 
@@ -233,7 +233,7 @@ static void tell_lost(struct following *w, struct fault *f)
 	w->lost = true;
 	*f = (struct fault){ 0 };
 	fault_set(f, FAULT_UNAVAILABLE, "", "%.200s; the command was interrupted",
-		  anew ? "the workspace's guest began anew" : why.text);
+		  anew ? "the workspace's guest was started again" : why.text);
 	fault_hint(f, "%s", "Look at the command's effects before you run it again.");
 }
 
@@ -362,9 +362,9 @@ static void tell_away(const struct following *w, struct fault *f)
 		  "lost contact with the command after %lld bytes of output: %s",
 		  (long long)(w->streams[0].at + w->streams[1].at), why.text);
 	fault_hint(f,
-		   "It may still run, unless its guest was ended too, as by `cadre down "
-		   "--all`. When the host is back: cadre%s%s workspace poll %s %lld "
-		   "--stdout-offset %lld --stderr-offset %lld",
+		   "The command still runs, unless its guest was ended too. When the "
+		   "host is back: cadre%s%s workspace poll %s %lld --stdout-offset %lld "
+		   "--stderr-offset %lld",
 		   team ? " --team " : "", team ? team : "", workspace ? workspace : "?",
 		   json_int_at(w->answer, "job_id"), (long long)w->streams[0].at,
 		   (long long)w->streams[1].at);
@@ -372,7 +372,7 @@ static void tell_away(const struct following *w, struct fault *f)
 
 static int end_left(const struct following *w)
 {
-	fprintf(stderr, "cadre: left while the command may still run%s%s\n",
+	fprintf(stderr, "cadre: the wait ends; the command may still run%s%s\n",
 		w->unsent.code ? ": " : "", w->unsent.text);
 	return 128 + w->last;
 }
@@ -416,8 +416,9 @@ static int stream_end(struct following *w, struct fault *f)
 	for (int i = 0; i < 2; i++)
 		tell_cut(&w->streams[i]);
 	if (w->replaced)
-		fputs("cadre: U+FFFD stands for bytes that are no UTF-8, or NUL; let the "
-		      "command write to a file and read that\n",
+		fputs("cadre: U+FFFD stands for NUL, and for bytes that are not UTF-8; "
+		      "to get the bytes, let the command write to a file, and read the "
+		      "file\n",
 		      stderr);
 	if (w->streams[1].error && !w->code)
 		return fault_info(FAULT_IO)->exit_status;

@@ -43,8 +43,10 @@ static bool is_own_state(const char *dir)
 
 static int needs_none(const char *dir, struct fault *f)
 {
-	fault_set(f, FAULT_INVALID, "", "%.150s is a state itself, not a project's", dir);
-	return fault_hint(f, "It needs no trust: name it by --home or CADRE_HOME.");
+	fault_set(f, FAULT_INVALID, "", "%.150s is a state that belongs to no project",
+		  dir);
+	return fault_hint(f, "Such a state needs no trust: name it by --home or "
+			     "CADRE_HOME.");
 }
 
 /* Finds the state that `word` names. `word` is the path of a project's folder, or of the
@@ -234,7 +236,8 @@ static int trust_forget(struct cli *cli, const char *word)
 		path = t.path;
 	rc = trust_remove(path, &f);
 	if (rc == 0) {
-		fault_set(&f, FAULT_NOT_FOUND, "", "%.150s is not noted", path);
+		fault_set(&f, FAULT_NOT_FOUND, "", "%.150s is not in the list of states",
+			  path);
 		fault_hint(&f, "see `cadre trust --list`");
 	}
 	return rc > 0 ? trust_say(cli, "removed", path) : cli_fault(cli, &f);

@@ -269,7 +269,8 @@ static int up_await_ready(int fd, int seconds, struct fault *f)
 		if (rc == 0) {
 			fault_set(f, FAULT_TIMEOUT, "",
 				  "the host is not ready after %d s", seconds);
-			return fault_hint(f, "it goes on starting: see `cadre logs`");
+			return fault_hint(f, "the host is still starting: see `cadre "
+					     "logs`");
 		}
 		n = read(fd, line + len, sizeof(line) - 1 - len);
 		if (n > 0)
@@ -302,7 +303,8 @@ static void warn_version(struct cli *cli)
 
 	if (version && strcmp(version, CADRE_VERSION) != 0)
 		fprintf(stderr,
-			"cadre: the host is %s, this is %s: `cadre restart` changes it\n",
+			"cadre: the host has version %s, this program has version %s: "
+			"`cadre restart` starts a host of this version\n",
 			version, CADRE_VERSION);
 	json_decref(status);
 }
@@ -361,7 +363,8 @@ static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 				       : "process %d holds the host's lock and does not "
 					 "answer",
 				  (int)pid);
-			fault_hint(f, "nothing is lost by `kill -9 %d`", (int)pid);
+			fault_hint(f, "end it with `kill -9 %d`: nothing is lost",
+				   (int)pid);
 			return 0;
 		}
 		nanosleep(&pause, NULL);
@@ -427,7 +430,8 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 			       (int)pid, seconds);
 	close(fd);
 	return rc < 0 && f->code == FAULT_TIMEOUT
-		       ? fault_hint(f, "nothing is lost by `kill -9 %d`", (int)pid)
+		       ? fault_hint(f, "end it with `kill -9 %d`: nothing is lost",
+				    (int)pid)
 		       : rc;
 }
 

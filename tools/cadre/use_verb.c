@@ -96,8 +96,8 @@ static int use_tell(struct cli *cli, const char *team, struct fault *f)
 			key++;
 		cli_say("%s is the default team of %s", team, cli->home.dir);
 		if (now.team_default && strcmp(now.team_default, team) != 0)
-			cli_say("note: here %s counts: %s has it", now.team_default,
-				config_whence(&set, key));
+			cli_say("note: here the default team is %s: %s sets it",
+				now.team_default, config_whence(&set, key));
 	}
 	config_release(&set);
 	return f->code;

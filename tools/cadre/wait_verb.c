@@ -262,7 +262,8 @@ static bool wait_verb_wait_for_host(struct cli *cli, struct progress **p, int64_
 	if (!*since) {
 		*since = clock_steady_ms();
 		progress_end(*p);
-		cli_tell("cadre: no host runs; waiting for one: cadre up");
+		cli_tell("cadre: no host runs; waiting for one (to start a host: cadre "
+			 "up)");
 		*p = progress_begin(cli, "waiting for a host");
 	}
 	ppoll(NULL, 0, &pause, waiting);

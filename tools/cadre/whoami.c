@@ -19,8 +19,8 @@ static const char *why(const struct home *h)
 		[HOME_BY_VARIABLE] = "as CADRE_AGENT says",
 		[HOME_BY_OPTION] = "as --as or --operator says",
 		[HOME_BY_PLACE] = "the agent of",
-		[HOME_BY_SESSION] = "as this client session registered in",
-		[HOME_BY_JOINING] = "since it registered",
+		[HOME_BY_SESSION] = "because this client session registered in",
+		[HOME_BY_JOINING] = "because it registered",
 	};
 
 	return words[h->who];
@@ -86,9 +86,9 @@ static int whoami_forget(struct cli *cli, struct fault *f)
 	else if (s.differs)
 		cli_say("forgotten: this session is not %s any more", s.who.agent);
 	else if (rc)
-		cli_say("forgotten: %s is kept for no agent now", place);
+		cli_say("forgotten: %s belongs to no agent now", place);
 	else
-		cli_say("no agent is kept for %s", place);
+		cli_say("%s belongs to no agent", place);
 	return 0;
 }
 

@@ -376,7 +376,7 @@ void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 		return;
 	log_seldom(conn->guest->host->log, &conn->guest->wrong, LOG_LEVEL_WARN,
 		   "a guest sends requests and reads no answers: the host "
-		   "connects anew",
+		   "connects again",
 		   LOG_TEXT("workspace", conn->guest->id));
 	hosted_guest_punish(conn->guest);
 }
@@ -439,7 +439,7 @@ static void break_off(struct guest_conn *conn, const struct fault *why)
 		return;
 	}
 	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
-		   "the host connects to a guest anew", LOG_TEXT("workspace", t->id),
+		   "the host connects to a guest again", LOG_TEXT("workspace", t->id),
 		   LOG_FAULT(why));
 	hosted_guest_punish(t);
 }

@@ -277,7 +277,9 @@ static bool check_streams(const struct gather *g, const struct streams *m,
 		int64_t came = output_offset(&g->stream[i]) + (int64_t)strlen(m->part[i]);
 
 		if (m->size[i] && (m->size[i] < came || m->size[i] > STREAM_MOST))
-			answer_refuse(f, "says that %lld bytes of output are %lld in all",
+			answer_refuse(f,
+				      "sends %lld bytes of output, but gives %lld as "
+				      "the size of all output",
 				      (long long)came, (long long)m->size[i]);
 		else if (m->written[i] < 0)
 			answer_refuse(f, "says that a command wrote %lld bytes",
@@ -341,7 +343,7 @@ static bool check_exit_code(int64_t code, struct fault *f)
 static bool check_job_id(int64_t id, struct fault *f)
 {
 	if (id < 1 || id > INT32_MAX)
-		answer_refuse(f, "calls a command job %lld", (long long)id);
+		answer_refuse(f, "gives a command the job number %lld", (long long)id);
 	return !f->code;
 }
 

@@ -245,7 +245,7 @@ static void collect_on_stored(struct job *job)
 	else
 		log_seldom(
 			t->host->log, &t->stray, LOG_LEVEL_INFO,
-			"a result belongs to no assignment that waits for one: the guest may forget it",
+			"no assignment waits for this result: the guest may forget the result",
 			LOG_TEXT("workspace", t->id), LOG_TEXT("message", id));
 	job_free(job);
 	c->at++;
@@ -334,7 +334,8 @@ static bool collect_take_part(struct collect *c, const struct wire_daemon_result
 
 	if (m->n_results != 1 ||
 	    strcmp(r->source_message_id, c->page.all[c->at].source_message_id) != 0) {
-		answer_refuse(f, "is asked for a part of one result and sends another");
+		answer_refuse(
+			f, "is asked for a part of one result, and sends another result");
 		return false;
 	}
 	text_add(&c->out, r->stdout, strlen(r->stdout));

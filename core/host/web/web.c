@@ -184,8 +184,8 @@ static void open_tcp(struct host *host, struct fault *f)
 
 	if (!is_loopback(config->http_address) && !bearer_any(host->home->dir)) {
 		fault_set(f, FAULT_CONFLICT, "",
-			  "not at %s, which other machines reach, before a "
-			  "client has a token: see `cadre token create`",
+			  "other machines can reach %s, so a client must have "
+			  "a token first: see `cadre token create`",
 			  config->http_address);
 		return;
 	}
@@ -527,9 +527,9 @@ static const char places[] = "cadre " CADRE_VERSION "\n\n"
 			     "/api/openapi.json  all calls\n"
 			     "/api/whoami        who you are\n"
 			     "/events            what happens\n"
-			     "/metrics           how it does\n"
+			     "/metrics           numbers of the host\n"
 			     "/mcp               for agents\n"
-			     "/healthz /readyz   for watchers\n";
+			     "/healthz /readyz   for programs that watch the host\n";
 
 static void answer_word(struct http *x, int status, const char *word)
 {

@@ -134,7 +134,7 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 	if (rc == TRASH_TOO_LARGE)
 		log_line(
 			p->host->log, LOG_LEVEL_WARN,
-			"a workspace is removed for good: it holds more than the trash may (workspace.trash_mb)",
+			"a workspace is removed for good: it is too large for the trash (workspace.trash_mb)",
 			LOG_TEXT("workspace", p->spec.name));
 	return rc < 0 ? rc : 0;
 }

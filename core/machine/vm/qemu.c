@@ -632,7 +632,7 @@ static int find_origin(const struct workspace_spec *spec, struct disk *from,
 		return disk_trash_find(spec->source, from, layer)
 			       ? 0
 			       : fault_set(f, FAULT_NOT_FOUND, "",
-					   "the trash has the disk no more");
+					   "the disk is no longer in the trash");
 	if (!spec->snapshot)
 		return freeze(spec, from, spec->parent_sockets, layer, f);
 	*layer = disk_kept(from, spec->snapshot);

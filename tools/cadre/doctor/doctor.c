@@ -199,11 +199,11 @@ static void check_environment(struct doctor *d)
 		size_t len = strcspn(*e, "=");
 
 		if (strncmp(*e, "CADRE_", 6) == 0 && !is_variable(*e, len))
-			doctor_say(
-				d, VERDICT_WARN, "environment",
-				"unset it, or spell it as `cadre help` and `cadre config` do",
-				"cadre does not know %.*s", (int)(len < 80 ? len : 80),
-				*e);
+			doctor_say(d, VERDICT_WARN, "environment",
+				   "unset the variable, or correct its name: see `cadre "
+				   "help` and `cadre config`",
+				   "cadre does not know %.*s", (int)(len < 80 ? len : 80),
+				   *e);
 	}
 }
 
@@ -246,14 +246,16 @@ static void check_folder(struct doctor *d)
 	name = file_system((long)fs.f_type, &remote);
 	if (remote)
 		doctor_say(d, VERDICT_BAD, "file system",
-			   "move it to a local disk: CADRE_HOME=DIR",
-			   "%s is on %s, where locks and shared memory do not hold", dir,
-			   name);
+			   "move the state to a local disk: CADRE_HOME=DIR",
+			   "%s is on %s, where locks and shared memory are not reliable",
+			   dir, name);
 	else if (name)
 		doctor_say(d, VERDICT_OK, "file system", NULL, "%s on %s", dir, name);
 	else
-		doctor_say(d, VERDICT_WARN, "file system", "see that it is a local disk",
-			   "%s is on an unknown one (%lx)", dir, (long)fs.f_type);
+		doctor_say(d, VERDICT_WARN, "file system",
+			   "make sure that the folder is on a local disk",
+			   "%s is on a file system of an unknown type (%lx)", dir,
+			   (long)fs.f_type);
 }
 
 /* --- permissions --------------------------------------------------------------------- */
@@ -325,7 +327,7 @@ static void close_open(struct doctor *d, const char *path)
 	    chmod(path, S_ISDIR(st.st_mode) ? PRIVATE_FOLDER : PRIVATE_FILE))
 		return;
 	if (!lstat(path, &st) && (st.st_mode & 0777) != was)
-		doctor_did(d, "%s had the mode %o, and has %o", path, was,
+		doctor_did(d, "%s had the mode %o, and has the mode %o now", path, was,
 			   st.st_mode & 0777);
 }
 
@@ -337,8 +339,8 @@ static void check_permissions(struct doctor *d)
 	snprintf(path, sizeof(path), "%s/secret", d->cli->home.dir);
 	if (lstat(path, &st))
 		doctor_say(d, VERDICT_BAD, "secret",
-			   "bring it back: a backup has it as FILE.secret", "%s: %s",
-			   path, strerror(errno));
+			   "bring the secret back: a backup has it as FILE.secret",
+			   "%s: %s", path, strerror(errno));
 	visit_private(d, doctor_place_tell_open);
 	if (d->worst == VERDICT_OK)
 		doctor_say(d, VERDICT_OK, "secret", NULL, "readable by its owner alone");
@@ -389,8 +391,9 @@ static void check_ground(struct doctor *d)
 
 		if (n <= 0 || (to[n] = '\0', strcmp(to, path)))
 			continue;
-		doctor_say(d, VERDICT_BAD, "moved", "end it: cadre down, then cadre up",
-			   "process %d has a state.db open that was removed or replaced",
+		doctor_say(d, VERDICT_BAD, "moved",
+			   "end the process: cadre down, then cadre up",
+			   "process %d uses a state.db that was removed or replaced",
 			   (int)holder);
 		break;
 	}
@@ -399,7 +402,7 @@ static void check_ground(struct doctor *d)
 	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
 	if (access(path, F_OK) == 0)
 		doctor_say(d, VERDICT_OK, "replaced",
-			   "remove it when the state is in order",
+			   "remove the folder when the state is in order",
 			   "a former state is kept in %s", path);
 }
 
@@ -472,14 +475,14 @@ static void check_files(struct doctor *d)
 	else if (n > edited)
 		doctor_say(d, VERDICT_WARN, "vault",
 			   home_holder(&d->cli->home)
-				   ? "the host brings them back in a minute"
+				   ? "the host corrects the files within a minute"
 				   : DOCTOR_FIX "start a host: cadre up",
 			   "%d files differ from their rows: %.*s%s", n - edited,
 			   (int)strcspn(report.data, "\n"), report.data,
 			   n - edited > 1 ? ", …" : "");
 	else if (n > 0)
 		doctor_say(d, VERDICT_WARN, "vault",
-			   "move the file away: cadre writes it anew from its row",
+			   "move the file away: cadre writes it again from its row",
 			   "%d file%s edited by hand and may differ from %s: %.*s%s", n,
 			   n > 1 ? "s were" : " was", n > 1 ? "their rows" : "its row",
 			   (int)strcspn(report.data, ":\n"), report.data,
@@ -498,9 +501,10 @@ static void say_unmade(struct doctor *d, struct fault *f)
 	if (newest > 0)
 		doctor_say(d, VERDICT_WARN, "mirror",
 			   home_holder(&d->cli->home)
-				   ? "the host makes it; see `cadre logs`"
+				   ? "the host writes the vault's files; see `cadre logs`"
 				   : DOCTOR_FIX "start a host: cadre up",
-			   "the vault does not show the state, or not how far it does");
+			   "the vault does not show the state, or it is not known up to "
+			   "which event");
 	else if (newest == 0)
 		doctor_say(d, VERDICT_OK, "mirror", NULL, "not made yet");
 }
@@ -563,7 +567,7 @@ static int fix_mirror(struct doctor *d, struct fault *f)
 
 	snprintf(attic, sizeof(attic), "%s/vault", doctor_aside(d));
 	if (doctor_open(d, &store, f) == 0 && mirror_all(d, store, attic, f) == 0)
-		doctor_did(d, "files of the vault were written anew from their rows; "
+		doctor_did(d, "files of the vault were written again from their rows; "
 			      "files that people edited are unchanged");
 	store_close(store);
 	if (access(attic, F_OK) == 0)
@@ -662,7 +666,8 @@ static void check_search(struct doctor *d)
 
 	if (search_check(d->cli->home.dir, &f) < 0) {
 		doctor_say(d, VERDICT_BAD, "search",
-			   DOCTOR_FIX "search for something: cadre makes the index anew",
+			   DOCTOR_FIX "search for something: cadre then makes a new "
+				      "index",
 			   "search.db is damaged: %s", f.text);
 		return;
 	}
@@ -670,7 +675,8 @@ static void check_search(struct doctor *d)
 		doctor_shown_look_into(d, &indexed, &missing, &f);
 	if (f.code)
 		doctor_say(d, VERDICT_BAD, "search",
-			   DOCTOR_FIX "remove search.db: it is made anew", "%s", f.text);
+			   DOCTOR_FIX "remove search.db: cadre then makes a new index",
+			   "%s", f.text);
 	else if (missing)
 		doctor_say(d, VERDICT_BAD, "search",
 			   DOCTOR_FIX "end all processes of cadre and remove search.db",
@@ -732,10 +738,10 @@ static void check_trash(struct doctor *d)
 		bytes += entries[i].bytes;
 	if (bytes > config->workspace_trash_mb << 20)
 		doctor_say(d, VERDICT_WARN, "trash",
-			   "the oldest go at the host's next start, or when something is "
-			   "removed; workspace.trash_mb keeps more",
-			   "%zu removed workspace%s, %lld MiB where %lld are kept", n, s,
-			   (long long)(bytes >> 20),
+			   "the oldest are removed at the host's next start, or at the "
+			   "next removal; a larger workspace.trash_mb keeps more",
+			   "%zu removed workspace%s, %lld MiB; the limit is %lld MiB", n,
+			   s, (long long)(bytes >> 20),
 			   (long long)config->workspace_trash_mb);
 	else if (n)
 		doctor_say(
@@ -760,14 +766,14 @@ static void check_note_trash(struct doctor *d)
 
 	if (vault_trash_list(s->notes, &a, &entries, &n, &f) < 0)
 		doctor_say(d, VERDICT_WARN, "notes' trash",
-			   "move away what stands in the vault as .trash", "%s", f.text);
+			   "move .trash out of the vault", "%s", f.text);
 	for (size_t i = 0; !f.code && i < n; i++)
 		bytes += entries[i].bytes;
 	if (!f.code && n)
 		doctor_say(
 			d, VERDICT_OK, "notes' trash", NULL,
-			"%zu removals of notes, %lld KiB of %lld MiB, each for %lld days: "
-			"cadre undo",
+			"%zu removals of notes, %lld KiB of %lld MiB, each kept for %lld "
+			"days: cadre undo",
 			n, (long long)(bytes >> 10),
 			(long long)s->config.workspace_trash_mb,
 			(long long)s->config.workspace_keep_days);
@@ -812,7 +818,7 @@ static const struct check checks[] = {
 static void refuse_damaged(struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "the state is damaged");
-	fault_hint(f, "put a backup in its place first: see integrity above");
+	fault_hint(f, "first restore a backup: see the line `integrity` above");
 }
 
 /* Runs the fix of the check. Returns true if the fix has reported an act. */
@@ -831,7 +837,7 @@ static bool fix(struct doctor *d)
 	if (lock >= 0)
 		close(lock);
 	if (f.code)
-		doctor_say(d, VERDICT_WARN, d->check->name, f.hint, "not mended: %s",
+		doctor_say(d, VERDICT_WARN, d->check->name, f.hint, "not repaired: %s",
 			   f.text);
 	d->bad |= f.code != 0;
 	return json_array_size(d->fixes) > done;

@@ -54,12 +54,12 @@ static void say_damage(struct doctor *d, const char *found)
 	if (newest[0])
 		snprintf(
 			todo, sizeof(todo),
-			"put the last backup in its place, the damaged one is kept: cadre "
-			"down, cadre restore %.100s/%.60s",
+			"restore the last backup; the damaged state is kept: cadre down, "
+			"then cadre restore %.100s/%.60s",
 			dir, newest);
 	else
 		snprintf(todo, sizeof(todo),
-			 "put a backup in its place: cadre down, cadre restore FILE");
+			 "restore a backup: cadre down, then cadre restore FILE");
 	doctor_say(d, VERDICT_BAD, "integrity", todo, "%s", found);
 	d->damaged = true;
 }
@@ -80,7 +80,7 @@ void check_state(struct doctor *d)
 		doctor_say(d, VERDICT_BAD, "writing",
 			   "let the process go on (fg, kill -CONT) or end it: "
 			   "acknowledged calls are kept",
-			   "process %s keeps the state from being written", who);
+			   "process %s blocks all writes to the state", who);
 }
 
 void check_tokens(struct doctor *d)
@@ -92,7 +92,7 @@ void check_tokens(struct doctor *d)
 	    fit.fit < fit.tokens)
 		doctor_say(d, VERDICT_BAD, "tokens",
 			   "bring the former secret back (a backup has it as "
-			   "PATH.secret), or register the agents anew: --replace",
+			   "PATH.secret), or register the agents again with --replace",
 			   "the tokens of %lld of the %lld newest agents do not "
 			   "match %s/secret",
 			   (long long)(fit.tokens - fit.fit), (long long)fit.tokens,
@@ -133,10 +133,10 @@ void check_clock(struct doctor *d)
 		      &f) > 0 &&
 	    newest.at > now + CLOCK_MS)
 		doctor_say(d, VERDICT_BAD, "clock",
-			   "set this machine's clock; if the clock is right now, "
-			   "it was ahead before: wait that long",
-			   "the clock is %lld s behind the newest event or clock "
-			   "of a budget",
+			   "set this machine's clock; if the clock is right now, it was "
+			   "ahead before: wait for as many seconds",
+			   "the clock is %lld s behind the newest event or behind the "
+			   "clock of a team's budget",
 			   (long long)(newest.at - now) / 1000);
 	store_rollback(d->store);
 	arena_release(&arena);
@@ -219,8 +219,8 @@ int fix_leases(struct doctor *d, struct fault *f)
 	if (!f->code)
 		doctor_did(
 			d,
-			"leases were moved by the time without a host; those of %lld tasks "
-			"and %lld messages had ended",
+			"leases were extended by the time without a host; the leases of "
+			"%lld tasks and %lld messages had run out, and are ended",
 			tasks, deliveries);
 	return f->code;
 }
@@ -238,18 +238,20 @@ static void check_answer(struct doctor *d, pid_t holder)
 		doctor_say(d, VERDICT_BAD, "status", f.hint, "%s", f.text);
 	else if (home_host_of(d->cli->home.dir, &deaf) && deaf)
 		doctor_say(d, VERDICT_WARN, "socket",
-			   "the host makes its sockets anew within seconds; if "
-			   "not: cadre restart",
+			   "the host makes new sockets within seconds; if it does not: "
+			   "cadre restart",
 			   "process %d runs, but its sockets are gone", (int)holder);
 	else if (holder && !client_hosted(d->cli->client))
 		doctor_say(d, VERDICT_BAD, "socket",
-			   "see `cadre logs`; restart it: cadre down, then cadre up",
+			   "see `cadre logs`; restart the host: cadre down, then cadre "
+			   "up",
 			   "process %d holds the lock but does not answer at %s",
 			   (int)holder, d->cli->home.socket);
 	else if (version && strcmp(version, CADRE_VERSION))
 		doctor_say(d, VERDICT_WARN, "version",
-			   "restart it: cadre down, then cadre up",
-			   "the host is %s, this is %s", version, CADRE_VERSION);
+			   "restart the host: cadre down, then cadre up",
+			   "the host has version %s, this program has version %s",
+			   version, CADRE_VERSION);
 	else if (version)
 		doctor_say(d, VERDICT_OK, "version", NULL, "%s, schema %lld", version,
 			   json_int_at(status, "schema_version"));
@@ -328,11 +330,11 @@ void check_socket(struct doctor *d)
 		return;
 	if (doctor_state_is_left(home))
 		doctor_say(d, VERDICT_WARN, "socket",
-			   DOCTOR_FIX "the next start of a host takes it over",
+			   DOCTOR_FIX "the next start of a host replaces the file",
 			   "a host that was killed has left %s", home->socket);
 	if (endpoint_left(home, path))
 		doctor_say(d, VERDICT_WARN, "endpoint",
-			   DOCTOR_FIX "the next start of a host writes it anew",
+			   DOCTOR_FIX "the next start of a host writes the file again",
 			   "a host that was killed has left %s", path);
 }
 
@@ -431,7 +433,8 @@ static bool doctor_guests_check_guest(struct doctor *d, const json_t *row)
 	if (!lost && strcmp(json_text_at(row, "state"), "failed") != 0)
 		return true;
 	doctor_say(d, VERDICT_WARN, "guest",
-		   hosted              ? "cadre workspace start, or see `cadre logs`"
+		   hosted              ? "start it with `cadre workspace start`, or see "
+					 "`cadre logs`"
 		   : is_mended(d, row) ? DOCTOR_FIX "start a host: cadre up"
 				       : "start a host: cadre up",
 		   "%s is %s", json_text_at(row, "name"),
@@ -488,8 +491,8 @@ void check_guests(struct doctor *d)
 	}
 	if (!dead && waiting)
 		doctor_say(d, VERDICT_OK, "guests", NULL,
-			   "%zu, of which a host starts %zu", json_object_size(d->known),
-			   waiting);
+			   "%zu; a host will start %zu of them",
+			   json_object_size(d->known), waiting);
 	else if (!dead)
 		doctor_say(d, VERDICT_OK, "guests", NULL, "%zu, none dead",
 			   json_object_size(d->known));
@@ -522,7 +525,8 @@ static int note_dead(struct doctor *d, struct store *store, const json_t *row,
 	if (!f->code)
 		doctor_did(
 			d,
-			"%s: process %d is gone, its row says so; a host starts it again",
+			"%s: process %d is gone, and its row now says so; a host starts "
+			"the guest again",
 			json_text_at(row, "name"), (int)(pid_t)json_int_at(row, "pid"));
 	return f->code;
 }
@@ -657,7 +661,8 @@ void check_orphans(struct doctor *d)
 	find_strangers(d, &s);
 	for (size_t i = 0; i < s.n; i++)
 		doctor_say(d, VERDICT_WARN, "guest",
-			   DOCTOR_FIX "the next start of a host ends it; its files stay",
+			   DOCTOR_FIX "the next start of a host ends the process; its "
+				      "files stay",
 			   "process %lld runs in %s, a workspace without a row",
 			   (long long)s.v[i].process.pid, s.v[i].place);
 	snprintf(path, sizeof(path), "%s/replaced", dir);
@@ -748,11 +753,12 @@ void check_taps(struct doctor *d)
 
 	net_linux_init(&net);
 	if (!home_holder(&d->cli->home) && doctor_guests_is_left(d, &net))
-		doctor_say(
-			d, VERDICT_WARN, "network",
-			DOCTOR_FIX "the next host uses it again, or removes it",
-			"the bridge br-cadre%s, its taps and rules are left, and no VM runs",
-			d->cli->home.settings.tag);
+		doctor_say(d, VERDICT_WARN, "network",
+			   DOCTOR_FIX
+			   "the next host uses the bridge again, or removes it",
+			   "the bridge br-cadre%s, its taps and its rules are left over, "
+			   "and no VM runs",
+			   d->cli->home.settings.tag);
 	net_linux_release(&net);
 }
 

@@ -123,7 +123,7 @@ static int editor_failed(const char *command, int status, struct fault *f)
 			  command, WTERMSIG(status));
 	else
 		fault_set(f, FAULT_INVALID, "",
-			  "the editor `%.60s` ended with status %d: nothing is done",
+			  "the editor `%.60s` ended with status %d: nothing was done",
 			  command, status < 0 ? 127 : WEXITSTATUS(status));
 	return fault_hint(f, "Say which editor to use in VISUAL or EDITOR.");
 }
@@ -396,12 +396,15 @@ static int read_front(struct reading *r, const struct text *page, size_t size)
 	arena_release(&arena);
 	if (rc == FAULT_CONFLICT) {
 		r->fault->code = rc = FAULT_INVALID;
-		fault_hint(r->fault, "It is YAML, such as: tags: [docs, api].");
+		fault_hint(r->fault, "The lines between the --- are YAML, such as: tags: "
+				     "[docs, api].");
 	}
 	json_object_foreach(map, key, value) {
 		if (strcmp(key, "priority") != 0 && strcmp(key, "tags") != 0) {
 			fault_set(r->fault, FAULT_INVALID, "",
-				  "%.60s cannot be edited: only priority and tags", key);
+				  "%.60s cannot be edited here: only priority and tags "
+				  "can",
+				  key);
 			rc = r->fault->code;
 			break;
 		}
@@ -520,7 +523,8 @@ static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t 
 			continue;
 		fault_set(f, FAULT_CONFLICT, "", "the %s of task %s changed meanwhile",
 			  key, id);
-		fault_hint(f, "Edit it again, with what you wrote at hand.");
+		fault_hint(f, "Edit the task again, and copy your changes from the kept "
+			      "text.");
 	}
 	text_release(&page);
 	json_decref(now);

@@ -90,127 +90,133 @@ static const struct {
 } verb_docs[] = {
 	{ "init",
 	  "The state is a folder: .cadre at the top of this git repository (all worktrees\n"
-	  "share it), else of this directory; or the folder that --home or CADRE_HOME\n"
-	  "names.  Other verbs make a state only with --create and --home or CADRE_HOME.  A\n"
-	  ".cadre that holds only a cadre.toml is taken; such a file sets only the keys of\n"
-	  "a project.  If state.db is lost from a folder that holds more of a state, every\n"
-	  "verb refuses: bring it back, `cadre restore` a backup, or begin anew with\n"
-	  "--anew, which moves the former log and secret to `replaced`.\n" },
+	  "share it), else .cadre in this directory; or the folder that --home or\n"
+	  "CADRE_HOME names.  Other verbs make a state only with --create and --home or\n"
+	  "CADRE_HOME.  A .cadre that holds only a cadre.toml becomes the state; such a\n"
+	  "file sets only the keys of a project.  If state.db is lost from a folder that\n"
+	  "holds other files of a state, every verb refuses.  Then bring state.db back,\n"
+	  "`cadre restore` a backup, or make a new state with --anew.  --anew moves the\n"
+	  "former log and secret to the folder `replaced`.\n" },
 	{ "setup",
-	  "CLIENT is claude, codex, gemini, cursor, opencode or vscode; all: each of them;\n"
-	  "--detect: the installed clients.  Their files get the MCP server, hooks and a\n"
-	  "block of instructions: the project's files (--project), or the files for all\n"
-	  "your projects (--user).  --diff shows the changes; --dry-run writes nothing.\n"
-	  "Bytes that are not cadre's stay, and --remove restores the former text.  --check\n"
-	  "reports missing parts, with status 1.  Without CLIENT, --check and --remove take\n"
-	  "all clients.  docs/setup.md names the files.\n" },
+	  "CLIENT is claude, codex, gemini, cursor, opencode or vscode.  all: each of them;\n"
+	  "--detect: the installed clients.  The MCP server, hooks and a block of\n"
+	  "instructions are added to the client's files: to the project's (--project), or\n"
+	  "to those for all your projects (--user).  --diff shows the changes; --dry-run\n"
+	  "writes nothing.  All other text in these files stays as it is, and --remove\n"
+	  "restores the former text.  --check reports missing parts, with status 1.\n"
+	  "Without CLIENT, --check and --remove take all clients.  docs/setup.md names the\n"
+	  "files.\n" },
 	{ "trust",
-	  "cadre uses a project's state only if you made it there (cadre init) or trust it:\n"
-	  "a state may come with a clone, and `cadre up` runs commands from it.  If a state\n"
-	  "is not trusted, cadre uses one further up; if there is none, every verb is\n"
-	  "denied.  `cadre trust` trusts the state found here, or at PATH: a project's\n"
-	  "folder or its .cadre.  A moved folder stays trusted.  A copied or unpacked\n"
-	  "folder is not trusted, nor a folder with files that git tracks.  The state that\n"
-	  "--home or CADRE_HOME names needs no trust.  Your states are noted in\n"
-	  "$XDG_STATE_HOME/cadre/known, else in ~/.local/state/cadre/known.\n" },
+	  "cadre uses a project's state only if you made it there (cadre init) or trust it.\n"
+	  "The reason: a state may come with a clone, and `cadre up` runs commands from it.\n"
+	  "If a state is not trusted, cadre uses a trusted one in a folder above.  If there\n"
+	  "is none, every verb is denied.  `cadre trust` trusts the state found here, or at\n"
+	  "PATH: a project's folder or its .cadre.  A moved folder stays trusted.  A copied\n"
+	  "or unpacked folder is not trusted, nor is a folder with files that git tracks.\n"
+	  "The state that --home or CADRE_HOME names needs no trust.  The list of your\n"
+	  "states is in $XDG_STATE_HOME/cadre/known, else in ~/.local/state/cadre/known.\n" },
 	{ "up",
 	  "The host is needed for workspaces, pushes and waits.  If a host runs already,\n"
 	  "nothing happens.  The host writes a log: `cadre logs`.\n" },
 	{ "down",
-	  "Guests go on, and the state can be used without a host.  `cadre up` starts the\n"
-	  "guests again that `down --all` has ended.\n" },
+	  "Guests go on, and the state can be used without a host.  After `down --all`,\n"
+	  "`cadre up` starts the guests again.\n" },
 	{ "restart", "Use it after an upgrade: the new host is this program.\n" },
-	{ "serve", "`up` starts this; for a supervisor such as systemd.\n" },
+	{ "serve",
+	  "`up` starts this verb; a supervisor such as systemd can start it, too.\n" },
 	{ "prime",
-	  "At most 400 tokens of 4 bytes.  Hooks of clients show the text when a session\n"
-	  "begins.\n" },
+	  "The text has at most 400 tokens of 4 bytes.  Hooks of clients show the text when\n"
+	  "a session begins.\n" },
 	{ "hook",
 	  "For the hooks of a client: the event comes as JSON on standard input.  The hook\n"
-	  "prints the news for the agent of that directory in the client's own form: each\n"
-	  "message once, at most hook.max_tokens.  Without news, it prints nothing.  The\n"
-	  "exit status is always 0; `cadre logs` shows errors.  --plugin prints OpenCode's\n"
-	  "plugin.  docs/clients.md tells what each client takes.  As git's pre-commit, the\n"
-	  "hook refuses a commit with a file that another agent has reserved.\n" },
+	  "prints the news for the agent of that directory, in the form that the client\n"
+	  "reads.  It prints each message only once, and at most hook.max_tokens tokens.\n"
+	  "Without news, it prints nothing.  The exit status is always 0; `cadre logs`\n"
+	  "shows errors.  --plugin prints OpenCode's plugin.  docs/clients.md tells what\n"
+	  "each client takes.  As git's pre-commit hook, the verb refuses a commit with a\n"
+	  "file that another agent has reserved.\n" },
 	{ "events",
 	  "-f, --follow begins with the last ten events, and goes on as things happen.\n"
 	  "With --json, each event is one line.\n"
-	  "Without a team, the operator sees the events of all teams.  In BY, `as coder`\n"
-	  "means the operator who acted as coder: see --as.\n" },
+	  "Without a team, the operator sees the events of all teams.  In the column BY,\n"
+	  "`as coder` means the operator who acted as coder: see --as.\n" },
 	{ "status",
-	  "--watch shows the status anew after each event, until you type q.  It needs a\n"
+	  "--watch shows the status again after each event, until you type q.  It needs a\n"
 	  "terminal.  `cadre` alone shows the status, too.\n" },
 	{ "doctor",
-	  "One line a finding: ok, warn or bad.  Without --fix, doctor changes nothing.  It\n"
-	  "checks the folder and its permissions, the space, the database and its log,\n"
-	  "locks and sockets, the clock, tokens and leases, guests and their remains on the\n"
-	  "machine, the vault and the search index.  The exit status is 1 if something is\n"
-	  "bad.  --fix repairs without losing data, and reports each repair; it moves files\n"
-	  "away to doctor-DATE-TIME in the state's folder.  Most repairs need `cadre down`\n"
-	  "first.  doctor does not repair a damaged database: `cadre restore` the last\n"
-	  "backup.\n" },
+	  "Each finding is one line: ok, warn or bad.  Without --fix, doctor changes\n"
+	  "nothing.  It checks the folder and its permissions, the space, the database and\n"
+	  "its log, locks and sockets, and the clock.  It also checks tokens and leases,\n"
+	  "guests and their remains on the machine, the vault and the search index.  The\n"
+	  "exit status is 1 if something is bad.  --fix repairs without losing data, and\n"
+	  "reports each repair.  It moves files away to doctor-DATE-TIME in the state's\n"
+	  "folder.  Most repairs need `cadre down` first.  doctor does not repair a damaged\n"
+	  "database: `cadre restore` the last backup.\n" },
 	{ "backup",
 	  "Without a path, the backup goes into the state's folder.  The secret is written\n"
 	  "beside it as PATH.secret; tokens are void without the secret.\n" },
 	{ "restore",
-	  "FILE is a file that `backup` wrote, with FILE.secret beside it, of this version\n"
-	  "or an older one.  No process may have the state open: `cadre down` first.  The\n"
-	  "former files are kept in the state's folder `replaced`, the last three times.\n"
-	  "While that folder exists, no workspace is removed for having no row.  Commands\n"
-	  "that waited or ran at the backup end as interrupted.  On a terminal restore asks\n"
-	  "first, elsewhere it needs --yes.  It makes a new state only with --home DIR\n"
-	  "--create.  It refuses a secret that fits no agent's token; --any-secret takes\n"
-	  "the secret if the right one is lost.\n" },
+	  "FILE is a file that `backup` wrote, from this version of cadre or an older one,\n"
+	  "with FILE.secret beside it.  No process may have the state open: `cadre down`\n"
+	  "first.  The former files are kept in the folder `replaced` of the state, for the\n"
+	  "last three restores.  While that folder exists, cadre keeps the files of\n"
+	  "workspaces that the state does not know.  Commands that waited or ran at the\n"
+	  "backup end as interrupted.  On a terminal, restore asks first; elsewhere it\n"
+	  "needs --yes.  It makes a new state only with --home DIR --create.  It refuses a\n"
+	  "secret that fits no agent's token.  If the right secret is lost, --any-secret\n"
+	  "accepts the wrong one, or makes a new one if there is none.\n" },
 	{ "export",
 	  "Without a FILE, the lines go to standard output.  They contain no secret: no\n"
-	  "token, no hash of one, no variable of a command.  Workspaces are written as\n"
+	  "token, no hash of a token, no variable of a command.  Workspaces are written as\n"
 	  "ended ones; notes of the vault are included.  With --team, only that team and\n"
-	  "the teams below are written.  docs/export.md describes the lines.\n" },
+	  "the teams below it are written.  docs/export.md describes the lines.\n" },
 	{ "import",
 	  "FILE is a file that `export` wrote; - is standard input.  No host may run:\n"
-	  "`cadre down` first.  An empty state gets everything unchanged.  Another state\n"
-	  "gets the teams beside its own: a taken name becomes NAME-2, and --as TEAM names\n"
-	  "the team without a team above.  Either all of the file is imported, or nothing;\n"
-	  "a fault names the line.  Members get new tokens; commands that waited or ran are\n"
-	  "interrupted.\n" },
+	  "`cadre down` first.  An empty state gets an export of a whole state unchanged.\n"
+	  "A state in use gets the teams beside its own: a taken name becomes NAME-2, and\n"
+	  "--as TEAM gives a name to the file's top team.  Either all of the file is\n"
+	  "imported, or nothing; a fault names the line.  Members get new tokens; commands\n"
+	  "that waited or ran are interrupted.\n" },
 	{ "undo",
-	  "The files of a removed workspace are kept for workspace.keep_days in the state's\n"
-	  "folder `trash`, at most workspace.trash_mb.  A NAME, or its beginning, makes a\n"
-	  "new workspace of them, in --team: a directory from a directory, a VM of the same\n"
-	  "kind from a VM's disk.  A note that was deleted, or purged with its team, is\n"
-	  "kept as long in the vault's folder `.trash`.  A PATH brings the note back to its\n"
-	  "place, or to --to PATH; a path that ends with / brings back all notes below.  An\n"
-	  "existing note is never replaced.\n" },
+	  "The files of a removed workspace are kept for workspace.keep_days in the folder\n"
+	  "`trash` of the state, at most workspace.trash_mb.  A NAME, or its beginning,\n"
+	  "makes a new workspace from these files, in --team: a directory from a directory,\n"
+	  "a VM of the same kind from a VM's disk.  A note that was deleted, or purged with\n"
+	  "its team, is kept for the same time in the folder `.trash` of the vault.  A PATH\n"
+	  "brings the note back to its place, or to --to PATH.  A path that ends with /\n"
+	  "brings back all notes below it.  An existing note is never replaced.\n" },
 	{ "whoami",
 	  "You are the agent that CADRE_AGENT names, or the operator with --operator.  Else\n"
-	  "you are the agent kept for this worktree (outside of git: this directory) or for\n"
-	  "a folder above it.  Else you are the operator.  The operator acts as an agent\n"
-	  "with --as.  An agent acts as another agent only with --operator and --as in its\n"
-	  "worktree.  Without --operator an agent may not run the operator's commands: make\n"
-	  "and destroy teams and workspaces, backup, restore, export, import, down,\n"
-	  "restart, logs, undo, gc, init --anew, image build.  A new worktree of a\n"
-	  "repository is kept for no agent, wherever it lies.  An agent that registers over\n"
-	  "MCP is kept for its worktree.  `cadre agent register NAME --here` keeps this\n"
-	  "worktree for a new agent; `cadre agent env NAME --here` keeps it for an existing\n"
-	  "one.  --forget ends that; the agent stays a member.\n" },
+	  "you are the agent of this worktree (outside of git: of this directory), or of a\n"
+	  "folder above it.  Else you are the operator.  The operator acts as an agent with\n"
+	  "--as.  In the worktree of an agent, --as also needs --operator.  Without\n"
+	  "--operator, an agent may not run the operator's commands: make and destroy teams\n"
+	  "and workspaces, backup, restore, export, import, down, restart, logs, undo, gc,\n"
+	  "init --anew, image build.  A new worktree of a repository belongs to no agent,\n"
+	  "wherever it lies.  The worktree of an agent that registers over MCP belongs to\n"
+	  "this agent.  `cadre agent register NAME --here` gives this worktree to a new\n"
+	  "agent; `cadre agent env NAME --here` gives it to an existing agent.  --forget\n"
+	  "ends that; the agent stays a member.\n" },
 	{ "mcp",
 	  "Put this into the configuration of an MCP client: the command `cadre` with the\n"
 	  "word `mcp`.  A session is the agent of CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN,\n"
-	  "else the agent kept for its worktree.  Else it is no agent yet: it can only\n"
-	  "look, at all teams, until it registers; its worktree is then kept for it.  So\n"
-	  "one configuration serves the agents of many worktrees.  --operator: a session\n"
-	  "without an agent is the operator.  SETS are names of tool sets with commas\n"
-	  "between, or all (default core).  --output-schemas adds each tool's output to the\n"
-	  "list of tools.\n" },
+	  "else the agent of its worktree.  Else the session is no agent yet: it can only\n"
+	  "look, at all teams, until it registers.  Its worktree then belongs to the new\n"
+	  "agent.  So one configuration serves the agents of many worktrees.  --operator: a\n"
+	  "session without an agent is the operator.  SETS are names of tool sets with\n"
+	  "commas between, or all (default core).  --output-schemas adds each tool's output\n"
+	  "to the list of tools.  --cost prints how many tokens the list of tools takes.\n" },
 	{ "guest",
 	  "Start a guest by hand only for `workspace create --backend attach`.  --dir DIR\n"
 	  "is the workspace's folder; --state DIR is the folder of the guest's own files.\n"
 	  "The host reaches the guest at --listen ADDRESS (default unix:STATE).\n"
-	  "--token-file FILE, else CADRE_LINK_TOKEN, holds the token that a host must\n"
-	  "send.  --http ADDRESS:PORT is its door for teammates.  The host gives the other\n"
-	  "options: --workspace, --name, --team, --agent, --restores, --state-inside.\n" },
+	  "--token-file FILE, else CADRE_LINK_TOKEN, holds the token that a host must send.\n"
+	  "--http ADDRESS:PORT is the address at which teammates reach the guest.  The host\n"
+	  "gives the other options: --workspace, --name, --team, --agent, --restores,\n"
+	  "--state-inside.\n" },
 	{ "completion",
-	  "bash: eval \"$(cadre completion bash)\" in ~/.bashrc; zsh: the same in\n"
-	  "~/.zshrc behind compinit; fish: cadre completion fish | source\n" },
+	  "bash: eval \"$(cadre completion bash)\" in ~/.bashrc; zsh: the same for zsh in\n"
+	  "~/.zshrc, after compinit; fish: cadre completion fish | source\n" },
 };
 
 const char *help_verb_doc(const char *verb)
@@ -235,9 +241,10 @@ const struct option_text option_table[] = {
 	  "In a pipe: tables and times as on a terminal of $COLUMNS columns." },
 	{ "--direct", NULL, "Open the state itself even if a host runs." },
 	{ "--home", "DIR", "The state folder." },
-	{ "--create", NULL, "Make the state if --home or CADRE_HOME names none." },
-	{ "--team", "TEAM", "The team; needed when there are several." },
-	{ "--as", "AGENT", "Act as that agent (operator only; events say so)." },
+	{ "--create", NULL,
+	  "Make the state if the folder of --home or CADRE_HOME holds none." },
+	{ "--team", "TEAM", "The team; needed if there are several teams." },
+	{ "--as", "AGENT", "Act as that agent (operator only; events show this)." },
 	{ "--operator", NULL, "Act as the operator in the directory of an agent." },
 	{ "--key", "KEY", "Idempotency key: a repeated call has no second effect." },
 	{ "--section.key", "VALUE", "A key of the configuration: see `cadre config`." },
@@ -526,9 +533,10 @@ static void explain_ends(struct text *out)
 	text_addf(
 		out,
 		"\n"
-		"The command waits for an hour, or for --timeout.  The exit status is 0 if the state is\n"
-		"reached, %d if it can no longer be reached, %d if the time is over or no host runs to\n"
-		"do the work, and %d if nothing has this name.\n",
+		"The command waits for an hour, or for --timeout.  The exit status is 0 if the\n"
+		"awaited state is reached, and %d if this state can no longer be reached.  It is %d\n"
+		"if the time is over or no host runs to do the work, and %d if nothing has this\n"
+		"name.\n",
 		STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status,
 		fault_info(FAULT_NOT_FOUND)->exit_status);
 }
@@ -578,7 +586,7 @@ static int explain_verb(const struct verb *v)
 	put_verb_doc(out, v->name);
 	for (const struct verb *other = verb_table; other->name; other++)
 		if (other != v && other->run == v->run && strchr(other->name, ' '))
-			text_addf(out, "\nThe same is `cadre %s`.\n", other->name);
+			text_addf(out, "\n`cadre %s` does the same.\n", other->name);
 	text_addf(out, "\n`cadre help all` lists the options of every verb.\n");
 	put_help(out);
 	return 0;
@@ -621,7 +629,9 @@ static void explain_wait(const struct op *op, struct text *out)
 			out,
 			"\n"
 			"--wait means the longest wait; --wait=SECONDS means SECONDS.%s\n",
-			op->flags & OP_REQUEST ? "  --take receives for good." : "");
+			op->flags & OP_REQUEST
+				? "  --take: receive the messages for good."
+				: "");
 	if (op->awaits)
 		text_addf(out, "The exit status is %d if no %s came in that time.\n",
 			  fault_info(FAULT_TIMEOUT)->exit_status, op->awaits[0]);

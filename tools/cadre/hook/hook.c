@@ -155,11 +155,11 @@ static void tell_prime(struct text *out, const json_t *start)
 	}
 	text_addf(
 		out,
-		"Commands, also as tools of the MCP server cadre:\n"
+		"Commands, also tools of the MCP server cadre:\n"
 		"cadre inbox: read messages\n"
-		"cadre wait [TASK|NAME]: until mail, a ready task, or a change of those\n"
-		"cadre send NAME TEXT: write to a teammate, to lead, operator or '*'\n"
-		"cadre claim [TASK]: take a task, the best ready one\n"
+		"cadre wait [TASK|NAME]: wait for mail, a ready task, news of TASK or NAME\n"
+		"cadre send NAME TEXT: write to a teammate, lead, operator or '*'\n"
+		"cadre claim [TASK]: take TASK, or the best ready task\n"
 		"cadre note TASK TEXT: say how it goes\n"
 		"cadre done TASK TEXT: end it with its result\n");
 }
@@ -263,7 +263,7 @@ static void tell_messages(struct text *out, const json_t *shown, const json_t *w
 
 	text_addf(
 		out,
-		"cadre: %zu new message%s for %s of team %s, shown this once. To answer "
+		"cadre: %zu new message%s for %s of team %s, shown only once. To answer "
 		"#N: cadre reply '#N' TEXT, or the tool inbox.\n",
 		n, n == 1 ? "" : "s", json_text_at(who, "name"),
 		json_text_at(who, "team"));
@@ -829,8 +829,8 @@ static int misused(struct cli *cli)
 	cli_usage(
 		cli,
 		"`hook` takes claude, codex, gemini, cursor or opencode, and an event of "
-		"it on standard input; `hook opencode --plugin` prints its plugin; `hook "
-		"pre-commit` is for git");
+		"that client on standard input; `hook opencode --plugin` prints its "
+		"plugin; `hook pre-commit` is for git");
 	return 1;
 }
 
@@ -875,8 +875,8 @@ int prime_main(struct cli *cli, int argc, char **argv)
 	if (cli_client(cli, HOME_LOOK, &f) < 0 && f.code != FAULT_NOT_FOUND)
 		return cli_fault(cli, &f);
 	if (f.code || !cli->home.identity.agent) {
-		cli_say("cadre: you are nobody here yet; to become an agent of this directory: %s"
-			"cadre agent register NAME --here",
+		cli_say("cadre: you are no agent here yet; to become an agent of this "
+			"directory: %scadre agent register NAME --here",
 			f.code ? "cadre init, cadre team create TEAM, " : "");
 		return 0;
 	}

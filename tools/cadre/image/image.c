@@ -250,7 +250,7 @@ static int find_package(struct image_build *b, const char **package, struct faul
 	at = strstr(text, mark);
 	if (!at) {
 		fault_set(f, FAULT_NOT_FOUND, "", "the package archive has no " META);
-		return fault_hint(f, "Debian's lists are fetched by: apt-get update");
+		return fault_hint(f, "Fetch Debian's lists: apt-get update");
 	}
 	at += strlen("Depends: ");
 	*package = arena_strndup(&b->arena, at, strcspn(at, "\n "));
@@ -269,7 +269,8 @@ static int find_version(struct image_build *b, const char *root, struct fault *f
 	if (dir)
 		closedir(dir);
 	return b->kernel ? 0
-			 : fault_set(f, FAULT_IO, "", "the kernel came without modules");
+			 : fault_set(f, FAULT_IO, "",
+				     "the kernel's package holds no modules");
 }
 
 /* Finds the guest's program. The program is beside this program, in the folder above, or in
@@ -291,7 +292,8 @@ static int image_guest(struct image_build *b, struct fault *f)
 			return 0;
 	}
 	fault_set(f, FAULT_NOT_FOUND, "", "cadre-guest is not beside %.100s", self);
-	return fault_hint(f, "It comes with cadre: make, or make install.");
+	return fault_hint(f, "Build or install cadre-guest with cadre: make, or make "
+			     "install.");
 }
 
 /* The name of a module in the initrd. The alphabetical order of these names is the order in which
@@ -333,7 +335,7 @@ static int image_kernel(struct image_build *b, struct fault *f)
 	if (rename(arena_printf(&b->arena, "%s/boot/vmlinuz-%s", root, b->kernel),
 		   arena_printf(&b->arena, "%s/vmlinuz", b->half)))
 		return fault_set(f, FAULT_IO, "", "the kernel is not in its package: %m");
-	progress_say(b->progress, "packing what the kernel starts with");
+	progress_say(b->progress, "packing the initrd");
 	return make_initrd(b, root, f);
 }
 

@@ -127,7 +127,7 @@ static int keep_restore_find_file(struct restore *r, struct fault *f)
 		fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s: %s", r->file,
 			  strerror(errno));
 		return fault_hint(f,
-				  "Unless told otherwise, cadre backup writes "
+				  "Without a path, cadre backup writes "
 				  "%.150s/backups/state-YYYYMMDD-HHMMSS.N.db.",
 				  r->cli->home.dir[0] ? r->cli->home.dir : ".cadre");
 	}
@@ -139,8 +139,8 @@ static int keep_restore_find_file(struct restore *r, struct fault *f)
 	if (r->any_secret && home_lost_secret(r->cli->home.dir))
 		return 0; /* the state stays in its place, and gets a new secret */
 	fault_set(f, FAULT_INVALID, "/file", "%.150s is the state itself", r->file);
-	return fault_hint(f, "to begin with it anew, move it elsewhere first, and its "
-			     "secret beside it as FILE.secret");
+	return fault_hint(f, "to restore from this file, first move it out of the state "
+			     "folder, and move its secret to FILE.secret beside it");
 }
 
 /* Finds the file with the secret. The file is FILE.secret, which `backup` writes, or else
@@ -161,10 +161,10 @@ static int find_secret(struct restore *r, struct fault *f)
 	if (r->any_secret) /* the restore makes a new secret */
 		return 0;
 	fault_set(f, FAULT_NOT_FOUND, "/file", "%.150s.secret is not there", r->file);
-	return fault_hint(f, "without it tokens are void. If the backup is of the "
-			     "present state, copy `secret` to that name; if it is "
-			     "lost, --any-secret makes a new one: then register the "
-			     "agents anew");
+	return fault_hint(f, "without the secret, tokens are void. For a backup of the "
+			     "present state, copy `secret` to that name. If the secret "
+			     "is lost, --any-secret makes a new one; then register the "
+			     "agents again");
 }
 
 static int confirm(struct restore *r, struct fault *f)
@@ -181,12 +181,13 @@ static int confirm(struct restore *r, struct fault *f)
 			  "the backup",
 			  r->cli->home.dir);
 		return fault_hint(f,
-				  "add --yes to do it; the present files are kept in its "
-				  "replaced/");
+				  "add --yes to restore; the present files are kept in "
+				  "replaced/ of the state folder");
 	}
 	if (stat(r->path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
-	cli_say("The restore puts %s back to %s of %s.", r->cli->home.dir, r->path, when);
+	cli_say("The restore replaces the state in %s by %s of %s.", r->cli->home.dir,
+		r->path, when);
 	cli_say("Later changes are removed; the present files are kept "
 		"in %s/replaced/.",
 		r->cli->home.dir);
@@ -225,9 +226,8 @@ static int keep_restore_check_secret(struct restore *r, struct store *store,
 		return f->code;
 	fault_set(f, FAULT_INVALID, "/file", "%.100s is not the secret of %.100s",
 		  r->secret, r->file);
-	return fault_hint(f, "put the right secret there; if it is lost, "
-			     "--any-secret takes the present one: then register the "
-			     "agents anew");
+	return fault_hint(f, "put the right secret there. If that is lost, --any-secret "
+			     "takes this secret; then register the agents again");
 }
 
 /* Checks a backup before a state is made for this backup, so that a backup that cannot be
@@ -315,8 +315,8 @@ static int keep_restore_renew(struct restore *r, const char *stage, struct fault
 			     .seed = home_random() };
 	json_t *args = json_pack(
 		"{ss,sI}", "why",
-		"interrupted: a backup of the state was restored; whether this command ran "
-		"since the backup is not known",
+		"interrupted: a backup of the state was restored; it is not known "
+		"whether this command ran since the backup",
 		"former", (json_int_t)restore_counts(r->cli->home.dir));
 
 	if (store_open(&call.store, stage, 0, NULL, f) == 0 &&
@@ -417,8 +417,9 @@ static void report_vault(const struct restore *r)
 	const char *vault = r->cli->home.vault;
 
 	for (size_t i = 0; i < aside->n; i++)
-		cli_say("a folder of the vault without a living team is now %s/%s", vault,
-			aside->folders[i]);
+		cli_say("a folder in the vault belonged to no living team, and is now "
+			"%s/%s",
+			vault, aside->folders[i]);
 	if (aside->conflicts)
 		cli_say("files in the vault that were in the way: %lld; each has "
 			".conflict in its name now",
@@ -529,9 +530,10 @@ static int check_names(const char *path, const char *secret_path, const uint8_t 
 	if (S_ISREG(st.st_mode) && read_small(secret_path, bytes) == SECRET &&
 	    memcmp(bytes, secret, SECRET) == 0)
 		return 0;
-	fault_set(f, FAULT_CONFLICT, "", "%.150s is there already, and of another state",
-		  secret_path);
-	return fault_hint(f, "choose another name, or move it away with its backup");
+	fault_set(f, FAULT_CONFLICT, "",
+		  "%.150s is there already, and belongs to another state", secret_path);
+	return fault_hint(f, "choose another name, or move that file away with its "
+			     "backup");
 }
 
 static int write_secret(const char *temp, const uint8_t *secret, struct fault *f)
@@ -925,11 +927,12 @@ static void import_tell(const struct cli *cli, const struct transfer_report *r)
 		import_tell_json(cli, r);
 		return;
 	}
-	cli_say("%s: %lld rows and %lld notes came in", cli->home.dir, (long long)r->rows,
-		(long long)r->notes);
+	cli_say("%s: %lld rows and %lld notes were imported", cli->home.dir,
+		(long long)r->rows, (long long)r->notes);
 	for (size_t i = 0; i < r->n_teams; i++)
 		if (strcmp(r->teams[i].was, r->teams[i].is) != 0)
-			cli_say("team %s is here as %s", r->teams[i].was, r->teams[i].is);
+			cli_say("team %s is called %s here", r->teams[i].was,
+				r->teams[i].is);
 	if (r->ended)
 		cli_say("%lld commands that waited or ran are interrupted",
 			(long long)r->ended);

@@ -50,12 +50,18 @@ static void add_small(struct page *p, const struct field *field, bool small)
 				      screen_field(p->cli, &p->arena, p->r, field,
 						   p->record),
 				      false);
-	const int width = (int)(cli_width(name) + cli_width(value)) + 1;
+	int width = (int)(cli_width(name) + cli_width(value)) + 1;
 
+	/* A person reads `host` or `no host` faster than a name with yes or no. */
+	if (p->cli->people && field->type->kind == KIND_BOOL) {
+		value = arena_printf(&p->arena, "%s%s", *value == 'y' ? "" : "no ", name);
+		name = "";
+		width = (int)cli_width(value);
+	}
 	if (p->at && p->cli->width && p->at + 2 + width > p->cli->width)
 		screen_page_end_line(p);
-	printf("%s%s%s %s", p->at ? "  " : "", screen_dim(p->cli), name,
-	       small ? "" : screen_plain(p->cli));
+	printf("%s%s%s%s%s", p->at ? "  " : "", screen_dim(p->cli), name,
+	       *name ? " " : "", small ? "" : screen_plain(p->cli));
 	printf("%s", small || field->type->kind != KIND_ENUM
 			     ? value
 			     : cli_colored(p->cli, &p->arena, value));
@@ -174,6 +180,20 @@ static void print_rest(struct page *p, const struct op *op)
 	screen_page_end_line(p);
 }
 
+/* Prints a line of a heading. If the line begins with a name in a column of its own, the line is
+ * wrapped behind this column. */
+static void print_heading_line(struct page *p, const char *line, size_t n)
+{
+	enum { NAMES = 10 };
+	const bool named = n > NAMES && line[NAMES - 1] == ' ' && line[NAMES] != ' ' &&
+			   strcspn(line, " ") < NAMES;
+
+	if (named)
+		printf("%.*s", NAMES, line);
+	cli_wrap(p->cli->width, arena_strndup(&p->arena, line, n) + (named ? NAMES : 0),
+		 named ? NAMES : 0);
+}
+
 /* Prints the heading. The heading is the first line that the operation defines (op->says), and
  * the other lines follow. If the operation defines no line, the heading has the values of the
  * record's first field and of the first field in op->page. */
@@ -191,7 +211,10 @@ static void print_heading(struct page *p, const json_t *answer)
 	fputs(p->cli->color ? "\033[1m" : "", stdout);
 	cli_prose(p->cli, arena_strndup(&p->arena, text, first), 0);
 	fputs(screen_plain(p->cli), stdout);
-	cli_prose(p->cli, text + first + (text[first] == '\n'), 0);
+	for (text += first + (text[first] == '\n'); *text; text += first + 1) {
+		first = strcspn(text, "\n");
+		print_heading_line(p, text, first);
+	}
 	free(own);
 }
 
@@ -762,9 +785,8 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 					      json_text_at(task, "id")));
 	}
 	if (json_is_false(json_object_get(answer, "complete")))
-		print_small(cli,
-			    "not all files were searched: time ran out, or a folder is "
-			    "closed");
+		print_small(cli, "not all files were searched: time ran out, or a folder "
+				 "could not be read");
 	arena_release(&a);
 }
 

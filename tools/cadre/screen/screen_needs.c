@@ -31,7 +31,10 @@ static void needs_print_one(const struct cli *cli, struct arena *a, const json_t
 		   *command = cli_plain(a, json_text_at(need, "command"), false),
 		   *since = json_find_text(need, "since");
 	const char *ago = since ? screen_time(cli, a, since) : "",
-		   *rest = arena_printf(a, "%s%s%s", ago, *ago && *command ? ": " : "",
+		   *rest = arena_printf(a, "%s%s%s", ago,
+					!*command ? ""
+					: *ago    ? "  -> "
+						  : "-> ",
 					command);
 	const size_t width = cli_width(text) + cli_width(rest) + 2 * INDENT;
 

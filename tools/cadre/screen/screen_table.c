@@ -132,17 +132,15 @@ static size_t spare(const struct table *t, const struct table_column *columns)
 	return shown > 1 ? found : t->n_columns;
 }
 
-/* Makes a row fit the terminal. First the widest columns of prose are narrowed down to
- * READABLE, or to half of the width if this is less. Next, columns without prose are left out.
- * If the row is still too wide, the columns of prose are narrowed down to SHORTEST, and if
- * necessary more columns are left out. */
-static void screen_table_fit(const struct cli *cli, const struct table *t,
-			     struct table_column *columns, int indent)
+/* Narrows and leaves out columns until a row fits the terminal. First the widest columns of
+ * prose are narrowed down to READABLE, or to half of the width if this is less. Next, columns
+ * without prose are left out. If the row is still too wide, the columns of prose are narrowed
+ * down to SHORTEST, and if necessary more columns are left out. */
+static void screen_table_narrow(const struct table *t, struct table_column *columns,
+				size_t room)
 {
-	size_t room = (size_t)(cli->width - indent), widest, least, gone;
+	size_t widest, least, gone;
 
-	if (cli->width <= indent)
-		return;
 	least = room / 2 < READABLE ? room / 2 : READABLE;
 	while (row_width(t, columns, &widest) > room) {
 		gone = spare(t, columns);
@@ -156,6 +154,39 @@ static void screen_table_fit(const struct cli *cli, const struct table *t,
 			columns[gone].width = 0;
 		else
 			return;
+	}
+}
+
+/* Makes a row fit the terminal. A column that was left out may leave room behind. The narrowed
+ * columns of prose get this room back, from the first column on. */
+static void screen_table_fit(const struct cli *cli, const struct table *t,
+			     struct table_column *columns, int indent)
+{
+	const size_t room = (size_t)(cli->width - indent);
+	struct table_column whole[TABLE_COLUMNS];
+	size_t widest, i = 0;
+
+	if (cli->width <= indent)
+		return;
+	memcpy(whole, columns, sizeof(whole));
+	screen_table_narrow(t, columns, room);
+	while (i < t->n_columns && row_width(t, columns, &widest) < room)
+		if (columns[i].width && columns[i].width < whole[i].width)
+			columns[i].width++;
+		else
+			i++;
+}
+
+/* Leaves out the columns of counts that are 0 in every row. */
+static void screen_table_drop_zeros(const struct table *t, struct table_column *columns)
+{
+	for (size_t i = 1; i < t->n_columns; i++) {
+		size_t at = t->n_columns + i;
+
+		while (at < t->n_cells && !strcmp(t->cells[at], "0"))
+			at += t->n_columns;
+		if (at >= t->n_cells)
+			columns[i].width = 0;
 	}
 }
 
@@ -245,6 +276,8 @@ static void screen_table_show(const struct cli *cli, struct table *t, bool head,
 	if (t->kept)
 		memcpy(columns, t->kept->needed, sizeof(columns));
 	screen_table_measure(t, head, columns);
+	if (head && !t->kept && !cli->columns)
+		screen_table_drop_zeros(t, columns);
 	if (t->kept)
 		memcpy(t->kept->needed, columns, sizeof(columns));
 	screen_table_fit(cli, t, columns, indent);

@@ -57,8 +57,17 @@ const char *screen_label(struct arena *a, const struct field *field)
 
 const char *screen_heading(struct arena *a, const char *words)
 {
-	char *text = arena_strdup(a, words);
+	/* Members keep their names for programs. These headings say more to people. */
+	static const char *const headings[][2] = {
+		{ "seq", "id" },     { "message id", "id" }, { "timestamp", "sent" },
+		{ "read", "state" }, { "content", "text" },  { "queued", "mail" },
+	};
+	char *text;
 
+	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++)
+		if (!strcmp(words, headings[i][0]))
+			words = headings[i][1];
+	text = arena_strdup(a, words);
 	for (char *s = text; *s; s++)
 		*s = (char)(*s == '_' ? ' ' : *s >= 'a' && *s <= 'z' ? *s - 32 : *s);
 	return text;

@@ -182,7 +182,7 @@ static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 	if (f.code ? f.code == FAULT_CONFLICT || !setup_plan_may_have(p, t, &f)
 		   : !tally.found)
 		return false;
-	wrong(s, "instructions are there, of this client or another (%s)", t->shown);
+	wrong(s, "instructions of this client or another are still there (%s)", t->shown);
 	return t->told = true;
 }
 

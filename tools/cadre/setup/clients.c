@@ -207,10 +207,10 @@ int setup_client_check(const struct setup_client *c, struct fault *f)
 	if (!said || *said == '/' || !strncmp(c->variable, "XDG_", 4))
 		return 0;
 	fault_set(f, FAULT_INVALID, "",
-		  "%s is %.100s, which is another folder for each "
-		  "place where %s is started",
+		  "%s is %.100s, a relative path: its folder depends on where %s is "
+		  "started",
 		  c->variable, said, c->title);
-	return fault_hint(f, "Give it a path from the root.");
+	return fault_hint(f, "Set the variable to an absolute path.");
 }
 
 bool setup_client_there(const struct setup_client *c)

@@ -59,7 +59,7 @@ static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 		}
 	fault_set(f, FAULT_INVALID, "", "%.60s is neither a known client nor an option",
 		  word);
-	return fault_hint(f, "One of %s, all; or --detect.", setup_names(s));
+	return fault_hint(f, "Name one of %s, or all; or use --detect.", setup_names(s));
 }
 
 /* Chooses the clients. With --check or --remove, the user need not name a client. */
@@ -80,7 +80,8 @@ static int setup_choose(struct setup *s, struct fault *f)
 		return fault_hint(f, "Name a client anyway: %s.", setup_names(s));
 	}
 	fault_set(f, FAULT_INVALID, "", "no client is named");
-	return fault_hint(f, "One of %s, all; or --detect: those that are installed.",
+	return fault_hint(f,
+			  "Name one of %s, or all; --detect takes the installed clients.",
 			  setup_names(s));
 }
 
@@ -103,10 +104,11 @@ static int setup_find_place(struct setup *s, struct fault *f)
 		return fault_hint(f, "Go to an existing directory.");
 	} else if (!found && !s->project) {
 		fault_set(f, FAULT_INVALID, "",
-			  "this directory is in no project: there is neither git "
-			  "nor a state");
+			  "this directory is in no project: it has neither a git "
+			  "repository nor a state");
 		return fault_hint(
-			f, "--user: for all your projects; --project: in this folder");
+			f, "--user takes the files for all your projects; --project "
+			   "takes this folder");
 	}
 	return 0;
 }

@@ -217,13 +217,13 @@ static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		odd = arena_printf(&p->arena, "; there is no %s any more", tally->gone);
 	if (tally->yours && part == PART_MCP)
 		setup_plan_add(p->notes,
-			       "kept, because it differs from the text of setup: "
-			       "cadre in %s%s",
+			       "kept: the entry cadre in %s, which differs from the "
+			       "entry of setup%s",
 			       t->shown, odd);
 	else if (tally->yours)
 		setup_plan_add(p->notes,
-			       "kept, because they differ from those of setup: %d of "
-			       "the hooks in %s",
+			       "kept: %d of the hooks in %s, which differ from the hooks "
+			       "of setup",
 			       tally->yours, t->shown);
 }
 
@@ -244,11 +244,11 @@ static int setup_plan_check_command(const struct setup_plan *p, struct fault *f)
 	if (text)
 		return 0;
 	fault_set(f, FAULT_INVALID, "",
-		  "the path of this program is not UTF-8, and the files of clients are: "
-		  "%.150s",
+		  "the path of this program is not UTF-8, but the files of clients must "
+		  "be: %.150s",
 		  p->command);
-	return fault_hint(f,
-			  "Let PATH lead to it, or move it to a folder of another name.");
+	return fault_hint(f, "Add the program's folder to PATH, or move the program to a "
+			     "folder with another name.");
 }
 
 int setup_plan_put(struct setup_plan *p, struct fault *f)
@@ -291,8 +291,8 @@ static void setup_plan_pass_over(struct setup_plan *p, const struct setup_client
 	bool may = setup_plan_may_have(p, t, f);
 	char path[4096] = "";
 
-	setup_plan_add(p->notes, "passed over: %s%s", f->text,
-		       may ? "; something of cadre's may still be in it" : "");
+	setup_plan_add(p->notes, "skipped: %s%s", f->text,
+		       may ? "; parts of cadre may still be in the file" : "");
 	if (may && (t || setup_client_path(c, part, p->project, path)))
 		setup_plan_add(p->left, "%s", t ? t->path : path);
 	*f = (struct fault){ 0 };

@@ -371,8 +371,8 @@ int setup_run(struct arena *a, const char *beside, char ***words, struct fault *
 	way = setup_run_way(r.c->name);
 	if (way == RUN_WAYS || (setup_run_ways[way].writes && !beside)) {
 		fprintf(stderr,
-			"note: %s gets cadre's tools and hooks only from its files: "
-			"cadre setup %s, and commit them\n",
+			"note: %s gets cadre's tools and hooks only from its files; make "
+			"the files with `cadre setup %s`, and commit them\n",
 			r.c->title, r.c->name);
 		return 0;
 	}

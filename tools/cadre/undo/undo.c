@@ -24,7 +24,7 @@
 
 #define UNDO_STAYS                                                                      \
 	"Folders that only the state before a restore knows stay where they are. When " \
-	"all is as it should be: remove replaced/ in the state's folder, then cadre "   \
+	"the state is in order, remove replaced/ in the state's folder, then cadre "    \
 	"restart."
 
 /* --- the name given --------------------------------------------------------------------- */
@@ -141,8 +141,8 @@ static int undo_wait_for_trash(struct cli *cli, const struct undo_wanted *w,
 			return 0;
 		if (!home_holder(&cli->home) || clock_steady_ms() > until) {
 			fault_set(f, FAULT_UNAVAILABLE, "/name",
-				  "%.80s is still to be moved into the trash", names[i]);
-			return fault_hint(f, "A host does that%s%s",
+				  "%.80s is not in the trash yet", names[i]);
+			return fault_hint(f, "A host moves it there%s%s",
 					  home_holder(&cli->home) ? "." : ": cadre up.",
 					  undo_stays(cli) ? " " UNDO_STAYS : "");
 		}
@@ -210,8 +210,8 @@ static int undo_list_rows(const struct cli *cli, const struct trash_entry *entri
 	}
 	table_print(cli, &t, true, 0);
 	if (n || json_array_size(notes))
-		cli_tell("next: cadre undo NAME [--team TEAM] [--agent AGENT] makes a "
-			 "workspace of one; cadre undo PATH puts a note back");
+		cli_tell("next: cadre undo NAME [--team TEAM] [--agent AGENT] brings a "
+			 "workspace back as a new one; cadre undo PATH puts a note back");
 	return 0;
 }
 
@@ -241,8 +241,8 @@ static void undo_list_rest(struct cli *cli, size_t n_moving)
 		print_beside(
 			cli,
 			arena_printf(&cli->arena,
-				     "%zu more removed workspace%s still to be moved "
-				     "into the trash: a host does that%s%s",
+				     "%zu more removed workspace%s not in the trash yet: "
+				     "a host moves removed workspaces there%s%s",
 				     n_moving, n_moving == 1 ? " is" : "s are",
 				     home_holder(&cli->home) ? "." : ": cadre up.",
 				     undo_stays(cli) ? " " UNDO_STAYS : ""));
@@ -321,7 +321,7 @@ static int undo_check_team(struct cli *cli, const struct trash_entry *found,
 		    found->name[n] != '-')
 			continue;
 		fault_set(f, FAULT_INVALID, "/name",
-			  "%.80s may be of another team, %.64s", found->name, team);
+			  "%.80s may belong to another team: %.64s", found->name, team);
 		fault_hint(f, "If that is the right team: cadre undo %.80s --team TEAM.",
 			   found->name);
 	}
@@ -357,7 +357,8 @@ static const struct trash_entry *undo_find(struct cli *cli, const char *name,
 		return found;
 	if (found)
 		fault_set(f, FAULT_INVALID, "/name",
-			  "several removed workspaces begin with %.60s", name);
+			  "several removed workspaces have names that begin with %.60s",
+			  name);
 	else
 		fault_set(f, FAULT_NOT_FOUND, "/name",
 			  "the trash holds no workspace %.60s", name);
@@ -442,7 +443,7 @@ static int undo_workspace(struct cli *cli, const char *name, const char *agent)
 	if (held >= 0)
 		answer = undo_make(cli, entry, agent, &f);
 	else if (entry && (errno == ENOENT || errno == EWOULDBLOCK))
-		fault_set(&f, FAULT_NOT_FOUND, "/name", "the trash holds %.80s no more",
+		fault_set(&f, FAULT_NOT_FOUND, "/name", "the trash no longer holds %.80s",
 			  entry->name);
 	else if (entry)
 		fault_set(&f, FAULT_IO, "/name", "cannot open %.200s: %m", entry->path);
@@ -501,7 +502,7 @@ static int undo_notes(struct cli *cli, const char *folder)
 		json_object_set_new(paths, json_find_text(row, "path"), json_true());
 	if (!f.code && !json_object_size(paths)) {
 		fault_set(&f, FAULT_NOT_FOUND, "/name",
-			  "the trash holds no note of %.100s", folder);
+			  "the trash holds no note below %.100s", folder);
 		fault_hint(&f, "See them with: cadre undo.");
 	}
 	json_object_foreach(paths, path, value) {
@@ -522,8 +523,10 @@ static int undo_check_trash(struct cli *cli, struct fault *f)
 {
 	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
 		return f->code;
-	fault_set(f, FAULT_DENIED, "", "the trash holds the removed things of all teams");
-	return fault_hint(f, "Ask the operator; your team's notes: cadre vault removed.");
+	fault_set(f, FAULT_DENIED, "",
+		  "only the operator may see the trash: it holds files of all teams");
+	return fault_hint(f, "Ask the operator. Your team's removed notes: cadre vault "
+			     "removed.");
 }
 
 void undo_names(struct cli *cli, const char *begun,
@@ -561,7 +564,8 @@ static int undo_check_options(const char *name, const char *agent, const char *t
 			  "--agent needs a workspace to bring back");
 	else if (to && (!note || name[strlen(name) - 1] == '/'))
 		fault_set(f, FAULT_INVALID, "", "--to needs a single note to bring back");
-	return f->code ? fault_hint(f, "Leave it out, or see: cadre help undo.") : 0;
+	return f->code ? fault_hint(f, "Leave the option out, or see: cadre help undo.")
+		       : 0;
 }
 
 int undo_main(struct cli *cli, int argc, char **argv)
