@@ -119,9 +119,9 @@ static struct need message_waits(const struct gathering *g, const struct inbox_r
 		.since = r->at,
 		.text = arena_printf(a, "%s: %s", r->sender_name,
 				     needs_words(g->call, r->content)),
-		.command =
-			written ? arena_printf(a, "%s reply %" PRId64, cadre, r->message)
-				: arena_printf(a, "%s inbox", cadre),
+		.command = written ? arena_printf(a, "%s reply %" PRId64 " TEXT", cadre,
+						  r->message)
+				   : arena_printf(a, "%s inbox", cadre),
 	};
 }
 

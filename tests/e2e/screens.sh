@@ -115,7 +115,7 @@ cadre vault write teams/crew/design.md "One pass." >/dev/null
 mkdir -p "$CADRE_HOME/log"
 cat >"$CADRE_HOME/log/host.log" <<'LOG'
 time=2026-11-25T12:03:00.000Z level=info msg="the host serves"
-time=2026-11-25T12:04:00.000Z level=warn msg="a guest cannot be stopped, so commands there run on" workspace=crew-coder-f388 pid=10689
+time=2026-11-25T12:04:00.000Z level=warn msg="a guest cannot be stopped; its commands run on" workspace=crew-coder-f388 pid=10689
 LOG
 at 600
 
