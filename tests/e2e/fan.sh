@@ -41,7 +41,7 @@ got=$?
 [ "$(grep -c '^w-[12]: got$' "$TMPDIR/long")" = 2 ] || bad "no signal: $(cat "$TMPDIR/long")"
 
 # The list says how much a guest and its commands used. A stopped guest uses nothing.
-is 0 spent cadre exec shop/w-3 '(ulimit -t 2; while :; do :; done) 2>/dev/null; echo spent'
+is 0 spent cadre exec shop/w-3 '(ulimit -t 3; while :; do :; done) 2>/dev/null; echo spent'
 used() { # AGENT: prints the seconds and the memory of the agent's workspace
 	cadre workspace list --team shop --columns agent,cpu_secs,used_mb | sed -n "s/^$1\t//p"
 }
