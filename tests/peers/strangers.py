@@ -44,7 +44,7 @@ IN_OPS = {
     "vault.search": {"query": "zeb"}, "vault.move": {"to": "teams/out/mine.md"}, "vault.restore": {"path": "teams/red/gone.md", "to": "teams/out/mine.md"},
     "vault.removed": {"path": "teams/red"}, "vault.stats": {"path": "teams/red"}, "vault.tags": {"path": "teams/red"},
     "workspace.file_read": {"path": "plan.txt"}, "workspace.file_write": {"path": "plan.txt", "content": None}, "workspace.file_edit": {"path": "plan.txt"},
-    "workspace.list_dir": {"path": "."}, "workspace.snapshot": {"name": "another"}, "task.wait": {"until": "completed"},
+    "workspace.list_dir": {"path": "."}, "workspace.snapshot": {"name": "another"}, "task.wait": {"until": "completed"}, "event.replay": {"until": 1},
     "reservation.list": {"path": None}, "task.order": {}, "agent.status": {"name": "coder"}, "workspace.fork": {"agent": "tester"}, "workspace.create": {"agent": "coder"},
     "member.remove": {"name": "tester", "to": None}, "state.gc": {"keep_days": 30}, "task.assign": {"agent": "w"}, "task.create": {"description": None},
     "agent.update": {"new_name": None}, "message.show": {"max_tokens": None}, "message.shown": {"requests": ["x"]}, "workspace.exec": {"args": None}, "team.update": {"max_vms": None},
@@ -281,7 +281,7 @@ for name, door in doors.items():
             tells += MARK in text
             done += status == 200
             if status == 400:
-                nonsense.append("%s %s: %s" % (name, " ".join(call), text[:150]))
+                nonsense.append("%s %s: %s" % (name, " ".join(call), text[-600:]))
 print("of %d calls of the operator %d are done, %d tell what is red's, %d are no good" % (n // len(kinds), done, tells, len(nonsense)))
 if os.environ.get("VERBOSE"):
     print("\n".join(nonsense))
