@@ -183,7 +183,7 @@ grep -q leases "$TMPDIR/out" && bad "leases are still late"
 cadre --team red --as w claim 001 --lease-seconds 600 >/dev/null
 now=$(($(date +%s) * 1000))
 sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000 WHERE number = 1; UPDATE host SET alive_at = $now - 3600000"
-is 0 'did *leases *.*those of 0 tasks' cadre doctor --fix
+is 0 'did *leases *.*the leases of 0 tasks' cadre doctor --fix
 is 0 '001\tclaimed' cadre task list --team red
 cadre --team red --as w release 001 >/dev/null
 
