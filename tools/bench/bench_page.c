@@ -2,6 +2,7 @@
 #include "tools/bench/bench.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,33 +17,38 @@ static void page_head(FILE *out)
 	fprintf(out,
 		"# How fast it is\n\n"
 		"`make bench` wrote this page on %s, on a machine of %ld cores.\n\n"
-		"Each line compares cadre with a base, since a figure depends on the machine "
-		"as much as on cadre. `make bench` measures both in turn, within seconds, and "
-		"judges their ratio or difference.\n\n"
-		"- **ratio**: cadre's figure divided by the base's (×), or cadre's figure "
-		"minus the base's (us, ms). Memory has no base: the figure is cadre's own.\n"
+		"A figure depends on the machine. So each line compares cadre with a base, "
+		"measured on the same machine. The base is another program, or cadre in "
+		"another situation. `make bench` measures cadre and the base alternately, within "
+		"seconds, and judges their ratio or difference.\n\n"
+		"- **ratio**: cadre's figure divided by the base's figure (×), or cadre's "
+		"figure minus the base's figure (µs, ms). Memory has no base: the figure is "
+		"cadre's own.\n"
 		"- **wanted**: the lowest (≥) or highest (≤) value allowed.\n"
-		"- **verdict**: `ok` or `short` of the wanted value. `noisy`: the base's "
-		"rounds differed by more than %g ×, or other processes had more than %g %% of "
-		"the machine, and %d repeats were no better.\n\n"
-		"`make bench NAME=…` measures a line on your machine, and leaves this page "
-		"unchanged. `PEERS=1` adds the lines beside Redis and PostgreSQL.\n\n"
+		"- **verdict**: `ok`: the wanted value is reached. `short`: it is not "
+		"reached. `noisy`: the machine was too busy for a verdict, even after %d "
+		"repeats. Each time, the base's rounds differed by more than %g ×, or other "
+		"processes used more than %g %% of the machine.\n\n"
+		"`make bench NAME=…` measures one line on your machine, and leaves this page "
+		"unchanged. `PEERS=1` adds the comparisons with Redis and PostgreSQL.\n\n"
 		"A call costs the same number of instructions on every machine. "
 		"`make bench-guard`, a part of `make check`, fails if this number changes by "
 		"more than 10 %%.\n\n"
-		"| what | beside | ratio | wanted | verdict | `make bench NAME=` |\n"
+		"| what | compared with | ratio | wanted | verdict | `make bench NAME=` |\n"
 		"| --- | --- | --- | --- | --- | --- |\n",
-		date, sysconf(_SC_NPROCESSORS_ONLN), JUDGE_SPREAD, JUDGE_OTHERS * 100,
-		JUDGE_REPEATS);
+		date, sysconf(_SC_NPROCESSORS_ONLN), JUDGE_REPEATS, JUDGE_SPREAD,
+		JUDGE_OTHERS * 100);
 }
 
 /* Writes the measured figure, and the required figure, in a form for people. */
 static void page_figures(FILE *out, const struct line *l, const struct finding *f)
 {
+	const char *unit = strcmp(l->unit, "us") == 0 ? "µs" : l->unit;
+
 	if (l->want == AT_MOST_ALONE)
-		fprintf(out, "%.1f %s | ≤ %g %s", f->value, l->unit, l->limit, l->unit);
+		fprintf(out, "%.1f %s | ≤ %g %s", f->value, unit, l->limit, unit);
 	else if (l->want == AT_MOST_OVER)
-		fprintf(out, "%+.1f %s | ≤ +%g %s", f->over, l->unit, l->limit, l->unit);
+		fprintf(out, "%+.1f %s | ≤ +%g %s", f->over, unit, l->limit, unit);
 	else
 		fprintf(out, "%.*f × | %s %g ×", f->ratio < 10 ? 2 : 0, f->ratio,
 			l->want == AT_LEAST ? "≥" : "≤", l->limit);

@@ -5,8 +5,8 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/load.h"
 
-#define READS_ROW "a C program that opens the file and reads a row"
-#define RAW_ROWS "SQLite: raw rows of one message, 64 per commit"
+#define READS_ROW "a C program that opens the database and reads a row"
+#define RAW_ROWS "SQLite: the rows of one message, 64 messages in a commit"
 
 /* --- scripts --------------------------------------------------------------------------- */
 
@@ -110,11 +110,11 @@ const struct bench bench_table[] = {
 	{ "send", NULL, .stages = 1, .agents = 64, .lines = {
 		{ "send-1", "sends/s", AT_LEAST, 0.45,
 		  "durable messages per second, one client, one request in flight",
-		  "SQLite: the same rows, one commit each",
+		  "SQLite: the same rows, one message in a commit",
 		  .ours = LOAD(send, 1), .base = ROWS(1) },
 		{ "send-64", "sends/s", AT_LEAST, 0.2,
 		  "messages per second, 64 clients, one request in flight each",
-		  "SQLite: the same rows in one process, 64 per commit",
+		  "SQLite: the same rows in one process, 64 messages in a commit",
 		  .ours = LOAD(send, 64), .base = ROWS(64) },
 		{ "send-64-redis", "sends/s", AT_LEAST, 0.55,
 		  "messages per second, 64 clients, one request in flight each",
@@ -122,7 +122,7 @@ const struct bench bench_table[] = {
 		  .ours = LOAD(send, 64), .base = LOAD(redis_send, 64) },
 		{ "send-64x16", "sends/s", AT_LEAST, 0.3,
 		  "messages per second, 64 clients, 16 requests in flight each",
-		  "SQLite: the same rows in one process, 256 per commit",
+		  "SQLite: the same rows in one process, 256 messages in a commit",
 		  .ours = LOAD(send, 64, .window = 16), .base = ROWS(256) } } },
 	{ "limits", scene_limits, .agents = 64, .lines = {
 		{ "limits-1", "sends/s", AT_LEAST, 0.95,
@@ -179,7 +179,7 @@ const struct bench bench_table[] = {
 		  .base = { act_crowd, .crowd = &crowd_locked } } } },
 	{ "growth-claim", NULL, .stages = 2, .agents = 64, .tasks = { 1000000, 1000 }, .lines = {
 		{ "growth-claim", "pairs/s", AT_LEAST, 0.77,
-		  "claims per second, 1,000,000 tasks", "1,000 tasks",
+		  "claims per second, 1,000,000 tasks", "with 1,000 tasks",
 		  .rounds = 4, BOTH(borrow, 64) } } },
 	{ "growth-send", NULL, .stages = 2, .agents = 64, .messages = { 1000000 }, .lines = {
 		{ "growth-send", "us", AT_MOST, 1.3,
@@ -187,15 +187,15 @@ const struct bench bench_table[] = {
 		  .rounds = 3, BOTH(send_half_random, 64, .seconds = 2) } } },
 	{ "reads", scene_search, .stages = 2, .agents = 4, .tasks = { 100000, 1000 }, .lines = {
 		{ "growth-list", "us", AT_MOST, 1.3,
-		  "time of a page of tasks, 100,000 tasks", "1,000 tasks", .rounds = 3, BOTH(list, 4) },
+		  "time of a page of tasks, 100,000 tasks", "with 1,000 tasks", .rounds = 3, BOTH(list, 4) },
 		{ "growth-pending", "us", AT_MOST, 1.3,
-		  "time of a page of pending tasks, 100,000 tasks", "1,000 tasks",
+		  "time of a page of pending tasks, 100,000 tasks", "with 1,000 tasks",
 		  .rounds = 3, BOTH(pending, 4) },
 		{ "growth-ready", "us", AT_MOST, 1.3,
-		  "time of a page of ready tasks, 100,000 tasks", "1,000 tasks",
+		  "time of a page of ready tasks, 100,000 tasks", "with 1,000 tasks",
 		  .rounds = 3, BOTH(ready, 4) },
 		{ "growth-status", "us", AT_MOST, 1.3,
-		  "time of a team's status, 100,000 tasks", "1,000 tasks",
+		  "time of a team's status, 100,000 tasks", "with 1,000 tasks",
 		  .rounds = 3, BOTH(status, 4) },
 		{ "growth-search", "us", AT_MOST, 1.3,
 		  "time of a search in 100,000 tasks", "in 1,000 tasks",
@@ -207,7 +207,7 @@ const struct bench bench_table[] = {
 		  .base = { act_bare, .text = "read", .syncs = 1 } },
 		{ "process-direct", "ms", AT_MOST, 3,
 		  "time of `cadre send` without a host",
-		  "a C program that opens the file and commits a row", MEDIAN(30),
+		  "a C program that opens the database and commits a row", MEDIAN(30),
 		  .ours = { act_command, .words = words_send, .stage = 1 },
 		  .base = { act_bare, .text = "commit" } },
 		{ "process-read", "ms", AT_MOST, 3,
@@ -231,14 +231,14 @@ const struct bench bench_table[] = {
 		  .ours = LOAD(mcp_read, 1), .base = LOAD(mcp_echo, 1) } } },
 	{ "web", NULL, ONE_CORE, .stages = 1, .agents = 1, .lines = {
 		{ "http-get", "us", AT_MOST_OVER, 60,
-		  "time of a request over HTTP", "a process that answers with a constant", .share = 0.5,
+		  "time of a request over HTTP", "a server that always sends the same answer", .share = 0.5,
 		  .ours = LOAD(whoami, 1), .base = LOAD(whoami_echo, 1) },
 		{ "http-mcp", "us", AT_MOST_OVER, 60,
 		  "time of an MCP tool call over HTTP", "an HTTP request for the same operation", .share = 0.5,
 		  .ours = LOAD(tool, 1), .base = LOAD(teams, 1) } } },
 	{ "web-many", NULL, .stages = 1, .agents = 64, .lines = {
 		{ "http-send-64", "sends/s", AT_LEAST, 0.9,
-		  "messages per second over HTTP, 64 clients", "over the host's socket",
+		  "messages per second over HTTP, 64 clients", "the same over the host's socket",
 		  .ours = LOAD(http_send, 64), .base = LOAD(send, 64) } } },
 	{ "followers", scene_followers, .stages = 2, .agents = 64, .lines = {
 		{ "http-follow-memory", "MiB", AT_MOST_ALONE, 100,
@@ -278,7 +278,7 @@ const struct bench bench_table[] = {
 		  .ours = { act_turn }, .base = { act_bare, .syncs = 2 } } } },
 	{ "fanout", scene_fanout, .stages = 1, .agents = 200, .lines = {
 		{ "fanout", "ms", AT_MOST, 12,
-		  "time until a message is in 200 workspaces", "200 round trips", MEDIAN(5),
+		  "time until 200 workspaces have a message", "200 round trips between processes", MEDIAN(5),
 		  .ours = { act_push }, .base = { act_bare, .trips = 200 } } } },
 	{ "boot", scene_boot, .stages = 1, .agents = 1, .lines = {
 		{ "boot", "s", AT_MOST, 2.5,
