@@ -67,7 +67,7 @@ is 0 '^12$' cadre config inbox.capacity
 is 0 '^$' sh -c 'cadre config team.default; echo'
 is 0 '^{"file":"'"$toml"'","keys":\[{"key":"state.durability","value":"full","source":"default"' \
 	cadre config --json
-is 0 '{"key":"inbox.capacity","value":12,"source":"file","from":"'"$toml:3"'","variable":"CADRE_INBOX_CAPACITY","meaning":"Messages' \
+is 0 '{"key":"inbox.capacity","value":12,"source":"file","from":"'"$toml:3"'","variable":"CADRE_INBOX_CAPACITY","meaning":"Maximum' \
 	cadre config inbox.capacity --json
 is 0 '"source":"environment","from":"CADRE_TEAM_DEFAULT"' \
 	env CADRE_TEAM_DEFAULT=red cadre config team.default --json
@@ -85,7 +85,7 @@ while read -r key; do
 	done
 done <"$TMPDIR/keys"
 
-is 0 '^--inbox.capacity	Messages' cadre complete -- send --inb
+is 0 '^--inbox.capacity	Maximum' cadre complete -- send --inb
 
 # --- wrong settings -----------------------------------------------------------------
 
@@ -99,8 +99,8 @@ wrong() {
 }
 wrong '[inbox]\ncapasity = 3\n' ":2:1: unknown key 'inbox.capasity'" "Did you mean 'inbox.capacity'"
 wrong 'max_total_vms = 3\n' ":1:1: unknown key 'max_total_vms'" "Did you mean 'limits.max_total_vms'"
-wrong '\n[inbox]\ncapacity = "many"\n' ':3:12: inbox.capacity must be a whole number' 'Messages that'
-wrong 'inbox.capacity = -1\n' ':1:18: inbox.capacity must be 0 to 1000000, not -1' 'Messages that'
+wrong '\n[inbox]\ncapacity = "many"\n' ':3:12: inbox.capacity must be a whole number' 'Maximum number of messages'
+wrong 'inbox.capacity = -1\n' ':1:18: inbox.capacity must be 0 to 1000000, not -1' 'Maximum number of messages'
 wrong '[state]\ndurability = "fast"\n' ":2:14: state.durability 'fast' is none of full, normal" 'How well a change'
 wrong '[inbox]\ncapacity = 1\ncapacity = 2\n' ":3:1: 'capacity' is defined already, in line 2" 'line 3'
 wrong '# fine\n[inbox\n' ':2:7: the header does not end' 'line 2'
