@@ -87,6 +87,9 @@ struct settings {
 	int64_t (*look_at_work)(const char *path, const char *stamp, int64_t since,
 				void (*each)(void *with, const char *path), void *with,
 				bool *changed);
+	/* Finds what a guest's process uses; see core/machine/process_stat.h. NULL: this
+	 * process looks at no processes. */
+	bool (*find_usage)(int64_t pid, int64_t *cpu_ms, int64_t *memory);
 	const char *network_range; /* range of the VMs' addresses; see core/base/nic.h */
 	const char *tag; /* last four hex digits of the state folder's inode; the names of
 			    the state's bridge, taps and tables end in these digits */

@@ -19,6 +19,7 @@
 #include "core/home/home_find.h"
 #include "core/home/paths.h"
 #include "core/machine/golden.h"
+#include "core/machine/process_stat.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
 #include "storage/store_restore.h"
@@ -635,6 +636,7 @@ static int home_load(struct home *h, enum home_use use, const char *const *flags
 	h->settings.check_folder = folder_check;
 	h->settings.find_host = home_host_of;
 	h->settings.look_at_work = work_look;
+	h->settings.find_usage = process_find_usage;
 	return 0;
 }
 

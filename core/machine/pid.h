@@ -15,13 +15,6 @@
 void pid_find(int64_t pid, struct process *process);
 /* The pid of a process's parent; 0 if the process does not exist or has no parent. */
 int64_t pid_parent(int64_t pid);
-/* What a process and its descendants use. A descendant whose parent has ended is not counted. */
-struct pid_usage {
-	int64_t cpu_ms; /* of the processor */
-	int64_t memory; /* resident bytes; pages that processes share count for each of them */
-	int processes;
-};
-void pid_find_usage(int64_t pid, struct pid_usage *out);
 bool pid_alive(const struct process *process);
 /* Whether the process exists, but a signal has suspended it. */
 bool pid_stopped(const struct process *process);

@@ -5,7 +5,6 @@
 
 #include "core/access/who.h"
 #include "core/call/space.h"
-#include "core/machine/pid.h"
 #include "core/workspace/workspace.h"
 
 enum { RUNS_SHOWN = 80 }; /* bytes of a command that a list shows */
@@ -29,14 +28,14 @@ static int workspace_tell_runs(struct call *call, int64_t agent, struct workspac
 /* Tells what the guest of this machine uses. Models get no such numbers. */
 static void workspace_tell_usage(const struct call *call, struct workspace *out)
 {
-	struct pid_usage u;
+	int64_t cpu_ms, memory;
 
-	if (!out->has_pid || call->form.brief)
+	if (!out->has_pid || call->form.brief || !call->settings->find_usage ||
+	    !call->settings->find_usage(out->pid, &cpu_ms, &memory))
 		return;
-	pid_find_usage(out->pid, &u);
-	out->has_cpu_secs = out->has_used_mb = u.processes > 0;
-	out->cpu_secs = u.cpu_ms / 1000;
-	out->used_mb = u.memory >> 20;
+	out->has_cpu_secs = out->has_used_mb = true;
+	out->cpu_secs = cpu_ms / 1000;
+	out->used_mb = memory >> 20;
 }
 
 int workspace_list(struct call *call, const struct workspace_list_in *in,

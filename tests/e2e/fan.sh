@@ -51,7 +51,7 @@ used w-3 | grep -q '^[2-9][[:space:]][1-9]' || bad "w-3 used: $(used w-3)"
 # The list says what runs, and has w-2 before w-10 on a terminal.
 is 0 . cadre task create Sleep
 is 0 . cadre task assign 001 w-2 --command 'sleep 60'
-until_is '\tw-2\t[0-9]*\tsleep 60\t20[0-9TZ:-]*\t' cadre workspace list --team shop
+until_is '\tw-2\t[0-9]*\tsleep 60\t20[0-9TZ:-]*\t' cadre workspace list --team shop # polls: no wait is for what a workspace runs
 script -qec "stty cols 200; '$CADRE' workspace list --team shop" /dev/null >"$TMPDIR/out" </dev/null
 grep -q 'w-2 .*sleep 60  *\([0-9]* s ago\|now\) ' "$TMPDIR/out" || bad "what runs is not told: $(cat "$TMPDIR/out")"
 [ "$(grep -o ' w-[0-9]* ' "$TMPDIR/out" | tr -d '\n ')" = w-1w-2w-3w-4w-5w-6w-7w-8w-9w-10w-11 ] ||

@@ -236,15 +236,19 @@ static const char *here_mail(struct cli *cli, const json_t *args)
 }
 
 /* Whether mail waits for the agent. If the query fails, returns true. */
-static bool here_waits(struct cli *cli, const char *agent)
+static bool here_waits(struct cli *cli, const struct op *op, const char *agent)
 {
+	/* `inbox peek` looks at the mail that `inbox` takes. */
+	char peek[] = "peek", *words[] = { (char *)op->cli[0], peek };
+	int taken;
+	const struct op *look = op_command(2, words, &taken);
 	json_t *args = json_pack("{s:s, s:i}", "agent", agent, "limit", 1), *answer;
 	struct fault ignored = { 0 };
 	bool waits;
 
 	if (cli->team)
 		json_object_set_new(args, "team", json_string(cli->team));
-	answer = run_args(cli, op_message_peek, args, &ignored);
+	answer = run_args(cli, look, args, &ignored);
 	waits = !answer || json_array_size(json_object_get(answer, "messages"));
 	json_decref(answer);
 	return waits;
@@ -262,7 +266,7 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 	    json_object_get(args, "lease_seconds"))
 		return 0;
 	agent = here_mail(cli, args);
-	if (!agent || !strcmp(agent, "operator") || !here_waits(cli, agent))
+	if (!agent || !strcmp(agent, "operator") || !here_waits(cli, op, agent))
 		return 0;
 	fault_set(f, FAULT_INVALID, "",
 		  "this command would take the mail that %.60s needs", agent);

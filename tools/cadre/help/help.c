@@ -457,11 +457,12 @@ static const struct {
 static bool help_has(const char *command)
 {
 	struct arena a = { 0 };
-	char *words = arena_strdup(&a, command), *argv[8];
+	char *words = arena_strdup(&a, command), *argv[8], *rest;
 	int argc = 0, taken;
 	bool has;
 
-	for (char *w = strtok(words, " "); w && argc < 8; w = strtok(NULL, " "))
+	for (char *w = strtok_r(words, " ", &rest); w && argc < 8;
+	     w = strtok_r(NULL, " ", &rest))
 		argv[argc++] = w;
 	has = cli_verb(argc, argv, &taken) || op_command(argc, argv, &taken);
 	arena_release(&a);

@@ -462,7 +462,8 @@ int cli_columns(int fd)
 int cli_room(void)
 {
 	const char *columns = getenv("COLUMNS");
-	const int room = cli_columns(STDOUT_FILENO), asked = columns ? atoi(columns) : 0;
+	const int room = cli_columns(STDOUT_FILENO),
+		  asked = columns ? (int)strtol(columns, NULL, 10) : 0;
 
 	return room ? room : asked > 0 ? asked : ROOM_USUAL;
 }
