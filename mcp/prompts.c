@@ -228,7 +228,7 @@ void prompts_get(struct request *r, json_t *params)
 		return;
 	}
 	if (args && !json_is_object(args)) {
-		answer_error(r, RPC_INVALID_PARAMS, NULL, "arguments is not an object");
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "`arguments` is not an object");
 		return;
 	}
 	if (!prompts_check_arguments(r, p, args))

@@ -41,7 +41,7 @@ static void read_id(struct rpc *rpc, json_t *id)
 		rpc->id = id;
 	else
 		rpc_broken(rpc, RPC_INVALID_REQUEST,
-			   "id is neither a string nor an integer");
+			   "`id` is neither a string nor an integer");
 }
 
 /* Reads the params. Invalid params are an error only in a request, because a notification gets
@@ -51,7 +51,7 @@ static void read_params(struct rpc *rpc, json_t *params)
 	if (json_is_object(params))
 		rpc->params = params;
 	else if (rpc->kind == RPC_REQUEST)
-		rpc_broken(rpc, RPC_INVALID_PARAMS, "params is not an object");
+		rpc_broken(rpc, RPC_INVALID_PARAMS, "`params` is not an object");
 }
 
 void rpc_read(struct rpc *rpc, json_t *message)

@@ -650,7 +650,7 @@ void tools_call(struct request *r, json_t *params)
 		return;
 	}
 	if (args && !json_is_object(args)) {
-		answer_error(r, RPC_INVALID_PARAMS, NULL, "arguments is not an object");
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "`arguments` is not an object");
 		return;
 	}
 	args = args ? json_incref(args) : json_object();

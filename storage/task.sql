@@ -519,7 +519,7 @@ WHERE n.task = :task ORDER BY n.id LIMIT :limit OFFSET :offset;
 UPDATE task SET parts = parts | :parts, notes = notes + 1, updated_at = :now WHERE id = :id;
 
 -- name: task_history
-SELECT e.seq, e.at, e.kind, e.actor, a.name, e.detail, t.name AS target
+SELECT e.seq, e.at, e.kind, e.actor, e.via, a.name, e.detail, t.name AS target
 FROM event e LEFT JOIN agent a ON a.id = e.actor LEFT JOIN agent t ON t.id = e.target
 WHERE e.subject = :task AND e.kind BETWEEN {events.task} AND e.seq > :after
 ORDER BY e.seq LIMIT :limit;

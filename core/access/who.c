@@ -294,7 +294,7 @@ static int agent_without_team(struct call *call, bool several)
 	if (call->identity.as && !names)
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_INVALID, "/team",
-		  "the call names an agent without a team");
+		  "the call names an agent, but not the agent's team");
 	return names ? hint_teams(call, "Name the agent's team too. ", names)
 		     : fault_hint(&call->fault, "Name the agent's team too.");
 }

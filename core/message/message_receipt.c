@@ -99,6 +99,7 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 int message_receipt(struct call *call, const struct message_receipt_in *in,
 		    struct message_receipt_out *out)
 {
+	struct event_message_text_row text = { 0 };
 	struct agent_name_row sender;
 	struct message_head_row m;
 	int rc;
@@ -114,6 +115,9 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 	if ((rc = sql_row(call, agent_name, &sender, .id = m.sender)) < 0)
 		return rc;
 	out->from = rc > 0 ? sender.name : NULL;
+	if ((rc = sql_row(call, event_message_text, &text, .id = m.id)) < 0)
+		return rc;
+	out->text = text.text;
 	rc = message_deliveries(call,
 				&(struct delivery_page){ .message = m.id,
 							 .after = in->after_name,

@@ -470,6 +470,8 @@ int task_history(struct call *call, const struct task_history_in *in,
 				       .at = r.at,
 				       .event = event_kind((int)r.kind)->name,
 				       .by = event_actor_name(r.actor, r.name),
+				       .has_as_operator = r.via,
+				       .as_operator = r.via,
 				       .detail = r.detail,
 				       .target = r.target };
 

@@ -15,7 +15,7 @@ const struct rule rule_table[] = {
 	{ sql_rule_lead_none, "team", "id", "team",
 	  "is a living team without a living lead" },
 	{ sql_rule_holder_far, "agent", "id", "agent",
-	  "is a lead's place that an agent of a team not directly above holds" },
+	  "is a lead's place whose holder is not an agent of the team directly above" },
 	{ sql_rule_owner_far, "task", "id", "task",
 	  "is a task whose owner, assignee or notes are of another team" },
 	{ sql_rule_lease_long, "task", "id", "task",

@@ -165,8 +165,8 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 	f->since = s->created_at;
 	call->removal->says =
 		arena_printf(&call->arena,
-			     "snapshot %s is the only copy of what %s held then; "
-			     "the workspace was changed since",
+			     "snapshot %s is the only copy of what %s held when it "
+			     "was made; the workspace has changed since then",
 			     s->name, f->name);
 }
 

@@ -100,7 +100,7 @@ cadre team create sly --golden "./golden" --roles '[{"name":"w","workspace":true
 until_is '^a.txt$' cadre exec --team sly sly/w ls
 is 0 . cadre workspace snapshot sly/w s1
 cadre exec --team sly sly/w 'echo b >a.txt; touch -d "2 days ago" a.txt' >/dev/null
-is 4 'only copy of what sly/w held then; the workspace was changed since: 1 file (sly/w/a.txt)$' cadre workspace forget sly/w s1
+is 4 'only copy of what sly/w held when it was made; the workspace has changed since then: 1 file (sly/w/a.txt)$' cadre workspace forget sly/w s1
 is 4 '1 with work' cadre workspace destroy sly/w
 is 0 'are kept until .*: cadre undo' cadre workspace restore --yes sly/w s1
 until_is '^a$' cadre exec --team sly sly/w 'cat a.txt'

@@ -223,7 +223,7 @@ case $(ps -o stat= -p "$pid") in T*) bad "the guest still stands still" ;; esac
 state=$(sqlite3 "$H/state.db" "SELECT state FROM workspace WHERE pid = $pid")
 sqlite3 -cmd '.timeout 60000' "$H/state.db" "UPDATE workspace SET state = 3 WHERE pid = $pid"
 is 0 '^warn *guest .*failed' cadre doctor
-either=yes is 1 '^warn *guests *not mended: a host runs' cadre doctor --fix
+either=yes is 1 '^warn *guests *not repaired: a host runs' cadre doctor --fix
 sqlite3 -cmd '.timeout 60000' "$H/state.db" "UPDATE workspace SET state = $state WHERE pid = $pid"
 socket=$(cut -d' ' -f3 "$H/host.lock")
 host=$(cut -d' ' -f1 "$H/host.lock")

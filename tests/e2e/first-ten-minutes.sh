@@ -27,7 +27,7 @@ see '^up: process'
 run cadre team create web --roles '[{"name":"coder","skills":["c"]},{"name":"tester"}]'
 see '^created team web: coder, tester, lead$'
 run cadre team status
-see '^coder '
+see '^coder[[:space:]]'
 
 # `setup` prepares a client. The first run of `setup` only shows the changes, and the second run
 # of `setup` makes the changes after consent.
@@ -43,7 +43,7 @@ see '^ok *claude *is set up in the project$'
 run cadre task create "Write the parser" --priority 1
 run cadre task create "Test the parser" --depends-on 001
 run cadre ready
-see '^001 '
+see '^001[[:space:]]'
 
 # When an agent has claimed a task, no other agent can claim this task.
 run cadre --as coder claim
@@ -54,7 +54,7 @@ run cadre --as coder start 001
 run cadre --as coder note 001 "the grammar is in docs/grammar.md"
 run cadre --as coder done 001 "parses everything in tests/"
 run cadre ready
-see '^002 '
+see '^002[[:space:]]'
 
 # The agents send messages. Each message is kept until its receiver reads the message.
 run cadre --as coder send tester "the parser is yours"
@@ -64,7 +64,7 @@ see 'the parser is yours'
 # The host is killed. All data still exists, both without a host and with a new host.
 kill -9 "$(cut -d' ' -f1 .cadre/host.lock)"
 run cadre task list --all
-see '^001  completed'
+see '^001[[:space:]]*completed'
 run cadre --as tester claim 002
 run cadre up
 

@@ -115,7 +115,7 @@ cadre vault write teams/crew/design.md "One pass." >/dev/null
 mkdir -p "$CADRE_HOME/log"
 cat >"$CADRE_HOME/log/host.log" <<'LOG'
 time=2026-11-25T12:03:00.000Z level=info msg="the host serves"
-time=2026-11-25T12:04:00.000Z level=warn msg="a guest cannot be stopped; its commands run on" workspace=crew-coder-f388 pid=10689
+time=2026-11-25T12:04:00.000Z level=warn msg="a guest cannot be stopped; its commands are still running" workspace=crew-coder-f388 pid=10689
 LOG
 at 600
 
@@ -125,9 +125,9 @@ play() { # COLUMNS: prints the screen of a terminal of this width, at the end an
 	tmux new-session -d -s "w$1" -x "$1" -y 24 "sh play" || { bad "no tmux"; return; }
 	until_is 'Go on?' all "$1"
 	types "$1" n
-	until_is ' 1 s' all "$1"
-	all "$1" | sed 's/ [0-9]* s$/ N s/' >"$1"
-	tmux capture-pane -t "w$1" -p -J -S - | sed 's/ *$//; s/ [0-9]* s$/ N s/' >joined
+	until_is '1 s  task' all "$1"
+	all "$1" | sed 's/^[0-9]* s  task/N s  task/' >"$1"
+	tmux capture-pane -t "w$1" -p -J -S - | sed 's/ *$//; s/^[0-9]* s  task/N s  task/' >joined
 	cmp -s joined "$1" || bad "a line is wider than $1: $(diff "$1" joined | head -5)"
 }
 

@@ -162,7 +162,7 @@ static void describes_an_argument_once(void **state)
 		}
 	}
 	assert_true(json_object_size(said) > 20);
-	assert_non_null(json_object_get(said, "team: Team; if absent, the caller's."));
+	assert_non_null(json_object_get(said, "team: Default: the caller's team."));
 	json_decref(said);
 }
 

@@ -100,7 +100,7 @@ void halt_want(struct hosted_guest *t, bool stopped, bool written)
 {
 	if (stopped && !t->halt && t->up && !t->knows_halt)
 		log_line(t->host->log, LOG_LEVEL_WARN,
-			 "a guest cannot be stopped; its commands run on",
+			 "a guest cannot be stopped; its commands are still running",
 			 LOG_TEXT("workspace", t->id));
 	t->halt = stopped;
 	halt_tell(t);

@@ -113,8 +113,9 @@ static const struct {
 	  "is none, every verb is denied.  `cadre trust` trusts the state found here, or at\n"
 	  "PATH: a project's folder or its .cadre.  A moved folder stays trusted.  A copied\n"
 	  "or unpacked folder is not trusted, nor is a folder with files that git tracks.\n"
-	  "The state that --home or CADRE_HOME names needs no trust.  The list of your\n"
-	  "states is in $XDG_STATE_HOME/cadre/known, else in ~/.local/state/cadre/known.\n" },
+	  "A state that you name with --home or CADRE_HOME needs no trust.  The list of\n"
+	  "your states is in $XDG_STATE_HOME/cadre/known, else in\n"
+	  "~/.local/state/cadre/known.\n" },
 	{ "up",
 	  "The host is needed for workspaces, pushes and waits.  If a host runs already,\n"
 	  "nothing happens.  The host writes a log: `cadre logs`.\n" },
@@ -173,7 +174,7 @@ static const struct {
 	{ "import",
 	  "FILE is a file that `export` wrote; - is standard input.  No host may run:\n"
 	  "`cadre down` first.  An empty state gets an export of a whole state unchanged.\n"
-	  "A state in use gets the teams beside its own: a taken name becomes NAME-2, and\n"
+	  "A state in use also keeps its own teams: a taken name becomes NAME-2, and\n"
 	  "--as TEAM gives a name to the file's top team.  Either all of the file is\n"
 	  "imported, or nothing; a fault names the line.  Members get new tokens; commands\n"
 	  "that waited or ran are interrupted.\n" },
