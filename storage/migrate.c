@@ -48,8 +48,9 @@ static bool is_statistics(const struct schema_object *o)
 static int refuse_extra(const struct store *s, const struct schema_object *o,
 			struct fault *f)
 {
-	fault_set(f, FAULT_DENIED, "", "%.120s holds %s %.20s that is not cadre's: %.60s",
-		  s->path, strcmp(o->type, "index") ? "a" : "an", o->type, o->name);
+	fault_set(f, FAULT_DENIED, "",
+		  "%.120s holds %s %.20s that does not belong to cadre: %.60s", s->path,
+		  strcmp(o->type, "index") ? "a" : "an", o->type, o->name);
 	return fault_hint(f,
 			  "remove it with sqlite3, if the file is yours: DROP %.20s "
 			  "\"%.60s\"",

@@ -49,7 +49,7 @@ static int store_restore_check_version(sqlite3 *db, const char *file, struct fau
 
 	if (version < 1 ||
 	    store_restore_number(db, statement_table[sql_restore_states].text) != 1) {
-		fault_set(f, FAULT_INVALID, "/file", "%.150s is not a state of cadre's",
+		fault_set(f, FAULT_INVALID, "/file", "%.150s is not a state of cadre",
 			  file);
 		return fault_hint(f, "name a file that `cadre backup` wrote");
 	}

@@ -253,8 +253,8 @@ ORDER BY team LIMIT :limit;
 -- name: works
 -- text: agent_name team_name
 -- int: since
--- The held tasks of a team, or of all teams if :team is 0, sorted by their holders. `since` is
--- the time of the claim, or of the last change if the log has lost the claim.
+-- The held tasks of all teams, sorted by their holders. `since` is the time of the claim, or of
+-- the last change if the log has lost the claim.
 -- scan ok: the index of tasks that are held, to the end of the page
 SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
 	coalesce((SELECT e.at FROM event e
@@ -262,17 +262,44 @@ SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.
 		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
 FROM task k JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
 WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
-	AND (:team = 0 OR +k.team = :team)
 ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
+
+-- name: works_of
+-- row: works
+-- text: agent_name team_name
+-- int: since
+-- The first :limit held tasks of one team in each state, sorted by their holders.
+SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
+	coalesce((SELECT e.at FROM event e
+		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
+		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
+FROM (SELECT x.id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.claimed}
+		AND lease_until > :now ORDER BY priority, number LIMIT :limit) x
+	UNION ALL SELECT y.id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.in_progress}
+		AND lease_until > :now ORDER BY priority, number LIMIT :limit) y
+	UNION ALL SELECT z.id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.blocked}
+		ORDER BY priority, number LIMIT :limit) z) h
+JOIN task k ON k.id = h.id JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
+ORDER BY a.id, k.id LIMIT :limit;
 
 -- name: idle
 -- text: agent_name team_name
--- The members of a team, or of all teams if :team is 0, that hold no task and wait for work.
+-- The members of all teams that hold no task and wait for work.
 -- scan ok: agents, to the end of the page
 SELECT a.name AS agent_name, t.name AS team_name
 FROM agent a JOIN team t ON t.id = a.team
 WHERE a.gone = 0 AND a.kind = {agent_kind.member} AND a.status IN {agent_status.ready idle}
-	AND (:team = 0 OR a.team = :team) AND NOT EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id)
+	AND NOT EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id)
+ORDER BY a.id LIMIT :limit;
+
+-- name: idle_of
+-- row: idle
+-- text: agent_name team_name
+-- The members of one team that hold no task and wait for work.
+SELECT a.name AS agent_name, t.name AS team_name
+FROM agent a JOIN team t ON t.id = a.team
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
+	AND a.status IN {agent_status.ready idle} AND NOT EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id)
 ORDER BY a.id LIMIT :limit;
 
 -- name: agent_task

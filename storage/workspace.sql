@@ -77,14 +77,16 @@ ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
 
 -- name: workspace_runs
 -- text: command
--- The turn or the command that runs longest for an agent. `turn` is 0 for a command.
+-- The turn or the command that runs longest for an agent. `turn` is 0 for a command. Commands
+-- run in order, so only the first open commands are looked at.
 SELECT x.turn, x.command, x.at FROM (
 	SELECT u.id AS turn, NULL AS command, u.started_at AS at FROM turn u
 	WHERE u.agent = :agent AND u.state IN {turn_state.open}
 		AND u.state = {turn_state.streaming}
-	UNION ALL SELECT 0, a.command, a.started_at FROM assignment a
-	WHERE a.agent = :agent AND a.state IN {assignment_state.open}
-		AND a.state = {assignment_state.running}) x
+	UNION ALL SELECT 0, c.command, c.started_at FROM (SELECT a.state, a.command, a.started_at
+		FROM assignment a WHERE a.agent = :agent AND a.state IN {assignment_state.open}
+		ORDER BY a.message LIMIT 16) c
+	WHERE c.state = {assignment_state.running}) x
 ORDER BY x.at LIMIT 1;
 
 -- name: workspace_was

@@ -142,8 +142,9 @@ int writer_queue_alone_for(struct writer_queue *t, long wait_ms, const char *why
 			fault_set(f, FAULT_UNAVAILABLE, "",
 				  "%s, but state.db is open in: %s", why, names);
 			return fault_hint(
-				f, "end these processes, then repeat (`cadre down` ends a "
-				   "host; a `cadre mcp` ends with its client)");
+				f,
+				"end these processes, then repeat (`cadre down` ends a "
+				"host; a `cadre mcp` ends with its client)");
 		}
 		nanosleep(&pause, NULL);
 	}

@@ -205,7 +205,7 @@ static const char *here_file(int dir, const char *name, struct here *k,
 		close(fd);
 	return why || here_file_parse(text, k, birth)
 		       ? why
-		       : "was changed since cadre wrote it";
+		       : "has changed since cadre wrote it";
 }
 
 /* Whether `place` is a file-system snapshot of the directory that the file `name` names. The
@@ -871,7 +871,7 @@ int home_can_keep(struct home *h, struct fault *f)
 	if (keeps(h) && here_place(h->place))
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "", "cannot keep an agent for this directory: %s",
-		  h->dir[0] ? "the state is another user's, or this is a workspace"
+		  h->dir[0] ? "the state belongs to another user, or this is a workspace"
 			    : "this is a workspace");
 	return fault_hint(f, "set CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN instead");
 }

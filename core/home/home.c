@@ -155,7 +155,7 @@ static int keep_private(int dir, const char *path, enum meant meant, enum home_u
 			return 0;
 		fault_set(f, FAULT_DENIED, "/home",
 			  "%.150s is open to other users, and holds files that "
-			  "are not cadre's",
+			  "do not belong to cadre",
 			  path);
 		return fault_hint(f, "`cadre init` makes the folder a private state");
 	}

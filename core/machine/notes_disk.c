@@ -29,9 +29,8 @@ int notes_fault(struct fault *f, const char *what, const char *path)
 	case EXDEV:
 		fault_set(f, FAULT_CONFLICT, "/path",
 			  "%.180s is not a note or folder of the vault", path);
-		return fault_hint(f,
-				  "In the vault, cadre follows no links, and opens no "
-				  "devices and no folders on other file systems.");
+		return fault_hint(f, "In the vault, cadre follows no links, and opens no "
+				     "devices and no folders on other file systems.");
 	case ENOSPC:
 	case EDQUOT:
 		return fault_set(f, FAULT_UNAVAILABLE, "", "the disk is full");

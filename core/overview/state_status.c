@@ -31,8 +31,12 @@ static int tell_works(struct call *call, int64_t team, struct state_status_out *
 	struct query q = { 0 };
 	int rc;
 
-	while ((rc = sql_each(call, &q, works, &r, .team = team, .now = call->now,
-			      .limit = WORKS_MOST)) > 0) {
+	if (team)
+		sql_query(call, &q, works_of, .team = team, .now = call->now,
+			  .limit = WORKS_MOST);
+	else
+		sql_query(call, &q, works, .now = call->now, .limit = WORKS_MOST);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
 		const struct work_line w = { .agent = r.agent_name,
 					     .team = out->n_teams > 1 ? r.team_name
 								      : NULL,
@@ -57,8 +61,11 @@ static int tell_idle(struct call *call, int64_t team, struct state_status_out *o
 	struct query q = { 0 };
 	int rc;
 
-	while ((rc = sql_each(call, &q, idle, &r, .team = team, .limit = IDLE_MOST)) >
-	       0) {
+	if (team)
+		sql_query(call, &q, idle_of, .team = team, .limit = IDLE_MOST);
+	else
+		sql_query(call, &q, idle, .limit = IDLE_MOST);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
 		const char *name = out->n_teams > 1
 					   ? arena_printf(&call->arena, "%s/%s",
 							  r.team_name, r.agent_name)

@@ -392,6 +392,12 @@ static int list_groups(struct call *call, const struct task_list_in *in, int64_t
 	struct query q;
 	int rc = 0;
 
+	/* Each group would read all tasks that have the tag. So they come in one order. */
+	if (in->tag && !owner) {
+		p->group = GROUP_ANY;
+		query_lines(call, &q, in, owner, p, after);
+		return task_show_tell_page(call, &q, p);
+	}
 	for (p->group = begin; p->group < GROUPS && !p->more && rc >= 0; p->group++) {
 		query_lines(call, &q, in, owner, p, p->group == begin ? after : &first);
 		rc = task_show_tell_page(call, &q, p);

@@ -225,10 +225,12 @@ static const struct {
 } oddities[] = {
 	{ "CREATE TABLE m (x); CREATE TRIGGER t AFTER INSERT ON a BEGIN"
 	  " INSERT INTO m VALUES (1); END; DROP TABLE m",
-	  "holds a trigger that is not cadre's: t" },
-	{ "CREATE TABLE \"a b\" (x)", "holds a table that is not cadre's: a b" },
-	{ "CREATE VIEW v AS SELECT 1", "holds a view that is not cadre's: v" },
-	{ "CREATE INDEX a_y ON a(x DESC)", "holds an index that is not cadre's: a_y" },
+	  "holds a trigger that does not belong to cadre: t" },
+	{ "CREATE TABLE \"a b\" (x)",
+	  "holds a table that does not belong to cadre: a b" },
+	{ "CREATE VIEW v AS SELECT 1", "holds a view that does not belong to cadre: v" },
+	{ "CREATE INDEX a_y ON a(x DESC)",
+	  "holds an index that does not belong to cadre: a_y" },
 	{ "DROP TABLE a; CREATE VIEW a AS SELECT 1 AS x", "its table a is missing" },
 	{ "DROP TABLE a; CREATE TABLE a (x, y); CREATE UNIQUE INDEX IF NOT EXISTS a_x"
 	  " ON a(x)",
@@ -247,7 +249,8 @@ static void test_oddities(void **state)
 			assert_int_equal(try_open(p, 0), FAULT_DENIED);
 			if (!strstr(p->fault.text, oddities[i].said) &&
 			    !strstr(p->fault.text, "its index a_x is missing") &&
-			    !strstr(p->fault.text, "index that is not cadre's: a_x"))
+			    !strstr(p->fault.text,
+				    "index that does not belong to cadre: a_x"))
 				fail_msg("%s gives: %s", oddities[i].sql, p->fault.text);
 			assert_int_equal(number(p->db, "PRAGMA user_version"), version);
 			assert_int_equal(access(p->backup, F_OK), -1);
@@ -297,7 +300,8 @@ static void test_oddities_beside(void **state)
 	assert_int_equal(try_write(p, s), 0);
 	run_sql(p->db, "CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM a; END");
 	assert_int_equal(try_write(p, s), FAULT_DENIED);
-	assert_non_null(strstr(p->fault.text, "holds a trigger that is not cadre's: t"));
+	assert_non_null(strstr(p->fault.text,
+			       "holds a trigger that does not belong to cadre: t"));
 	run_sql(p->db, "DROP TRIGGER t; ANALYZE");
 	assert_int_equal(try_write(p, s), 0);
 	run_sql(p->db, "PRAGMA user_version = 3");

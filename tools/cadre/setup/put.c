@@ -250,7 +250,7 @@ static void put_entry(struct put *p)
 		}
 	} else if (e.v.value) {
 		jsonc_refuse(p->d, e.v.at, &foreign,
-			     "an entry named cadre is there, but it is not cadre's own");
+			     "an entry named cadre is there, but it does not run cadre");
 		fault_set(p->f, FAULT_CONFLICT, "", "%s", foreign.text);
 		fault_hint(p->f, "Rename or remove that entry.");
 	} else if (e.v.braces) {
