@@ -85,7 +85,7 @@ lost=$(basename "$CADRE_HOME"/workspaces/x-y-z-*)
 is 0 . cadre workspace destroy --yes x-y/z --team x-y
 is 2 'say which team' cadre undo "$lost"
 is 2 "$lost may belong to another team: x-y" cadre undo x/y-z
-is 2 "$lost may be of another team, x" cadre undo x-y/z
+is 2 "$lost may belong to another team: x" cadre undo x-y/z
 is 0 "^brought back $lost as x-y-.* of team x-y, in /" cadre undo "$lost" --team x-y
 for team in x x-y; do is 0 . cadre team destroy --yes $team; done
 until_is "^3$" entries

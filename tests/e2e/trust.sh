@@ -19,7 +19,7 @@ refused() {
 	for verb; do
 		want=5
 		[ "$verb" != 'trust --remove' ] || want=3
-		is $want "$refusal\|not noted" cadre $verb
+		is $want "$refusal\|not in the list of states" cadre $verb
 		[ "$(wc -l <"$TMPDIR/err")" -le 2 ] || bad "$verb says more than a sentence and a hint"
 	done
 	is 5 '"denied"' cadre status --json

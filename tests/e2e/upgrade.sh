@@ -114,7 +114,7 @@ is 0 "^cadre $other\$" "$TMPDIR/new/other" --version
 new up >/dev/null || bad "up"
 either=yes is 0 "the host has version $version, this program has version $other: .cadre restart. starts a host of this version" "$TMPDIR/new/other" up
 "$TMPDIR/new/other" restart >/dev/null || bad "restart"
-either=yes is 0 "the host is $other, this is $version" new up
+either=yes is 0 "the host has version $other, this program has version $version" new up
 "$TMPDIR/new/other" up 2>&1 | grep -q 'the host is' && bad "the same version is told"
 new down >/dev/null
 exit $failed

@@ -259,7 +259,7 @@ columns, cadre = int(sys.argv[1]), sys.argv[2]
 told = False
 def heard(said):
     global told
-    if not told and re.search(rb" \d s", said):
+    if not told and re.search(rb"\d s  ", said):
         told = True
         subprocess.run([cadre, "--as", "b", "done", "014"], stdout=subprocess.DEVNULL, check=True)
 said, status = terminal.run([cadre, "wait", "task", "014"], columns, heard)
@@ -268,7 +268,7 @@ print("status", status, "widest", max(map(len, drawn[:-1])), "first", drawn[0], 
 PY
 cadre --as b claim 014 >/dev/null
 export TERM=xterm
-is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is completed$' env PYTHONPATH="$here/lib" /usr/bin/python3 "$TMPDIR/watch" 40 "$CADRE"
+is 0 'status 0 widest 39 first .*task 014 is claimed.* left task 014 is completed$' env PYTHONPATH="$here/lib" /usr/bin/python3 "$TMPDIR/watch" 40 "$CADRE"
 is 0 '^task 014 is completed$' cadre wait task 014
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
 
