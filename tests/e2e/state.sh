@@ -74,8 +74,8 @@ cadre up >/dev/null || bad "up"
 cadre team create beta >/dev/null
 beside '^nothing needs you' cadre status
 sqlite3 "$CADRE_HOME/state.db" "CREATE TRIGGER t BEFORE INSERT ON event BEGIN SELECT RAISE(FAIL, 'no'); END"
-is 5 'a trigger that is not cadre.s: t' cadre team create gamma
-is 0 '^state\t\t\t.*/state.db holds a trigger that is not cadre.s: t\t\tremove it with sqlite3' cadre status
+is 5 'a trigger that does not belong to cadre: t' cadre team create gamma
+is 0 '^state\t\t\t.*/state.db holds a trigger that does not belong to cadre: t\t\tremove it with sqlite3' cadre status
 sqlite3 "$CADRE_HOME/state.db" 'DROP TRIGGER t'
 beside '^nothing needs you' cadre status
 cadre down >/dev/null || bad "down"

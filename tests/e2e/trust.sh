@@ -103,11 +103,11 @@ cd "$TMPDIR/clone"
 # state is also refused if it contains symbolic links.
 cadre trust >/dev/null
 sqlite3 .cadre/state.db 'CREATE TABLE m (x); CREATE TRIGGER t AFTER INSERT ON event BEGIN INSERT INTO m VALUES (1); END'
-is 5 'holds a table that is not cadre.s: m' cadre task list
+is 5 'holds a table that does not belong to cadre: m' cadre task list
 is 5 'DROP table "m"' cadre --team t task create x
-is 5 'not cadre' cadre up
+is 5 'not belong to cadre' cadre up
 sqlite3 .cadre/state.db 'DROP TABLE m'
-is 5 'holds a trigger that is not cadre.s: t' cadre status
+is 5 'holds a trigger that does not belong to cadre: t' cadre status
 sqlite3 .cadre/state.db 'DROP TRIGGER t'
 is 0 shipped cadre task list
 echo private >"$HOME/note.md"
@@ -142,7 +142,7 @@ is 5 'is a link' cadre trust .cadre
 # If the user names a wrong folder by --home, the folder keeps its mode.
 is 3 'no state' cadre --home "$TMPDIR/public" status
 is 3 'no state' cadre --home "$TMPDIR/public" up
-is 5 'holds files that are not cadre' cadre --home "$TMPDIR/public" --create up
+is 5 'holds files that do not belong to cadre' cadre --home "$TMPDIR/public" --create up
 [ "$(stat -c %a "$TMPDIR/public")" = 755 ] || bad "a foreign folder was made private"
 
 # --- a foreign state inside the user's own project --------------------------------------------
