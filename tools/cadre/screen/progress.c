@@ -30,7 +30,8 @@ static void draw(struct progress *p)
 {
 	struct arena a = { 0 };
 	int64_t seconds = (clock_steady_ms() - p->begun) / 1000;
-	const char *time = seconds ? arena_printf(&a, "%lld s  ", (long long)seconds) : "";
+	const char *time = seconds ? arena_printf(&a, "%lld s  ", (long long)seconds)
+				   : "";
 	const char *text = cli_plain(&a, p->text, false);
 	size_t width = (size_t)cli_columns(STDERR_FILENO) - 1, taken = strlen(time);
 	size_t fit = cli_fit(text, width > taken ? width - taken : 0);
