@@ -47,6 +47,13 @@ FROM task k WHERE k.owner = :agent AND +k.team = :team
 	AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC, k.number LIMIT :limit;
 
+-- name: task_also_held
+-- The tasks that an agent holds now besides :but, in the order of their creation, which is the
+-- order of the index. So SQLite sorts nothing.
+SELECT k.number FROM task k WHERE k.owner = :agent AND +k.team = :team AND k.id <> :but
+	AND (k.lease_until IS NULL OR k.lease_until > :now)
+ORDER BY k.id LIMIT :limit;
+
 -- name: task_claimed_at
 -- The time of the last claim of a task; 0: the event log does not have the claim any more.
 SELECT coalesce(max(at), 0) AS at FROM event

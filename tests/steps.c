@@ -178,6 +178,8 @@ static const struct reason {
 	  "one with little mail is found in its team's" },
 	{ "search.find", "messages",
 	  "words on more than a page have a tree above the pages" },
+	{ "search.find", "tasks",
+	  "both indexes, of titles and of texts, have a tree above the pages" },
 	{ "task.list", "'status':'blocked'",
 	  "the tasks of a tag are looked through for a status" },
 	{ "task.order", "", "it is asked for all there is" },

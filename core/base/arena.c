@@ -52,14 +52,16 @@ char *arena_strdup(struct arena *a, const char *s)
 
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
+	char shorter[128], *s; /* most texts are short, and need no second vsnprintf() */
 	va_list ap;
-	char *s;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(shorter, sizeof(shorter), fmt, ap);
 	va_end(ap);
 	s = arena_alloc(a, (size_t)n + 1);
+	if ((size_t)n < sizeof(shorter))
+		return memcpy(s, shorter, (size_t)n + 1);
 	va_start(ap, fmt);
 	vsnprintf(s, (size_t)n + 1, fmt, ap);
 	va_end(ap);

@@ -166,24 +166,29 @@ static int nothing_ready(struct call *call, const struct task_claim_in *in,
 	return rc < 0 ? rc : task_stuck(call, &out->stuck);
 }
 
-/* Tells the other tasks that the agent holds, and what came out of the tasks on which the
- * claimed task depends. */
-static int tell_around(struct call *call, const struct agent_row *a,
-		       struct task_claim_out *out)
+/* Tells the other tasks that the agent holds. */
+static int claim_tell_held(struct call *call, const struct agent_row *a,
+			   struct task_claim_out *out)
+{
+	struct task_also_held_row r;
+	struct query q = { 0 };
+	int rc;
+
+	while ((rc = sql_each(call, &q, task_also_held, &r, .agent = a->id,
+			      .team = a->team, .but = call->made, .now = call->now,
+			      .limit = CLAIM_NAMES)) > 0)
+		arena_add(&call->arena, out->also_holding, out->n_also_holding,
+			  task_name(call, r.number));
+	return query_over(&q, rc);
+}
+
+/* Tells what came out of the tasks on which the claimed task depends. */
+static int claim_tell_outcomes(struct call *call, struct task_claim_out *out)
 {
 	struct task_outcomes_row r;
 	struct query q = { 0 };
-	struct task_row *held = NULL;
-	size_t n;
-	int rc = sql_all(call, task_held, &held, &n, .agent = a->id, .team = a->team,
-			 .now = call->now, .limit = CLAIM_NAMES + 1);
+	int rc;
 
-	for (size_t i = 0; i < n && out->n_also_holding < CLAIM_NAMES && rc >= 0; i++)
-		if (held[i].id != call->made)
-			arena_add(&call->arena, out->also_holding, out->n_also_holding,
-				  task_name(call, held[i].number));
-	if (rc < 0 || !out->task.n_depends_on)
-		return rc;
 	while ((rc = sql_each(call, &q, task_outcomes, &r, .task = call->made,
 			      .limit = CLAIM_NAMES)) > 0) {
 		struct prior o = { .id = task_name(call, r.number),
@@ -257,7 +262,9 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	out->epoch = out->task.epoch;
 	out->has_lease_until = out->task.has_lease_until;
 	out->lease_until = out->task.lease_until;
-	return tell_around(call, &a, out);
+	if ((rc = claim_tell_held(call, &a, out)) < 0 || !out->task.n_depends_on)
+		return rc;
+	return claim_tell_outcomes(call, out);
 }
 
 int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,

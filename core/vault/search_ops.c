@@ -22,6 +22,7 @@ enum {
 	VAULT_MS = 500, /* milliseconds to index changed notes */
 };
 
+/* The texts of the hits are whole. search_ops_page() makes the excerpts of one page. */
 struct found {
 	struct call *call;
 	struct search *search;
@@ -51,7 +52,7 @@ static int message_hit(struct found *f, int64_t id, struct hit *hit)
 			     .id = id_public(call, ID_MESSAGE, row.id, row.at),
 			     .has_seq = true,
 			     .seq = row.id,
-			     .text = excerpt(f, row.body) };
+			     .text = row.body };
 	return hit->id ? 1 : (int)call->fault.code;
 }
 
@@ -66,8 +67,8 @@ static int numbered_hit(struct found *f, const char *kind,
 				     .by = row->name,
 				     .id = arena_printf(&f->call->arena, "%03" PRId64,
 							row->number),
-				     .title = excerpt(f, row->title),
-				     .text = excerpt(f, row->body) };
+				     .title = row->title,
+				     .text = row->body };
 	return rc;
 }
 
@@ -118,6 +119,7 @@ static int search_ops_find_in(struct found *f, enum search_place place, int64_t 
 	f->scope.place = place;
 	f->scope.before = INT64_MAX;
 	f->scope.limit = (int)limit;
+	f->scope.untitled = f->n == 0 || !f->hits[0].in_title;
 	do {
 		n = search_match(f->search, &f->query, &f->scope, rows, &call->fault);
 		for (int i = 0; i < n && taken < limit; i++) {
@@ -136,6 +138,7 @@ static int search_ops_find_in(struct found *f, enum search_place place, int64_t 
 
 /* --- the vault ----------------------------------------------------------------- */
 
+/* The excerpt of a vault's hit is made at once, since a note may be long. */
 static int vault_hit(struct found *f, const struct search_note *note)
 {
 	struct call *call = f->call;
@@ -188,7 +191,7 @@ static int search_ops_best_first(const void *a, const void *b)
 	return (x->at < y->at) - (x->at > y->at);
 }
 
-/* Puts all hits into the answer, the best first. page() later keeps one page of the hits. */
+/* Puts all hits into the answer, the best first. search_ops_page() later keeps one page. */
 static void keep_found(struct found *f, struct search_find_out *out)
 {
 	if (f->n > 1)
@@ -197,9 +200,21 @@ static void keep_found(struct found *f, struct search_find_out *out)
 	out->n_hits = f->n;
 }
 
-/* Keeps only one page of the hits in the answer, after all places were searched. */
-static void page(struct call *call)
+/* Replaces the texts of a hit by excerpts. A hit of the vault has its excerpt already. */
+static void search_ops_show(struct found *f, struct hit *hit)
 {
+	if (!hit->by)
+		return;
+	hit->text = excerpt(f, hit->text);
+	if (hit->title)
+		hit->title = excerpt(f, hit->title);
+}
+
+/* Keeps only one page of the hits in the answer, after all places were searched. Makes the
+ * excerpts of these hits. */
+static void search_ops_page(struct found *f)
+{
+	struct call *call = f->call;
 	const struct search_find_in *in = call->in;
 	struct search_find_out *out = call->out;
 	size_t n = 0, found = out->n_hits, first = (size_t)in->offset;
@@ -208,9 +223,11 @@ static void page(struct call *call)
 		first = found;
 	out->hits += out->hits ? first : 0;
 	found -= first;
-	while (n < found && n < (size_t)in->limit &&
-	       space_take(call, &record_hit, &out->hits[n]))
-		n++;
+	for (; n < found && n < (size_t)in->limit; n++) {
+		search_ops_show(f, &out->hits[n]);
+		if (!space_take(call, &record_hit, &out->hits[n]))
+			break;
+	}
 	out->n_hits = n;
 	out->more = n < found;
 	out->next = in->offset + (int64_t)n;
@@ -223,6 +240,14 @@ static int64_t search_ops_wanted(const struct search_find_in *in)
 	return in->offset + in->limit + 1;
 }
 
+/* Whether titles fill the page. All other hits come after the titles, so none is needed then. */
+static bool search_ops_is_full(const struct found *f)
+{
+	const int64_t wanted = search_ops_wanted(f->call->in);
+
+	return (int64_t)f->n >= wanted && f->hits[wanted - 1].in_title;
+}
+
 /* Searches the files of the vault, outside the transaction. */
 static int run_vault(struct call *call, struct vault_work *w)
 {
@@ -232,18 +257,18 @@ static int run_vault(struct call *call, struct vault_work *w)
 	int rc;
 
 	(void)w;
-	if (in->scope != SCOPE_ALL && in->scope != SCOPE_VAULT) {
-		page(call);
-		return 0;
-	}
 	if (!(f.search = store_search(call->store, &call->fault)))
 		return call->fault.code;
 	if ((rc = search_parse(f.search, in->query, &f.query, &call->arena,
-			       &call->fault)) < 0 ||
-	    (rc = find_in_vault(&f, search_ops_wanted(in))) < 0)
+			       &call->fault)) < 0)
 		return rc;
-	keep_found(&f, out);
-	page(call);
+	if ((in->scope == SCOPE_ALL || in->scope == SCOPE_VAULT) &&
+	    !search_ops_is_full(&f)) {
+		if ((rc = find_in_vault(&f, search_ops_wanted(in))) < 0)
+			return rc;
+		keep_found(&f, out);
+	}
+	search_ops_page(&f);
 	return 0;
 }
 
@@ -265,7 +290,7 @@ int search_find(struct call *call, const struct search_find_in *in,
 		return rc;
 	f.scope.team = call->caller.team;
 	f.scope.agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
-	for (int place = 0; place < SEARCH_PLACES; place++) {
+	for (int place = 0; place < SEARCH_PLACES && !search_ops_is_full(&f); place++) {
 		if (in->scope != SCOPE_ALL && in->scope != places[place].scope)
 			continue;
 		if ((rc = search_ops_find_in(&f, (enum search_place)place,
@@ -276,6 +301,6 @@ int search_find(struct call *call, const struct search_find_in *in,
 	if (call->settings->notes)
 		call->vault->run = run_vault;
 	else
-		page(call);
+		search_ops_page(&f);
 	return 0;
 }

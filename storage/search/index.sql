@@ -31,8 +31,12 @@ UPDATE place SET boot = boot WHERE one = 1;
 INSERT INTO message_text(rowid, scope, body) VALUES (-:id, :scope, :body);
 
 -- name: index_add_task
+-- text: scope
+INSERT INTO task_text(rowid, scope, body) VALUES (-:id, :scope, :body);
+
+-- name: index_add_title
 -- text: scope title
-INSERT INTO task_text(rowid, scope, title, body) VALUES (-:id, :scope, :title, :body);
+INSERT INTO title_text(rowid, scope, body) VALUES (-:id, :scope, :title);
 
 -- name: index_add_note
 -- text: scope
@@ -44,10 +48,19 @@ INSERT INTO note_text(rowid, scope, body) VALUES (-:id, :scope, :body);
 SELECT -rowid AS id FROM message_text WHERE message_text MATCH :match AND rowid > -:before
 ORDER BY rowid LIMIT :limit;
 
+-- name: index_find_title
+-- row: index_hit
+-- text: match
+SELECT -rowid AS id FROM title_text WHERE title_text MATCH :match AND rowid > -:before
+ORDER BY rowid LIMIT :limit;
+
 -- name: index_find_task
 -- row: index_hit
 -- text: match
+-- The tasks that match, but whose title alone does not match. If :untitled is 1, no title
+-- matches, so SQLite does not look for titles.
 SELECT -rowid AS id FROM task_text WHERE task_text MATCH :match AND rowid > -:before
+	AND (:untitled = 1 OR rowid NOT IN (SELECT rowid FROM title_text WHERE title_text MATCH :match))
 ORDER BY rowid LIMIT :limit;
 
 -- name: index_find_note
@@ -64,6 +77,9 @@ INSERT INTO message_text(message_text, rank) VALUES ('merge', 64);
 -- name: index_merge_tasks
 INSERT INTO task_text(task_text, rank) VALUES ('merge', 64);
 
+-- name: index_merge_titles
+INSERT INTO title_text(title_text, rank) VALUES ('merge', 64);
+
 -- name: index_merge_notes
 INSERT INTO note_text(note_text, rank) VALUES ('merge', 64);
 
@@ -71,10 +87,13 @@ INSERT INTO note_text(note_text, rank) VALUES ('merge', 64);
 SELECT body FROM task_body WHERE id = :id;
 
 -- name: index_forget_task
--- text: scope title
+-- text: scope
 -- To remove a row from a contentless table, FTS5 must be given the row's contents.
-INSERT INTO task_text(task_text, rowid, scope, title, body)
-VALUES ('delete', -:id, :scope, :title, :body);
+INSERT INTO task_text(task_text, rowid, scope, body) VALUES ('delete', -:id, :scope, :body);
+
+-- name: index_forget_title
+-- text: scope title
+INSERT INTO title_text(title_text, rowid, scope, body) VALUES ('delete', -:id, :scope, :title);
 
 -- name: index_keep_task
 INSERT OR REPLACE INTO task_body(id, team, body) VALUES (:id, :team, :body);

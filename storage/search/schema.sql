@@ -4,6 +4,7 @@ DROP TABLE IF EXISTS place;
 DROP TABLE IF EXISTS task_body;
 DROP TABLE IF EXISTS message_text;
 DROP TABLE IF EXISTS task_text;
+DROP TABLE IF EXISTS title_text;
 DROP TABLE IF EXISTS note_text;
 
 -- The numbers of the last rows that the index holds. The table has one row.
@@ -22,7 +23,8 @@ CREATE TABLE place (
 ) STRICT;
 INSERT INTO place VALUES (1, 0, '', '', 0, 0, 0, 0, 0);
 
--- The text of each task in the index, whose first line is the title, since index_forget_task needs the text.
+-- The text of each task in the index, since index_forget_task needs the text. The first line is
+-- the title.
 CREATE TABLE task_body (
 	id INTEGER PRIMARY KEY,
 	team INTEGER NOT NULL,
@@ -34,12 +36,17 @@ CREATE TABLE task_body (
 -- greatest number, FTS5 must first read all rows of the word in each part of the index.
 CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
-CREATE VIRTUAL TABLE task_text USING fts5(scope, title, body, content='', columnsize=0,
+CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,
+	tokenize='unicode61 remove_diacritics 2');
+-- The titles have an index of their own. In a column of task_text, a search for titles would
+-- read every task whose text has the word.
+CREATE VIRTUAL TABLE title_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE note_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);
 INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);
+INSERT INTO title_text(title_text, rank) VALUES ('usermerge', 2);
 INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);
 
 -- For each word of the query and of the scope, a search opens each part of the index. For each
@@ -47,6 +54,7 @@ INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);
 -- of the index are small. Four pages of the index fit into one page of the file.
 INSERT INTO message_text(message_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO task_text(task_text, rank) VALUES ('pgsz', 1000);
+INSERT INTO title_text(title_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO note_text(note_text, rank) VALUES ('pgsz', 1000);
 
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;

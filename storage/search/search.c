@@ -286,11 +286,6 @@ static char *full_match(const struct search_query *q, const struct search_scope 
 	if (scope->agent && scope->place == SEARCH_MESSAGES)
 		snprintf(agent, sizeof(agent),
 			 "scope : (\"a%" PRId64 "\" OR \"all\") AND ", scope->agent);
-	if (scope->place == SEARCH_TITLES)
-		return xasprintf("%stitle : %s", team, q->match);
-	if (scope->place == SEARCH_TASKS)
-		return xasprintf("%s({title body} : %s NOT title : %s)", team, q->match,
-				 q->match);
 	return xasprintf("%s%sbody : %s", team, agent, q->match);
 }
 
@@ -305,10 +300,14 @@ static int start_find(struct search *s, const struct search_scope *scope,
 		return SIDE_START(d, index_find_message, .match = match,
 				  .before = scope->before, .limit = scope->limit);
 	case SEARCH_TITLES:
+		*id = sql_index_find_title;
+		return SIDE_START(d, index_find_title, .match = match,
+				  .before = scope->before, .limit = scope->limit);
 	case SEARCH_TASKS:
 		*id = sql_index_find_task;
 		return SIDE_START(d, index_find_task, .match = match,
-				  .before = scope->before, .limit = scope->limit);
+				  .untitled = scope->untitled, .before = scope->before,
+				  .limit = scope->limit);
 	case SEARCH_NOTES:
 		*id = sql_index_find_note;
 		return SIDE_START(d, index_find_note, .match = match,

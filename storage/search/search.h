@@ -64,6 +64,7 @@ struct search_scope {
 	int64_t team, agent;
 	int64_t before; /* only rows with a smaller id are found */
 	int limit;
+	bool untitled; /* no title matches, so SEARCH_TASKS need not leave out titles */
 };
 
 /* Finds the ids of the matching rows, newest first. Only ids below scope->before are found.

@@ -105,15 +105,10 @@ static const char *message_scope(struct feed *feed, const struct search_fed_row 
 	return feed->fault->code ? NULL : scope;
 }
 
-/* Splits the text of a task at the end of its first line, which is the title. The title is in
- * the arena. */
-static const char *search_feed_split(struct arena *a, const char *text,
-				     const char **title)
+/* The title of a task, which is the first line of the task's text. */
+static const char *search_feed_title(struct arena *a, const char *text)
 {
-	const size_t n = strcspn(text, "\n");
-
-	*title = arena_strndup(a, text, n);
-	return text + n + (text[n] == '\n');
+	return arena_strndup(a, text, strcspn(text, "\n"));
 }
 
 /* Deletes the old text of a task from the index. If the old text equals the new text `body`,
@@ -122,30 +117,35 @@ static int forget_task(struct feed *feed, int64_t id, const char *scope, const c
 {
 	struct side_db *d = &feed->search->side;
 	struct index_old_task_row old;
-	const char *title, *rest;
 	int rc = SIDE_ROW(d, index_old_task, &old, &feed->arena, .id = id);
 
 	if (rc == SQLITE_ROW && old.body && strcmp(old.body, body) == 0)
 		return SQLITE_ROW;
 	if (rc != SQLITE_ROW)
 		return rc == SQLITE_DONE ? SQLITE_OK : rc;
-	rest = search_feed_split(&feed->arena, old.body ? old.body : "", &title);
-	return SIDE_RUN(d, index_forget_task, .id = id, .scope = scope, .title = title,
-			.body = rest);
+	if (!old.body)
+		old.body = "";
+	rc = SIDE_RUN(d, index_forget_task, .id = id, .scope = scope, .body = old.body);
+	if (rc == SQLITE_OK)
+		rc = SIDE_RUN(d, index_forget_title, .id = id, .scope = scope,
+			      .title = search_feed_title(&feed->arena, old.body));
+	return rc;
 }
 
 static int put_task(struct feed *feed, const struct search_fed_row *k)
 {
 	const char *scope = team_scope(&feed->arena, k->team);
 	struct side_db *d = &feed->search->side;
-	const char *title, *rest = search_feed_split(&feed->arena, k->body, &title);
 	int rc = forget_task(feed, k->id, scope, k->body);
 
 	if (rc == SQLITE_ROW)
 		return SQLITE_OK;
 	if (rc == SQLITE_OK)
 		rc = SIDE_RUN(d, index_add_task, .id = k->id, .scope = scope,
-			      .title = title, .body = rest);
+			      .body = k->body);
+	if (rc == SQLITE_OK)
+		rc = SIDE_RUN(d, index_add_title, .id = k->id, .scope = scope,
+			      .title = search_feed_title(&feed->arena, k->body));
 	if (rc == SQLITE_OK)
 		rc = SIDE_RUN(d, index_keep_task, .id = k->id, .team = k->team,
 			      .body = k->body);
@@ -292,8 +292,10 @@ static int search_feed_merge(struct feed *feed)
 	if (rc == SQLITE_OK)
 		rc = SIDE_RUN(d, index_merge_tasks);
 	if (rc == SQLITE_OK)
+		rc = SIDE_RUN(d, index_merge_titles);
+	if (rc == SQLITE_OK)
 		rc = SIDE_RUN(d, index_merge_notes);
-	feed->search->parts = sqlite3_total_changes(d->db) - before > KINDS;
+	feed->search->parts = sqlite3_total_changes(d->db) - before > SEARCH_PLACES;
 	return rc;
 }
 
