@@ -97,6 +97,7 @@ static const struct reading {
 	{ "agent.door", "{\"name\":\"w-1\"}", NULL, 0 },
 	{ "assignment.list", "{\"limit\":1000}", "assignments", 20 },
 	{ "event.list", "{\"after\":0,\"limit\":1000}", "events", -1 },
+	{ "event.wait", "{\"wait_seconds\":0}", NULL, 0 },
 	{ "event.replay", "{\"until\":500}", "tasks", -1 },
 	{ "message.list", "{\"limit\":1000}", "messages", MESSAGES + 21 },
 	{ "message.news", "{}", NULL, 0 },
@@ -224,9 +225,9 @@ static size_t read_all(const struct door *d, const struct reading *r)
 
 static bool grows(const char *op)
 {
-	return strcmp(op, "event.list") == 0 || strcmp(op, "search.find") == 0 ||
-	       strcmp(op, "vault.search") == 0 || strcmp(op, "vault.list") == 0 ||
-	       strcmp(op, "vault.tags") == 0;
+	return strcmp(op, "event.list") == 0 || strcmp(op, "agent.history") == 0 ||
+	       strcmp(op, "search.find") == 0 || strcmp(op, "vault.search") == 0 ||
+	       strcmp(op, "vault.list") == 0 || strcmp(op, "vault.tags") == 0;
 }
 
 /* Whether a check uses this door. At full size a check uses all doors, and otherwise every
@@ -372,6 +373,16 @@ static void test_refuses_without_a_trace(void **state)
 	assert_int_equal(last_event(), before);
 }
 
+/* Returns the message's id, or the number if the answer has no id, as over MCP. */
+static json_t *size_name_of(const json_t *m)
+{
+	json_t *id = json_object_get(m, "message_id"), *seq = json_object_get(m, "seq");
+
+	assert_true(id || json_is_integer(seq));
+	return id ? json_incref(id)
+		  : json_sprintf("#%" JSON_INTEGER_FORMAT, json_integer_value(seq));
+}
+
 /* Reads by ranges the part of a message's content that is missing in `m`. Returns the number of
  * bytes in this part. */
 static size_t rest_of(const struct door *d, const json_t *m)
@@ -383,9 +394,8 @@ static size_t rest_of(const struct door *d, const json_t *m)
 		return 0;
 	for (bool more = true; more;) {
 		part = ask_for(d, "message.part",
-			       json_pack("{sOsI}", "message_id",
-					 json_object_get(m, "message_id"), "offset",
-					 (json_int_t)at));
+			       json_pack("{sosI}", "message_id", size_name_of(m),
+					 "offset", (json_int_t)at));
 		at += bytes_of(part, "text");
 		more = json_is_true(json_object_get(part, "more"));
 		json_decref(part);

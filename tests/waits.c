@@ -74,8 +74,8 @@ static int set_up(void **state)
 	assert_true(s->host > 0);
 	dial(s, &operator, NULL);
 	do_it(&operator, "team.create",
-	      json_pack("{sss[{ss}{ss}]}", "name", "crew", "roles", "name", "ann", "name",
-			"bob"));
+	      json_pack("{sss[{ss}{ss}{ss}]}", "name", "crew", "roles", "name", "ann",
+			"name", "bob", "name", "cyd"));
 	raw_hang_up(&operator);
 	dial(s, &s->ann, "ann");
 	dial(s, &s->bob, "bob");
@@ -178,24 +178,49 @@ static void a_task_wakes_who_would_claim_it(void **state)
 	assert_told(s, "task", "second");
 }
 
-static void a_reply_wakes_who_asked(void **state)
+/* As ann, asks bob, and waits for the answer. Returns the message that bob receives. */
+static json_t *ask_bob(struct scene *s, const char *content)
 {
-	struct scene *s = *state;
 	json_t *inbox, *asked;
 
 	wait_for(s, "message.send",
-		 json_pack("{sssssbsi}", "to", "bob", "content", "why", "wait_for_reply",
-			   1, "timeout_seconds", WAIT_S));
+		 json_pack("{sssssbsi}", "to", "bob", "content", content,
+			   "wait_for_reply", 1, "timeout_seconds", WAIT_S));
 	inbox = ask(&s->bob, "message.receive", json_object());
 	asked = json_array_get(
 		json_object_get(json_object_get(inbox, "result"), "messages"), 0);
-	/* A message that is no reply must not wake ann's call. */
-	do_it(&s->bob, "message.send", message("ann", "by the way"));
+	json_incref(asked);
+	json_decref(inbox);
+	return asked;
+}
+
+static void reply_to(struct scene *s, const json_t *asked, const char *content)
+{
 	do_it(&s->bob, "message.reply",
 	      json_pack("{sOss}", "message_id", json_object_get(asked, "message_id"),
-			"content", "because"));
-	json_decref(inbox);
+			"content", content));
+}
+
+/* A reply ends the wait, and so does a message without `reply_to` from the agent that was
+ * asked. A message from another agent and a reply to another message do not end the wait. */
+static void a_reply_wakes_who_asked(void **state)
+{
+	struct scene *s = *state;
+	json_t *why = ask_bob(s, "why"), *how;
+	struct raw cyd;
+
+	dial(s, &cyd, "cyd");
+	do_it(&cyd, "message.send", message("ann", "by the way"));
+	reply_to(s, why, "because");
 	assert_told(s, "reply", "because");
+	how = ask_bob(s, "how");
+	do_it(&cyd, "message.send", message("ann", "by the way"));
+	reply_to(s, why, "once more");
+	do_it(&s->bob, "message.send", message("ann", "like this"));
+	assert_told(s, "reply", "like this");
+	json_decref(why);
+	json_decref(how);
+	raw_hang_up(&cyd);
 }
 
 /* Ann receives a message by a call that promises to confirm the answer. Ann does not confirm

@@ -184,34 +184,59 @@ const char *card_differences(struct call *call, const struct card *a,
 
 /* --- whois ------------------------------------------------------------------------------ */
 
-enum { SAID_SHOWN = 60 }; /* bytes of an agent's last message */
+enum {
+	SAID_SHOWN = 60, /* bytes of an agent's last message */
+	RESERVED_SHOWN = 20, /* maximum number of reservations that an answer lists */
+};
+
+/* Lists the agent's first reservations, as many as fit in a quarter of the answer. If
+ * reservations are left, their number ends the list, such as `+80`. */
+static int whois_tell_reserved(struct call *call, const struct agent_row *a,
+			       struct agent_whois_out *out)
+{
+	struct reservation_line_row r;
+	struct query q = { 0 };
+	size_t left = 0, room = space_all(call) / 4;
+	int rc;
+
+	while ((rc = sql_each(call, &q, reservation_lines, &r, .team = a->team,
+			      .agent = a->id, .after = 0, .now = call->now)) > 0) {
+		size_t size = text_json_size(r.paths) + 1;
+
+		if (left || out->n_reserved == RESERVED_SHOWN || size > room ||
+		    !space_take_bytes(call, size)) {
+			left++;
+			continue;
+		}
+		room -= size;
+		arena_add(&call->arena, out->reserved, out->n_reserved, r.paths);
+	}
+	query_end(&q);
+	if (rc == 0 && left)
+		arena_add(&call->arena, out->reserved, out->n_reserved,
+			  arena_printf(&call->arena, "+%zu", left));
+	return rc < 0 ? rc : 0;
+}
 
 /* Tells the task that the agent works on, and the agent's reservations. */
 static int whois_tell_work(struct call *call, const struct agent_row *a,
 			   struct agent_whois_out *out)
 {
 	struct task_claimed_at_row claimed;
-	struct reservation_line_row r;
-	struct query q = { 0 };
 	struct task_row t;
+	int64_t size;
 	int rc = sql_row(call, task_held, &t, .agent = a->id, .team = a->team,
 			 .now = call->now, .limit = 1);
 
 	if (rc > 0) {
 		out->has_work = true;
 		out->work.id = task_name(call, t.number);
-		out->work.title = t.title;
+		out->work.title = space_text(call, t.title, space_all(call) / 4, &size);
 		rc = sql_row(call, task_claimed_at, &claimed, .task = t.id);
 		out->work.has_since = rc > 0 && claimed.at > 0;
 		out->work.since = out->work.has_since ? claimed.at : 0;
 	}
-	if (rc < 0)
-		return rc;
-	while ((rc = sql_each(call, &q, reservation_lines, &r, .team = a->team,
-			      .agent = a->id, .after = 0, .now = call->now)) > 0)
-		arena_add(&call->arena, out->reserved, out->n_reserved, r.paths);
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : whois_tell_reserved(call, a, out);
 }
 
 /* Tells the first words of the agent's last message. Only callers who may read all mail of the

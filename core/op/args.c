@@ -358,10 +358,13 @@ static int take_bare(struct words *w, const char *word)
  * option has no blanks. The value of an option may have blanks, as in `--title=one thing`. */
 static bool args_is_option(const struct words *w, const char *word)
 {
-	size_t name = word[1] == '-' ? strcspn(word, "=") : strlen(word);
+	size_t name;
 
-	return !w->options_over && word[0] == '-' && word[1] &&
-	       !isdigit((unsigned char)word[1]) && strcspn(word, " \t\n") >= name;
+	if (w->options_over || word[0] != '-' || !word[1] ||
+	    isdigit((unsigned char)word[1]))
+		return false;
+	name = word[1] == '-' ? strcspn(word, "=") : strlen(word);
+	return strcspn(word, " \t\n") >= name;
 }
 
 static int args_take_word(struct words *w, int argc, char **argv)

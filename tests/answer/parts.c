@@ -124,10 +124,10 @@ void test_endless(void **state)
 		       "more than 64 parts");
 	assert_int_equal(s->answers, ANSWER_PARTS_MOST + 1);
 	expect_refused(ask_made(s, "workspace.exec", exec, "Exec", make_empty),
-		       "sends nothing");
+		       "and sends none");
 	expect_refused(ask_made(s, "workspace.list_dir", list, "ListDir",
 				make_names_again),
-		       "that it has listed");
+		       "lists a name twice");
 	answer = ask_made(s, "workspace.list_dir", list, "ListDir", make_names);
 	assert_true(
 		json_is_true(json_object_get(json_object_get(answer, "result"), "more")));
@@ -150,23 +150,23 @@ static const struct {
 	const char *type, *op, *args, *answer, *why;
 } lies[] = {
 	{ "FileRead", "workspace.file_read", "{\"workspace\":\"w\",\"path\":\"p\"}",
-	  "{\"type\":\"FileContent\",\"content\":\"!!!!\",\"size\":3}", "no base64" },
+	  "{\"type\":\"FileContent\",\"content\":\"!!!!\",\"size\":3}", "not base64" },
 	{ "FileRead", "workspace.file_read", "{\"workspace\":\"w\",\"path\":\"p\"}",
 	  "{\"type\":\"FileContent\",\"content\":\"\",\"size\":0,"
 	  "\"more\":true}",
-	  "sends nothing" },
+	  "and sends none" },
 	{ "ListDir", "workspace.list_dir", list,
 	  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"..\",\"kind\":"
 	  "\"dir\",\"size\":1,\"permissions\":\"r\"}]}",
-	  "no entry" },
+	  "no directory can hold" },
 	{ "ListDir", "workspace.list_dir", list,
 	  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"a\",\"kind\":"
 	  "\"file\",\"size\":-1,\"permissions\":\"r\"}]}",
-	  "no entry" },
+	  "no directory can hold" },
 	{ "ListDir", "workspace.list_dir", list,
 	  "{\"type\":\"DirListing\",\"entries\":[{\"name\":\"a\",\"kind\":"
 	  "\"other\",\"size\":1,\"permissions\":\"r\"}]}",
-	  "no entry" },
+	  "no directory can hold" },
 	{ "Exec", "workspace.exec", exec,
 	  "{\"type\":\"ExecResult\",\"exit_code\":0,\"stdout\":\"abc\","
 	  "\"stderr\":\"\",\"stdout_size\":9223372036854775807}",
