@@ -268,7 +268,7 @@ ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
 -- row: works
 -- text: agent_name team_name
 -- int: since
--- The first :limit held tasks of one team in each state, sorted by their holders.
+-- The first :limit held tasks of one team, state by state, sorted by their holders.
 SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
 	coalesce((SELECT e.at FROM event e
 		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
@@ -278,7 +278,8 @@ FROM (SELECT x.id FROM (SELECT id FROM task WHERE team = :team AND state = {task
 	UNION ALL SELECT y.id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.in_progress}
 		AND lease_until > :now ORDER BY priority, number LIMIT :limit) y
 	UNION ALL SELECT z.id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.blocked}
-		ORDER BY priority, number LIMIT :limit) z) h
+		ORDER BY priority, number LIMIT :limit) z
+	LIMIT :limit) h
 JOIN task k ON k.id = h.id JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
 ORDER BY a.id, k.id LIMIT :limit;
 

@@ -68,6 +68,7 @@ static const struct ask {
 	{ "assignment.list", "{'limit':20,'open':true}" },
 	{ "assignment.list", "{'limit':20,'agent':'a1'}" },
 	{ "delivery.waiting", "{'agent':1001,'limit':20}" },
+	{ "event.wait", "{'follow':['011','a1'],'wait_seconds':0}" },
 	{ "event.list", "{'limit':20}" },
 	{ "event.list", "{'limit':20,'after':0}" },
 	{ "event.list", "{'limit':20,'kind':'task'}" },
