@@ -250,16 +250,19 @@ UNION SELECT a.team FROM delayed y JOIN agent a ON a.id = y.agent
 WHERE y.due_at <= :now AND a.kind = {agent_kind.operator} AND +a.gone = 0
 ORDER BY team LIMIT :limit;
 
+-- columns: work
+a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
+	coalesce((SELECT e.at FROM event e
+		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
+		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
+
 -- name: works
 -- text: agent_name team_name
 -- int: since
 -- The held tasks of all teams, sorted by their holders. `since` is the time of the claim, or of
 -- the last change if the log has lost the claim.
 -- scan ok: the index of tasks that are held, to the end of the page
-SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
-	coalesce((SELECT e.at FROM event e
-		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
-		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
+SELECT {columns.work}
 FROM task k JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
 WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
@@ -269,10 +272,7 @@ ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
 -- text: agent_name team_name
 -- int: since
 -- The first :limit held tasks of one team, state by state, sorted by their holders.
-SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
-	coalesce((SELECT e.at FROM event e
-		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
-		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
+SELECT {columns.work}
 FROM (SELECT x.id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.claimed}
 		AND lease_until > :now ORDER BY priority, number LIMIT :limit) x
 	UNION ALL SELECT y.id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.in_progress}

@@ -102,6 +102,7 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 	struct event_message_text_row text = { 0 };
 	struct agent_name_row sender;
 	struct message_head_row m;
+	int64_t size;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
@@ -117,7 +118,7 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 	out->from = rc > 0 ? sender.name : NULL;
 	if ((rc = sql_row(call, event_message_text, &text, .id = m.id)) < 0)
 		return rc;
-	out->text = text.text;
+	out->text = space_text(call, text.text, space_all(call) / 4, &size);
 	rc = message_deliveries(call,
 				&(struct delivery_page){ .message = m.id,
 							 .after = in->after_name,
