@@ -56,16 +56,21 @@ static bool mcp_follow_is_plain(const char *s)
 	return s && *s > '9' && !s[strspn(s, letters)];
 }
 
-/* Writes an argument as NAME=VALUE. */
-static void mcp_follow_add_value(struct text *call, const char *name, const json_t *value)
+/* Writes an argument as NAME=VALUE. A number that stands for a text is quoted, because some
+ * clients refuse a number where the tool's schema has a string. */
+static void mcp_follow_add_value(struct text *call, const struct field *arg,
+				 const json_t *value)
 {
 	const char *s = json_string_value(value);
+	const char *quote =
+		arg->type->kind == KIND_TEXT && json_is_integer(value) ? "\"" : "";
 	char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
-	text_addf(call, " %s=%s", name,
+	text_addf(call, " %s=%s%s%s", arg->name, quote,
 		  mcp_follow_is_plain(s) ? s
 		  : dump                 ? dump
-					 : "null");
+					 : "null",
+		  quote);
 	free(dump);
 }
 
@@ -212,7 +217,7 @@ static void add_arguments(struct follow *w, const struct place *p, const struct 
 		if (part)
 			text_addf(call, " %s=%s", arg->name, part);
 		else if (json_is_string(value) || json_is_integer(value))
-			mcp_follow_add_value(call, arg->name, value);
+			mcp_follow_add_value(call, arg, value);
 	}
 }
 
@@ -330,7 +335,7 @@ static void add_next(const struct follow *w, struct text *next)
 	const json_t *value = page_next(op, w->answer);
 
 	if (value)
-		mcp_follow_add_value(next, arg->name, value);
+		mcp_follow_add_value(next, arg, value);
 	else if (arg && op->bytes_out)
 		add_number(next, arg->name,
 			   offset_asked(w, arg->name) + json_int_at(w->answer, "size"));
@@ -343,13 +348,14 @@ static void add_next(const struct follow *w, struct text *next)
 static void follow_resource(struct follow *w, const struct text *next)
 {
 	struct text call = { 0 };
+	const struct field *arg;
 	const json_t *value;
 	const char *name;
 
 	add_tool(&call, w->r->op);
 	json_object_foreach(w->r->args, name, value)
-		if (!is_own_team(w, name))
-			mcp_follow_add_value(&call, name, value);
+		if (!is_own_team(w, name) && (arg = field_find(w->r->op->in, name)))
+			mcp_follow_add_value(&call, arg, value);
 	text_adds(&call, next->data);
 	add_call(w, "There is more. Read on: ", &call);
 }

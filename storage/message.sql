@@ -500,9 +500,9 @@ WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM deliv
 -- The names of a message's first 20 recipients, and of the first 100 copies how many there are,
 -- wait, are held, and are acknowledged. `total` counts the copies in inboxes, unless :all is 1.
 SELECT coalesce(group_concat(CASE WHEN k <= 20 THEN name END, ', '), '') AS names, count(*) AS n,
-	coalesce(sum(state IN {delivery_state.waiting}), 0) AS queued,
-	coalesce(sum(state = {delivery_state.fetched}), 0) AS held,
-	coalesce(sum(state = {delivery_state.acked}), 0) AS acked,
+	count(*) FILTER (WHERE state IN {delivery_state.waiting}) AS queued,
+	count(*) FILTER (WHERE state = {delivery_state.fetched}) AS held,
+	count(*) FILTER (WHERE state = {delivery_state.acked}) AS acked,
 	CASE :all WHEN 0 THEN (SELECT count(*) FROM delivery WHERE message = :message) ELSE 0 END AS total
 FROM (SELECT row_number() OVER () AS k, c.state,
 		CASE :abroad WHEN 0 THEN a.name

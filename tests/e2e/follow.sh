@@ -37,8 +37,10 @@ class Peer:
             pass
         return m["result"]
     def call(self, tool, **args):
-        for name in args:
+        for name, value in args.items():
             assert name in self.known[tool], "%s does not list %s" % (tool, name)
+            # Some clients refuse a number where the list of tools says string.
+            assert not (self.known[tool][name].get("type") == "string" and isinstance(value, int)), (tool, name, value)
         r = self.ask("tools/call", {"name": tool, "arguments": args})
         text = r["content"][0]["text"]
         assert len(text.encode()) <= 10000, "%s: %d bytes" % (tool, len(text))
