@@ -10,7 +10,10 @@
 // the files of setup, since nobody has committed them: its model sees the mail that waits, has
 // cadre's tools, and a hook that the project has committed runs once.
 //
-// ONLY=project, ONLY=user or ONLY=start plays that part alone.
+// Then two clients work at the same time, as the README shows: one claims a task, writes to
+// the other and waits; the other reads, answers, and both complete their tasks.
+//
+// ONLY=project, ONLY=user, ONLY=start or ONLY=pair plays that part alone.
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -148,10 +151,10 @@ class World {
 		const text = existsSync(`${this.home}/hooks`) ? readFileSync(`${this.home}/hooks`, 'utf8') : '';
 		return [...text.matchAll(/"hook_event_name":\s*"([^"]+)"/g)].map((m) => m[1]);
 	}
-	run(words, base = 'http://127.0.0.1:9', before = [], seconds = 90) {
+	run(words, base = 'http://127.0.0.1:9', before = [], seconds = 90, name = this.name) {
 		return new Promise((done) => {
-			const [program, ...rest] = [...before, this.name, ...words];
-			const child = spawn(program, rest, { cwd: this.work, env: { ...this.env, ...this.client.env(base) },
+			const [program, ...rest] = [...before, name, ...words];
+			const child = spawn(program, rest, { cwd: this.work, env: { ...this.env, ...clients[name].env(base) },
 				detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
 			const said = [];
 			const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), seconds * 1000 * scale);
@@ -214,23 +217,16 @@ async function play(name, scope) {
 }
 
 function* work(world, model) {
-	world.must(model.asked?.includes('first-message'), 'the mail that waits is not in the first request');
+	world.must(model.requests[0].body.includes('first-message'), 'the mail that waits is not in the first request');
 	yield { tool: 'task', input: { action: 'claim' } };
 	yield { tool: 'task', input: { action: 'complete', result: 'seen' } };
 	return 'Done.';
 }
 
-class ReadModel extends Model {
-	answer(dialect, body, path) {
-		this.asked ??= JSON.stringify(body);
-		return super.answer(dialect, body, path);
-	}
-}
-
 async function start(name) {
 	const world = new World(name), { client, home } = world, out = `${home}/own`;
 	const git = (...words) => execFileSync('git', ['-C', world.work, '-c', 'user.name=a', '-c', 'user.email=a@h', ...words], { encoding: 'utf8' });
-	const model = new ReadModel((function* () { return yield* work(world, model); })());
+	const model = new Model((function* () { return yield* work(world, model); })());
 	const [path, text] = client.own(out), tree = `${world.work}/.cadre/worktrees/crew.ann`;
 	await model.start();
 	put(`${world.work}/${path}`, text);
@@ -251,6 +247,38 @@ async function start(name) {
 	return end(world, model);
 }
 
+// The turn of one of two: it claims a task, tells the other what it holds, waits until the other
+// has told the same, and completes its task. Mail comes by a hook, or by the tool.
+function* share(world, model, me, other) {
+	const [, mine] = (yield { tool: 'task', input: { action: 'claim' } }).match(/"id\\*":\\*"(\d+)/);
+	yield { tool: 'team_message', input: { to: [other], text: `${me} holds ${mine}` } };
+	for (let n = 0; n < 6 && !model.requests.at(-1).body.includes(`${other} holds`); n++)
+		yield { tool: 'inbox', input: { action: 'receive', wait_seconds: 10 } };
+	world.must(new RegExp(`${other} holds (?!${mine})`).test(model.requests.at(-1).body), `${me} did not hear that ${other} holds another task than ${mine}`);
+	yield { tool: 'task', input: { action: 'complete', text: 'done' } };
+	return 'Done.';
+}
+
+async function pair(name) {
+	const world = new World(name), all = Object.keys(clients);
+	const second = all[(all.indexOf(name) + 1) % all.length];
+	execFileSync('git', ['-C', world.work, '-c', 'user.name=a', '-c', 'user.email=a@h', 'commit', '-q', '--allow-empty', '-m', 'first']);
+	const turns = [['coder', name, 'tester'], ['tester', second, 'coder']].map(async ([me, program, other]) => {
+		const model = new Model((function* () { return yield* share(world, model, me, other); })()), client = clients[program];
+		await model.start();
+		client.person({ home: world.home, work: `${world.work}/.cadre/worktrees/crew.${me}`, base: model.base });
+		world.cadre('task', 'create', `For ${me}`);
+		const turn = await world.run(client.turn, model.base, ['cadre', 'agent', 'run', me, '--worktree', '--'], 180, program);
+		model.stop();
+		world.must(turn.status === 0 && model.isOver, `${me}, ${program}: ended with ${turn.status}: ${turn.said.slice(-1500)}`);
+		return model;
+	});
+	const models = await Promise.all(turns);
+	const board = world.cadre('task', 'list', '--all', '--json', 'status');
+	world.must((board.match(/:"completed"/g) ?? []).length === 2, `the board: ${board}`);
+	return end(world, models[0]);
+}
+
 function end(world, model, events = []) {
 	if (world.faults.length && process.env.KEEP)
 		console.log(world.home);
@@ -263,12 +291,13 @@ const plays = {
 	project: (name) => play(name, 'project'),
 	user: (name) => play(name, 'user'),
 	start,
+	pair,
 };
 let failed = 0;
 for (const name of names)
 	for (const [what, act] of Object.entries(plays).filter(([what]) => !process.env.ONLY || what === process.env.ONLY)) {
 		const began = Date.now(), { faults, events, requests } = await act(name);
-		console.log(`${name.padEnd(10)} ${(what === 'start' ? 'agent run' : `setup --${what}`).padEnd(15)} ${requests} requests, hooks at ${events} events` +
+		console.log(`${name.padEnd(10)} ${({ start: 'agent run', pair: 'two clients' }[what] ?? `setup --${what}`).padEnd(15)} ${requests} requests, hooks at ${events} events` +
 			`  ${((Date.now() - began) / 1000).toFixed(1)} s`);
 		for (const fault of faults)
 			console.log(`FAILED: ${name}: ${fault}`);

@@ -62,7 +62,9 @@ is 0 '^key\tfrom$' cadre config --columns key,from
 is 0 '^size\tname$' cadre undo --columns=size,name
 is 0 '^title$' cadre status --columns title
 is 0 '^{"tasks":\[{"id":"001","title":"a[\]tb[\][\]c"},{"id":"002","title":"two"}\],' cadre ready --json=id,title
+is 0 '"tasks":\[{"id":"001"},{"id":"002"}\]' cadre task list --json id
 is 0 '^{"task":{"id":"002"}' cadre task show 002 --json=id
+is 0 '^{"task":{"id":"002",.*"title"' cadre task show --json 002
 is 0 '^{"messages":\[{"content":"one[\]ntwo"}\]' cadre --as coder inbox --take --json=content
 cadre --as coder inbox --json | grep -q '"messages":\[\]' || bad "a printed message was not taken"
 is 0 '"priority":3' cadre task show 002 --json

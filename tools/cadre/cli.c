@@ -1,5 +1,6 @@
 #include "tools/cadre/cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -286,18 +287,36 @@ static const char *const *cli_names(struct arena *a, const char *list)
 	return names;
 }
 
-/* Takes --columns NAMES and --json=NAMES. --json takes names only behind `=`, because `--json` is
- * an option without a value, too. */
-static bool take_names(struct cli *cli, int argc, char **argv, int *i)
+/* Whether the command takes no word but options. argv has `left` words of the command line so
+ * far. */
+static bool takes_no_word(int left, char **argv)
 {
-	const char *names = cli_option(argc, argv, i, "--columns");
+	int taken;
+	const struct op *op = op_command(left - 1, argv + 1, &taken);
+
+	return op && !op->cli_fields;
+}
+
+/* Takes --columns NAMES and --json=NAMES. `--json` is an option without a value, too, so
+ * `--json NAMES` is taken only if the command has no other use for a word. argv has `left` words
+ * of the command line so far. */
+static bool take_names(struct cli *cli, int left, int argc, char **argv, int *i)
+{
+	const char *names = cli_option(argc, argv, i, "--columns"), *word = argv[*i];
+	const char *next = *i + 1 < argc ? argv[*i + 1] : "-";
 
 	if (names)
 		cli->columns = cli_names(&cli->arena, names);
-	if (names || strncmp(argv[*i], "--json=", 7))
+	if (names || strncmp(word, "--json", 6))
 		return names;
+	if (!word[6] && isalpha((unsigned char)*next) && takes_no_word(left, argv))
+		next = argv[++*i];
+	else if (word[6] == '=')
+		next = word + 7;
+	else
+		return false;
 	cli->json = true;
-	cli->members = cli_names(&cli->arena, argv[*i] + 7);
+	cli->members = cli_names(&cli->arena, next);
 	return true;
 }
 
@@ -354,9 +373,9 @@ int cli_options(struct cli *cli, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!own && !strcmp(argv[i], "--operator") && takes_operator(left, argv))
 			cli->as_operator = true;
-		else if (!own && (cli_take_flag(cli, argv[i]) ||
+		else if (!own && (take_names(cli, left, argc, argv, &i) ||
+				  cli_take_flag(cli, argv[i]) ||
 				  take_value(cli, argc, argv, &i) ||
-				  take_names(cli, argc, argv, &i) ||
 				  cli_take_key(cli, argc, argv, &i)))
 			continue;
 		argv[left++] = argv[i];
