@@ -10,8 +10,8 @@
 // the files of setup, since nobody has committed them: its model sees the mail that waits, has
 // cadre's tools, and a hook that the project has committed runs once.
 //
-// Then two clients work at the same time, as the README shows: one claims a task, writes to
-// the other and waits; the other reads, answers, and both complete their tasks.
+// Then this client and the next of those named work at the same time, as the README shows: each
+// claims a task, tells the other, hears the other, and completes its task.
 //
 // ONLY=project, ONLY=user, ONLY=start or ONLY=pair plays that part alone.
 import { execFileSync, spawn } from 'node:child_process';
@@ -260,8 +260,7 @@ function* share(world, model, me, other) {
 }
 
 async function pair(name) {
-	const world = new World(name), all = Object.keys(clients);
-	const second = all[(all.indexOf(name) + 1) % all.length];
+	const world = new World(name), second = names[(names.indexOf(name) + 1) % names.length];
 	execFileSync('git', ['-C', world.work, '-c', 'user.name=a', '-c', 'user.email=a@h', 'commit', '-q', '--allow-empty', '-m', 'first']);
 	const turns = [['coder', name, 'tester'], ['tester', second, 'coder']].map(async ([me, program, other]) => {
 		const model = new Model((function* () { return yield* share(world, model, me, other); })()), client = clients[program];
@@ -295,7 +294,8 @@ const plays = {
 };
 let failed = 0;
 for (const name of names)
-	for (const [what, act] of Object.entries(plays).filter(([what]) => !process.env.ONLY || what === process.env.ONLY)) {
+	for (const [what, act] of Object.entries(plays).filter(([what]) =>
+		process.env.ONLY ? what === process.env.ONLY : what !== 'pair' || names.length > 1)) {
 		const began = Date.now(), { faults, events, requests } = await act(name);
 		console.log(`${name.padEnd(10)} ${({ start: 'agent run', pair: 'two clients' }[what] ?? `setup --${what}`).padEnd(15)} ${requests} requests, hooks at ${events} events` +
 			`  ${((Date.now() - began) / 1000).toFixed(1)} s`);
