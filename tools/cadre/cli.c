@@ -172,14 +172,13 @@ void frame_end(struct cli *cli, const char *last)
 
 /* --- messages beside the answer ------------------------------------------------------ */
 
-/* Reminds a person that this directory has a stored identity of an agent. */
+/* Tells a person why a call was denied: this directory has a stored identity of an agent. */
 static void cli_kept(const struct home *h)
 {
 	if (h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION)
 		fprintf(stderr,
-			"note: you are %s of team %s in this directory; to act "
-			"as the operator: --operator; to forget the agent: "
-			"cadre whoami --forget\n",
+			"note: you are %s of team %s in this directory: cadre whoami "
+			"--help\n",
 			h->identity.agent, h->identity.team);
 }
 
@@ -533,6 +532,29 @@ const struct verb *cli_verb(int argc, char **argv, int *taken)
 	return v->name ? v : NULL;
 }
 
+int cli_split(char *words, char *argv[CLI_SPLIT])
+{
+	int argc = 0;
+	char *rest;
+
+	for (char *w = strtok_r(words, " ", &rest); w && argc < CLI_SPLIT;
+	     w = strtok_r(NULL, " ", &rest))
+		argv[argc++] = w;
+	return argc;
+}
+
+bool cli_has(const char *command)
+{
+	struct arena a = { 0 };
+	char *argv[CLI_SPLIT];
+	int argc = cli_split(arena_strdup(&a, command), argv), taken;
+	bool has;
+
+	has = cli_verb(argc, argv, &taken) || op_command(argc, argv, &taken);
+	arena_release(&a);
+	return has;
+}
+
 static bool cli_is_group(const char *word)
 {
 	for (size_t i = 0; i < op_count; i++)
@@ -577,8 +599,7 @@ static void try_near(struct near *n, const struct op *op, const char *named,
 }
 
 /* Finds the command nearest to a single word. A verb, or the first word of a command, may
- * differ by at most two letters. Less than half of the word's letters may differ. The function
- * also finds a command whose second word is `word`. */
+ * differ by at most two letters. Less than half of the word's letters may differ. */
 static struct near near_first(const char *word)
 {
 	size_t most = strlen(word) > 4 ? 2 : strlen(word) > 2;
@@ -592,15 +613,10 @@ static struct near near_first(const char *word)
 			try_near(&n, &op_table[i], op_table[i].cli[0], word);
 		else if (op_table[i].cli)
 			try_near(&n, NULL, op_table[i].cli[0], word);
-	for (size_t i = 0; i < op_count && n.distance; i++)
-		if (op_table[i].cli && op_table[i].cli[1] &&
-		    !strcmp(op_table[i].cli[1], word))
-			try_near(&n, &op_table[i], word, word);
 	return n;
 }
 
-/* Of the commands of a group, finds the command whose second word is nearest to `word`. The
- * function also finds a command whose only word is `word`. */
+/* Of the commands of a group, finds the command whose second word is nearest to `word`. */
 static struct near near_second(const char *group, const char *word)
 {
 	struct near n = { .distance = strlen(word) < 4 ? 2 : 3 };
@@ -609,30 +625,122 @@ static struct near near_second(const char *group, const char *word)
 		if (op_table[i].cli && op_table[i].cli[1] &&
 		    !strcmp(op_table[i].cli[0], group))
 			try_near(&n, &op_table[i], op_table[i].cli[1], word);
-	for (size_t i = 0; i < op_count && n.distance; i++)
-		if (op_table[i].cli && !op_table[i].cli[1] &&
-		    !strcmp(op_table[i].cli[0], word))
-			try_near(&n, &op_table[i], word, word);
 	return n;
 }
 
-/* Suggests `cadre task assign` for `cadre assign`, and `cadre claim` for `cadre task claim`. */
+/*
+ * The hint for a command that does not exist: complete commands to type.
+ */
+
+/* Words of other programs, and what they mean: a command, or the second word of a command. */
+static const struct {
+	const char *typed, *meant;
+} guesses[] = {
+	{ "add", "create" },
+	{ "add", "register" },
+	{ "broadcast", "send '*'" },
+	{ "chat", "send" },
+	{ "create", "register" },
+	{ "find", "search" },
+	{ "follow", "events -f" },
+	{ "get", "show" },
+	{ "get", "whois" },
+	{ "grep", "search" },
+	{ "lock", "reserve" },
+	{ "locks", "reservations" },
+	{ "login", "register" },
+	{ "ls", "list" },
+	{ "make", "create" },
+	{ "new", "create" },
+	{ "new", "register" },
+	{ "next", "claim" },
+	{ "peers", "agents" },
+	{ "ps", "agents" },
+	{ "read", "thread" },
+	{ "say", "send" },
+	{ "tail", "events -f" },
+	{ "tell", "send" },
+	{ "todo", "ready" },
+	{ "unlock", "unreserve" },
+	{ "view", "show" },
+	{ "view", "whois" },
+	{ "watch", "status --watch" },
+};
+
+/* A hint while it is written. */
+struct meant {
+	struct arena arena;
+	const char *hint, *rest; /* `rest`: the words behind the command */
+};
+
+static void meant_add(struct meant *m, const char *first, const char *second)
+{
+	m->hint = arena_printf(&m->arena, "%s`cadre %s%s%s%s`",
+			       m->hint ? arena_printf(&m->arena, "%s or ", m->hint)
+				       : "did you mean ",
+			       first, second ? " " : "", second ? second : "", m->rest);
+}
+
+/* Adds what a word of another program means, alone or behind the first word of a group. */
+static void meant_guess(struct meant *m, const char *group, const char *word)
+{
+	for (size_t i = 0; i < sizeof(guesses) / sizeof(*guesses); i++) {
+		const char *command = arena_printf(&m->arena, "%s%s%s", group,
+						   *group ? " " : "", guesses[i].meant);
+
+		if (!strcmp(guesses[i].typed, word) && cli_has(command))
+			meant_add(m, command, NULL);
+	}
+}
+
+/* Adds the commands whose second word is `word`. */
+static void meant_second(struct meant *m, const char *word)
+{
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage && strchr(v->name, ' ') &&
+		    !strcmp(strchr(v->name, ' ') + 1, word))
+			meant_add(m, v->name, NULL);
+	for (const struct op *op = op_table; op < op_table + op_count; op++)
+		if (op->cli && op->cli[1] && !strcmp(op->cli[1], word) &&
+		    !(op->flags & OP_DESTRUCTIVE) && !is_grave(word))
+			meant_add(m, op->cli[0], word);
+}
+
+static void meant_find(struct meant *m, const char *group, const char *word)
+{
+	struct near near;
+
+	if (!word[strspn(word, "0123456789")])
+		meant_add(m, "task show", word);
+	else
+		meant_guess(m, group, word);
+	if (!m->hint && !*group)
+		meant_second(m, word);
+	if (m->hint)
+		return;
+	near = *group ? near_second(group, word) : near_first(word);
+	if (near.first)
+		meant_add(m, near.first, near.second);
+}
+
+/* Suggests `cadre task show 3` for `cadre 3`, and `cadre task edit 3` for `cadre edit 3`. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv)
 {
-	bool group = cli_is_group(argv[0]) && argc > 1;
-	struct near near = group ? near_second(argv[0], argv[1]) : near_first(argv[0]);
+	const char *group = cli_is_group(argv[0]) && argc > 1 ? argv[0] : "";
+	struct meant m = { .rest = "" };
 	struct fault f = { 0 };
 
+	for (int i = 1 + !!*group; i < argc; i++)
+		m.rest = arena_printf(&m.arena, "%s %s", m.rest,
+				      shell_word(&m.arena, argv[i]));
+	if (strlen(m.rest) > 60)
+		m.rest = " …";
+	meant_find(&m, group, argv[!!*group]);
 	fault_set(&f, FAULT_INVALID, "", "there is no verb `%.60s%s%.60s`", argv[0],
-		  group ? " " : "", group ? argv[1] : "");
-	if (near.first)
-		fault_hint(&f, "did you mean `cadre %s%s%s`? see `cadre help%s%s`",
-			   near.first, near.second ? " " : "",
-			   near.second ? near.second : "", group ? " " : "",
-			   group ? argv[0] : "");
-	else
-		fault_hint(&f, "see `cadre help%s%.60s`", group ? " " : "",
-			   group ? argv[0] : "");
+		  *group ? " " : "", *group ? argv[1] : "");
+	fault_hint(&f, "%s%ssee `cadre help%s%.60s`", m.hint ? m.hint : "",
+		   m.hint ? "? " : "", *group ? " " : "", group);
+	arena_release(&m.arena);
 	return cli_fault(cli, &f);
 }
 
@@ -891,6 +999,13 @@ int cli_say_fault(const struct cli *cli, const struct fault *f)
 	return fault_info(f->code)->exit_status;
 }
 
+/* Whether the caller is an agent that is no more, or the operator may do what was refused. */
+static bool fault_is_of_caller(const struct fault *f)
+{
+	return !strcmp(f->where, "/from") ||
+	       (f->code == FAULT_DENIED && strstr(f->hint, "operator"));
+}
+
 int cli_fault(const struct cli *cli, const struct fault *f)
 {
 	fflush(stdout);
@@ -898,7 +1013,7 @@ int cli_fault(const struct cli *cli, const struct fault *f)
 		fault_as_json(f);
 	else
 		fault_as_text(cli, f);
-	if (!cli->json && !cli->reminded)
+	if (!cli->json && !cli->reminded && fault_is_of_caller(f))
 		cli_kept(&cli->home);
 	return fault_info(f->code)->exit_status;
 }
