@@ -788,9 +788,9 @@ int who_acts(struct call *call, const char *name, const char *where, struct agen
 		return rc < 0 ? rc
 			      : fault_set(&call->fault, FAULT_NOT_FOUND, where,
 					  "the caller's agent no longer exists");
-	return a->id == call->caller.agent
-		       ? 0
-		       : who_leads(call, where, "", "do this for another agent");
+	if (a->id == call->caller.agent)
+		return 0;
+	return who_leads(call, where, "", "do this for another agent");
 }
 
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a)

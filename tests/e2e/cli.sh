@@ -63,6 +63,9 @@ for words in "teams|team list" "mail|inbox" "msgs|messages" "show|task show" "as
 done
 is 0 '^usage: cadre task tick' cadre help "task tick"
 is 0 '^usage: cadre search QUERY' cadre search find --help
+is 2 'see .cadre use --help' cadre use
+is 2 'see .cadre agent run --help' cadre agent run
+is 2 'See .cadre task list --help' cadre task list --frob
 is 2 'did you mean .cadre task list' cadre task lst
 is 2 'did you mean .cadre status' cadre help statsu
 is 2 'did you mean .cadre task' cadre tsak

@@ -358,9 +358,9 @@ static void agent_run_tell(const struct running *r, const char *branch, const ch
 {
 	fprintf(stderr, "%s works in %s, on branch %s\n", r->name, path, branch);
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr,
+		cli_tell(
 			"afterwards: cadre shows what %s left undone; git merge %s takes "
-			"over the commits\n",
+			"over the commits",
 			r->name, branch);
 }
 

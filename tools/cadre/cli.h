@@ -46,6 +46,7 @@ struct cli {
 	const char *flags[CLI_FLAGS + 1];
 	size_t n_flags;
 	const struct op *op; /* operation that is under way, or NULL */
+	const char *verb; /* name of the running verb, or NULL, as for `usage` */
 	const char *usage; /* usage of the running verb; NULL: the command is not in
 			      verb_table */
 	struct arena arena; /* memory for the words that the struct stores */
@@ -139,6 +140,8 @@ int cli_say_fault(const struct cli *cli, const struct fault *f);
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Whether `word` is the first word of a command. */
+bool cli_group(const char *word);
 /* Prints a fault about words that name no verb, and suggests a verb. Returns the exit status. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv);
 
