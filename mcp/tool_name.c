@@ -95,6 +95,19 @@ static bool tool_name_is_also(const struct op *op, const char *word)
 	return false;
 }
 
+/* Returns the operation with a tool whose command consists of these words, or NULL. `second` may
+ * be NULL; then only the first word of a command counts, and no other word for it. */
+static const struct op *tool_name_command(const char *first, const char *second)
+{
+	char *words[] = { (char *)first, (char *)second, NULL };
+	int n = second ? 2 : 1, taken;
+	const struct op *op = op_command(n, words, &taken);
+
+	return op && taken == n && op->tool && (second || !strcmp(op->cli[0], first))
+		       ? op
+		       : NULL;
+}
+
 const struct op *tool_name_action(const struct tool *tool, const char *action)
 {
 	const struct op *op = op_tool(tool->name, action);
@@ -109,6 +122,9 @@ const struct op *tool_name_action(const struct tool *tool, const char *action)
 		return op;
 	while ((op = tools_next_op(tool, &i)) && !tool_name_is_also(op, plain))
 		;
+	if (!op && (op = tool_name_command(tool->name, plain)) &&
+	    op_tool(tool->name, op->action) != op)
+		op = NULL;
 	return op;
 }
 
@@ -127,10 +143,12 @@ static size_t tool_name_distance(const struct op *op, const char *word)
 void tool_name_hint(const struct tool *tool, const char *action, struct text *hint)
 {
 	const char *meant = NULL;
-	const struct op *op;
+	const struct op *op = action ? tool_name_command(tool->name, action) : NULL;
 	size_t best = NEAR_MOST, far;
 
-	for (size_t i = 0; action && (op = tools_next_op(tool, &i));)
+	if (op && !op->action)
+		meant = op->tool;
+	for (size_t i = 0; action && !meant && (op = tools_next_op(tool, &i));)
 		if ((far = tool_name_distance(op, action)) < best)
 			best = far, meant = op->action;
 	if (meant)
@@ -198,6 +216,7 @@ static void tool_nearest_try(struct tool_nearest *s, const struct tool *tool)
 void tool_name_refuse(struct request *r, const char *name)
 {
 	struct tool_nearest s = { .far = NEAR_MOST + 1 };
+	const struct op *op;
 	char plain[NAME_SIZE];
 	struct text all = { 0 };
 
@@ -207,10 +226,14 @@ void tool_name_refuse(struct request *r, const char *name)
 	}
 	tool_name_plain(name, plain);
 	s.name = tool_name_bare(plain);
+	op = tool_name_command(s.name, NULL);
 	for (size_t i = 0; i < tool_count; i++) {
 		if (!tools_is_offered(r->mcp, &tool_table[i]))
 			continue;
-		tool_nearest_try(&s, &tool_table[i]);
+		if (op && !strcmp(tool_table[i].name, op->tool))
+			tool_nearest_add(&s, 0, &tool_table[i], op->action);
+		else
+			tool_nearest_try(&s, &tool_table[i]);
 		text_addf(&all, "%s%s", all.len ? ", " : "", tool_table[i].name);
 	}
 	if (s.n)

@@ -70,7 +70,7 @@ static bool is_old(struct call *call, const struct caller_row *r, const char *to
 
 static int replaced(struct call *call, const struct caller_row *r)
 {
-	fault_set(&call->fault, FAULT_CONFLICT, "",
+	fault_set(&call->fault, FAULT_CONFLICT, "/from",
 		  "%s was registered again (generation %" PRId64 "); this "
 		  "session is over",
 		  r->name, r->generation);
@@ -768,12 +768,13 @@ int who_ask(struct call *call, enum who least)
 	return fault_hint(&call->fault, "%s", hints[least]);
 }
 
-int who_leads(struct call *call, const char *where)
+int who_leads(struct call *call, const char *where, const char *others, const char *what)
 {
 	if (call->caller.level >= WHO_LEAD)
 		return 0;
 	fault_set(&call->fault, FAULT_DENIED, where,
-		  "only the lead or the operator may do this for another agent");
+		  "only %s%sthe lead or the operator may %s", others, *others ? ", " : "",
+		  what);
 	return who_ask(call, WHO_LEAD);
 }
 
@@ -787,7 +788,9 @@ int who_acts(struct call *call, const char *name, const char *where, struct agen
 		return rc < 0 ? rc
 			      : fault_set(&call->fault, FAULT_NOT_FOUND, where,
 					  "the caller's agent no longer exists");
-	return a->id == call->caller.agent ? 0 : who_leads(call, where);
+	if (a->id == call->caller.agent)
+		return 0;
+	return who_leads(call, where, "", "do this for another agent");
 }
 
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a)

@@ -106,7 +106,8 @@ int who_may_own(struct call *call, const struct agent_row *a, const char *where)
  * caller can ask. Returns the fault's code. */
 int who_ask(struct call *call, enum who least);
 
-/* Returns 0 if the caller is the team's lead or the operator, else `denied`. */
-int who_leads(struct call *call, const char *where);
+/* Returns 0 if the caller is the team's lead or the operator, else `denied`. The fault says that
+ * only they and the `others`, such as "the task's creator", may do `what`. */
+int who_leads(struct call *call, const char *where, const char *others, const char *what);
 
 #endif

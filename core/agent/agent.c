@@ -130,8 +130,10 @@ static int agent_may_lead(struct call *call, const char *name, const char *role,
 			  const char *where)
 {
 	if (name && strcmp(name, "lead") == 0)
-		return who_leads(call, where);
-	return role && strcmp(role, "lead") == 0 ? who_leads(call, "/role") : 0;
+		return who_leads(call, where, "", "make an agent the lead");
+	return role && strcmp(role, "lead") == 0
+		       ? who_leads(call, "/role", "", "make an agent the lead")
+		       : 0;
 }
 
 static int agent_check_name(struct call *call, const struct newcomer *n,
@@ -275,7 +277,7 @@ static int agent_replace(struct call *call, const struct agent_register_in *in,
 {
 	int rc;
 
-	if ((rc = who_leads(call, "/replace")) < 0 ||
+	if ((rc = who_leads(call, "/replace", "", "replace a member")) < 0 ||
 	    (rc = begin_next(call, a->id)) < 0 ||
 	    (rc = agent_renew_seats(call, a->id)) < 0)
 		return rc;
@@ -325,8 +327,9 @@ static int join_new(struct call *call, const struct agent_register_in *in)
 			      .n_skills = in->n_skills };
 	int rc;
 
-	if ((who_is_nobody(call) ? agent_may_lead(call, n.name, n.role, "/name")
-				 : who_leads(call, "/name")) < 0)
+	if ((who_is_nobody(call)
+		     ? agent_may_lead(call, n.name, n.role, "/name")
+		     : who_leads(call, "/name", "", "register another agent")) < 0)
 		return call->fault.code;
 	if ((rc = estop_check(call, "/team")) < 0 ||
 	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||

@@ -220,7 +220,9 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 	struct result_ended_row r;
 	int rc;
 
-	if (x->sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
+	if (x->sender != call->caller.agent &&
+	    (rc = who_leads(call, "/message_id", "the command's sender",
+			    "repeat the command")) < 0)
 		return rc;
 	if (x->state == ASSIGNMENT_STATE_QUEUED || x->state == ASSIGNMENT_STATE_RUNNING)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/message_id",
@@ -653,7 +655,8 @@ int result_show(struct call *call, const struct result_show_in *in,
 	if (rc == 0)
 		return no_result(call, message);
 	if (r.sender != call->caller.agent && r.agent != call->caller.agent &&
-	    (rc = who_leads(call, "/id")) < 0)
+	    (rc = who_leads(call, "/id", "the command's sender, its agent",
+			    "see the result")) < 0)
 		return rc;
 	r.label = space_cut(call, r.label, space_all(call) / 8, &cut_label);
 	room -= text_json_size(r.label) / 2;

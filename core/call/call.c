@@ -261,7 +261,7 @@ static int nobody_yet(struct call *call)
 	return fault_hint(&call->fault,
 			  "Register first: `agents`, action `register`, with `name` "
 			  "if you have a name. Until then you can only read, in all "
-			  "teams. To act as the operator: cadre mcp --operator.");
+			  "teams.");
 }
 
 /* The team argument of the call, or NULL. */

@@ -653,7 +653,7 @@ static int inbox_not_held(struct call *call, const struct agent_row *a, int64_t 
 		  a->name);
 	return fault_hint(&call->fault,
 			  "Receive the message again before you acknowledge it; "
-			  "`receipt` shows its state.");
+			  "{message.list} shows its state.");
 }
 
 int message_ack(struct call *call, const struct message_ack_in *in,

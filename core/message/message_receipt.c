@@ -108,8 +108,12 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = message_find(call, in->message_id, "/message_id", &m)) < 0)
 		return rc;
-	if (m.sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
-		return rc;
+	if (m.sender != call->caller.agent &&
+	    who_leads(call, "/message_id", "the message's sender", "see its receipt") < 0)
+		return fault_hint(
+			&call->fault,
+			"{message.list} shows the state of the messages that you "
+			"got.");
 	out->message_id = id_public(call, ID_MESSAGE, m.id, m.at);
 	out->seq = m.id;
 	out->sent_at = m.at;

@@ -41,7 +41,9 @@ static int redact(struct call *call, const struct message_head_row *m)
 {
 	int rc;
 
-	if (m->sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
+	if (m->sender != call->caller.agent &&
+	    (rc = who_leads(call, "/message_id", "the message's sender",
+			    "redact the message")) < 0)
 		return rc;
 	if (call->identity.agent && m->team != call->caller.team) {
 		fault_set(&call->fault, FAULT_DENIED, "/message_id",

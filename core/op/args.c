@@ -18,14 +18,37 @@ static bool args_is_word(const char *word, int n, const char *typed)
 	       (n == 1 && !strncmp(typed, "--", 2) && !strcmp(word, typed + 2));
 }
 
+/* Whether `word` is one of the other words for the command. */
+static bool args_is_also(const struct op *op, const char *word)
+{
+	const char *const *also = op->also;
+
+	while (also && *also && strcmp(*also, word))
+		also++;
+	return also && *also;
+}
+
+/* Whether two words name the operation by its noun: `task complete`, `task done` and `task close`
+ * are `done`. In `search find`, the second word is what `search` looks for. */
+static bool args_is_own(const struct op *op, const char *noun, const char *word)
+{
+	if (!op_has_noun(op, noun) || (!op->cli[1] && !strcmp(op->cli[0], noun)))
+		return false;
+	return !strcmp(strchr(op->name, '.') + 1, word) ||
+	       (!op->cli[1] && !strcmp(op->cli[0], word)) || args_is_also(op, word);
+}
+
 static int words_taken(const struct op *op, int argc, char **argv)
 {
 	int n = 0;
 
-	for (const char *const *word = op->also; argc && word && *word; word++)
-		if (strcmp(*word, argv[0]) == 0)
-			return 1;
-	while (op->cli && op->cli[n]) {
+	if (!op->cli)
+		return 0;
+	if (argc && args_is_also(op, argv[0]))
+		return 1;
+	if (argc > 1 && args_is_own(op, argv[0], argv[1]))
+		return 2;
+	while (op->cli[n]) {
 		if (n >= argc || !args_is_word(op->cli[n], n, argv[n]))
 			return 0;
 		n++;
@@ -266,11 +289,9 @@ static const struct field *args_option_field(const struct op *op, const char *wo
 /* Tells how to write a text that looks like an option, if the command takes a text. */
 static int hint_dashes(struct words *w)
 {
-	return w->op->cli_fields
-		       ? fault_hint(w->fault,
-				    "See the command's --help. Put -- before a text "
-				    "that begins with -.")
-		       : fault_hint(w->fault, "See the command's --help.");
+	return fault_hint(w->fault, "See `{%s} --help`.%s", w->op->name,
+			  w->op->cli_fields ? " Put -- before a text that begins with -."
+					    : "");
 }
 
 static int unknown_option(struct words *w, const char *word, size_t n)
@@ -281,6 +302,8 @@ static int unknown_option(struct words *w, const char *word, size_t n)
 	args_option_name(name, word, n, '-', '_');
 	fault_set(w->fault, FAULT_INVALID, "", "unknown option --%.*s",
 		  n > 100 ? 100 : (int)n, word);
+	if (field_instead(w->op->in, name))
+		return fault_hint(w->fault, "%s", field_instead(w->op->in, name));
 	near = field_nearest(w->op->in, name);
 	if (!near)
 		return hint_dashes(w);
@@ -328,6 +351,20 @@ static int take_option(struct words *w, int argc, char **argv)
 	return value == argv[1] && argc > 1 ? 2 : 1;
 }
 
+/* Refuses a word for which the command has no argument. NAME=VALUE is meant as an option. */
+static int args_unexpected(struct words *w, const char *word)
+{
+	const size_t n = strcspn(word, "=");
+
+	if (word[n] && args_option_field(w->op, word, n)) {
+		fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'", word);
+		return fault_hint(w->fault, "Write --%.100s.", word);
+	}
+	if (word[n] && n)
+		return unknown_option(w, word, n);
+	return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'", word);
+}
+
 static int take_bare(struct words *w, const char *word)
 {
 	const char *const *names = w->op->cli_fields;
@@ -335,8 +372,7 @@ static int take_bare(struct words *w, const char *word)
 	bool last;
 
 	if (!names || !names[w->bare])
-		return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'",
-				 word);
+		return args_unexpected(w, word);
 	fd = field_find(w->op->in, names[w->bare]);
 	/* In `done "all is well"`, the word does not fit the argument `task`, so the word is
 	 * the value of the next argument. */

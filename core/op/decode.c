@@ -456,6 +456,8 @@ int field_unknown(const struct record *r, const char *name, const char *where,
 	size_t n = 0;
 
 	fault_set(f, FAULT_INVALID, where, "'%.60s' is not known here", name);
+	if (field_instead(r, name))
+		return fault_hint(f, "%s", field_instead(r, name));
 	if (near)
 		return fault_hint(f, "Did you mean '%s'?", near->name);
 	for (size_t i = 0; i < r->n_fields && n < sizeof(list); i++)

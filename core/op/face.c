@@ -108,7 +108,7 @@ static int face_take(const struct face *face, const char *name, json_t *value,
 	char where[sizeof(f->where)];
 
 	snprintf(where, sizeof(where), "/%s", name);
-	if (!fd && face->lax)
+	if (!fd && face->lax && !field_instead(face->in, name))
 		return 0;
 	if (!fd && !face_is_key(face->op, name))
 		return field_unknown(face->in, name, where, f);

@@ -221,6 +221,15 @@ const struct field *field_nearest(const struct record *r, const char *name)
 	return near;
 }
 
+const char *field_instead(const struct record *r, const char *name)
+{
+	const char *const *l = r->lacks;
+
+	while (l && *l && strcmp(*l, name))
+		l += 2;
+	return l && *l ? l[1] : NULL;
+}
+
 static bool op_copy_is_counted(const struct field *fd)
 {
 	return fd->flags & FIELD_LIST || fd->type->kind == KIND_MAP;

@@ -139,6 +139,8 @@ struct record {
 	const char *name, *doc;
 	const struct field *fields;
 	size_t n_fields, size;
+	const char *const *lacks; /* names that are no fields, each before a hint; ends
+				     with NULL; NULL: there are none */
 };
 
 struct call;
@@ -330,6 +332,8 @@ const struct field *field_given(const struct record *r, const char *name,
 const char *field_choice(const struct record *r, const char *field, int64_t value);
 /* Returns the field that a wrong name most likely means, or NULL if no name is similar. */
 const struct field *field_nearest(const struct record *r, const char *name);
+/* Returns the hint for a name that is no field of the record, or NULL. */
+const char *field_instead(const struct record *r, const char *name);
 /* Sets a fault that says that a record has no field `name`, with a hint of the name that may be
  * meant. `where` is the place of the unknown field in the arguments. Returns the fault's code. */
 int field_unknown(const struct record *r, const char *name, const char *where,

@@ -132,6 +132,8 @@ static void put_synopsis(const struct op *op, struct text *out)
 		usage_put_options(op, out, &column);
 	for (const char *const *n = op->cli_fields; n && *n; n++)
 		usage_put_part(op, field_find(op->in, *n), out, &column);
+	if (op->flags & OP_IDENTIFIES)
+		put_piece(out, "[--here]", 8, &column, 7);
 	if (!op->runs)
 		usage_put_options(op, out, &column);
 	text_addf(out, "\n");

@@ -202,7 +202,8 @@ static int check_knows(struct call *call, const struct assignment_row *x)
 {
 	if (x->sender == call->caller.agent || x->agent == call->caller.agent)
 		return 0;
-	return who_leads(call, "/id");
+	return who_leads(call, "/id", "the command's sender, its agent",
+			 "see the result");
 }
 
 /* Returns the reason why a queued command does not run yet, as a text. */

@@ -74,16 +74,24 @@ int task_mine(struct call *call, const char *id, struct task_row *t)
 		 : fault_hint(&call->fault, "Claim a task first, or name one.");
 }
 
-int task_hint(struct fault *f, enum task_state state)
+int task_hint(struct call *call, int64_t number, enum task_state state)
 {
+	const char *back = state == TASK_STATE_FAILED      ? "task.retry"
+			   : state == TASK_STATE_COMPLETED ? "task.reopen"
+							   : NULL;
+	const char *id = task_name(call, number);
+	struct fault *f = &call->fault;
+
+	if (state == TASK_STATE_PENDING && who_roams(call))
+		return fault_hint(
+			f, "Claim the task as an agent: cadre --as NAME claim %s.", id);
 	if (state == TASK_STATE_PENDING)
-		return fault_hint(f, "Claim the task first.");
-	if (state == TASK_STATE_FAILED)
-		return fault_hint(f,
-				  "Put the task back on the board first: {task.retry}.");
-	if (state == TASK_STATE_COMPLETED)
-		return fault_hint(f,
-				  "Put the task back on the board first: {task.reopen}.");
+		return fault_hint(f, "Claim the task first: {task.claim}{ task=%s| %s}.",
+				  id, id);
+	if (back)
+		return fault_hint(
+			f, "Put the task back on the board first: {%s}{ task=%s| %s}.",
+			back, id, id);
 	return fault_hint(f, "The task has ended: take another one.");
 }
 

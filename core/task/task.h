@@ -31,7 +31,7 @@ int task_once(struct call *call, const char *team, const char *task, task_change
 
 /* Adds a hint for a caller who must hold a task, but nobody holds the task. `state` is the
  * state of the task. Returns the fault's code. */
-int task_hint(struct fault *f, enum task_state state);
+int task_hint(struct call *call, int64_t number, enum task_state state);
 
 /* Bits of the column task.parts. Each bit names another table that has rows for the task. */
 enum {

@@ -181,7 +181,9 @@ static int find_assignee(struct call *call, const struct task_create_in *in,
 	if ((rc = who_one(call, in->assignee, "/assignee", assignee)) < 0 ||
 	    (rc = who_may_own(call, assignee, "/assignee")) < 0)
 		return rc;
-	return assignee->id == call->caller.agent ? 0 : who_leads(call, "/assignee");
+	return assignee->id == call->caller.agent
+		       ? 0
+		       : who_leads(call, "/assignee", "", "give a task to another agent");
 }
 
 int task_make(struct call *call, const struct task_create_in *in)
@@ -295,7 +297,12 @@ static int may_edit(struct call *call, const struct task_row *t)
 {
 	if (t->created_by == call->caller.agent || t->owner == call->caller.agent)
 		return 0;
-	return who_leads(call, "/task");
+	if (who_leads(call, "/task", "the task's creator, its owner",
+		      "change the task") == 0)
+		return 0;
+	return fault_hint(&call->fault,
+			  "Write a note on the task: {task.note}{ task=%s| %s TEXT}.",
+			  task_name(call, t->number), task_name(call, t->number));
 }
 
 static int task_change_set_text(struct call *call, const struct task_update_in *in,
@@ -381,10 +388,16 @@ static int task_change_tick(struct call *call, const void *arg, const struct tas
 
 		rc = sql_run(call, task_criterion_tick, .task = t->id, .n = n,
 			     .done = in->done);
-		if (rc == 0)
-			return fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
-					 "task %s has no criterion %" PRId64,
-					 task_name(call, t->number), n);
+		if (rc == 0) {
+			const char *id = task_name(call, t->number);
+
+			fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
+				  "task %s has no criterion %" PRId64, id, n);
+			return fault_hint(&call->fault,
+					  "The criteria of the task, with numbers: "
+					  "{task.show}{ task=%s| %s}.",
+					  id, id);
+		}
 		if (rc > 0)
 			rc = event_emit(call, EVENT_TASK_TICKED, t->id, 0,
 					arena_printf(&call->arena, "%" PRId64, n));
@@ -511,7 +524,7 @@ static int retry(struct call *call, const void *arg, const struct task_row *t)
 			  "task %s is %s; only a failed task can be retried", in->task,
 			  field_choice(&record_task, "status", t->state_now));
 		return t->state == TASK_STATE_COMPLETED
-			       ? task_hint(&call->fault, TASK_STATE_COMPLETED)
+			       ? task_hint(call, t->number, TASK_STATE_COMPLETED)
 			       : call->fault.code;
 	}
 	return team_announce(call, call->caller.team);
@@ -529,7 +542,9 @@ static int task_change_cancel(struct call *call, const void *arg,
 	const struct task_cancel_in *in = arg;
 	int rc;
 
-	if (t->created_by != call->caller.agent && (rc = who_leads(call, "/task")) < 0)
+	if (t->created_by != call->caller.agent &&
+	    (rc = who_leads(call, "/task", "the task's creator", "call the task off")) <
+		    0)
 		return rc;
 	if ((rc = sql_run(call, task_cancel, .id = t->id, .agent = call->caller.agent,
 			  .now = call->now)) < 0)
@@ -537,7 +552,7 @@ static int task_change_cancel(struct call *call, const void *arg,
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
 			  in->task, field_choice(&record_task, "status", t->state));
-		return task_hint(&call->fault, (enum task_state)t->state);
+		return task_hint(call, t->number, (enum task_state)t->state);
 	}
 	if ((rc = task_moved(call, t->team, t->state, TASK_STATE_CANCELLED,
 			     t->open_deps)) < 0 ||

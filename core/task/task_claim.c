@@ -57,7 +57,7 @@ static int not_claimable(struct call *call, const struct task_row *t)
 	if (t->state != TASK_STATE_PENDING) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
 			  field_choice(&record_task_line, "status", t->state));
-		return task_hint(f, (enum task_state)t->state);
+		return task_hint(call, t->number, (enum task_state)t->state);
 	}
 	if (t->open_deps) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s waits for %s", id,
@@ -306,7 +306,7 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	if (!t->owner) {
 		fault_set(f, FAULT_CONFLICT, where, "task %s is %s; nobody holds it", id,
 			  field_choice(&record_task_line, "status", t->state_now));
-		return task_hint(f, (enum task_state)t->state_now);
+		return task_hint(call, t->number, (enum task_state)t->state_now);
 	}
 	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
 		return f->code;
@@ -318,7 +318,8 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 					 "Only the owner may do this; the operator can act as "
 					 "the owner: cadre --as %s …",
 					 a.name)
-			       : fault_hint(f, "Only the owner may do this.");
+			       : fault_hint(f, "Only the owner may do this: ask %s.",
+					    a.name);
 	}
 	if (epoch >= 0 && epoch != t->epoch) {
 		fault_set(f, FAULT_CONFLICT, "/epoch",

@@ -101,10 +101,13 @@ static int reopen(struct call *call, const void *arg, const struct task_row *t)
 			  "task %s is %s; only a completed one is reopened",
 			  task_name(call, t->number),
 			  field_choice(&record_task, "status", t->state));
-		return t->state == TASK_STATE_FAILED ? task_hint(f, TASK_STATE_FAILED)
-						     : f->code;
+		return t->state == TASK_STATE_FAILED
+			       ? task_hint(call, t->number, TASK_STATE_FAILED)
+			       : f->code;
 	}
-	if ((t->ended_by != call->caller.agent && (rc = who_leads(call, "/task")) < 0) ||
+	if ((t->ended_by != call->caller.agent &&
+	     (rc = who_leads(call, "/task", "the agent that completed the task",
+			     "reopen the task")) < 0) ||
 	    (!r->in->anyway && (rc = reopen_refuse(call, t)) < 0) ||
 	    (rc = reopen_note(call, t)) < 0 ||
 	    (rc = task_moved(call, t->team, TASK_STATE_COMPLETED, TASK_STATE_PENDING,

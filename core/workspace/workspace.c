@@ -154,7 +154,9 @@ static int workspace_reach(struct call *call, const char *team, const char *name
 
 	if (rc < 0)
 		return rc;
-	if (w.agent != call->caller.agent && (rc = who_leads(call, "/workspace")) < 0)
+	if (w.agent != call->caller.agent &&
+	    (rc = who_leads(call, "/workspace", "the workspace's agent",
+			    "use the workspace")) < 0)
 		return rc;
 	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0)
 		return rc;

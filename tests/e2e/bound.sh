@@ -12,12 +12,17 @@ mkdir "$TMPDIR/bob" && cd "$TMPDIR/bob" || exit 1
 is 0 '^you are bob of team beta' cadre agent env beta/bob --here
 
 # Both the operator's commands and the operator's operations are refused to a bound caller.
-note='note: you are bob of team beta .*--operator'
+note='^note: you are bob of team beta in this directory: cadre whoami --help'
 for verb in backup "backup $TMPDIR/b.db" down "down --all" restart logs "restore $TMPDIR/b.db --yes" "init --anew" "image build --name a/b"; do
 	is 5 "${verb%% *}.* is for the operator" cadre $verb
 	grep -q "$note" "$TMPDIR/err" || bad "$verb says not how"
 done
 is 5 'gc is for the operator' cadre gc
+# Under other faults, and where the operator is refused as well, there is no note.
+for asked in "2 release x y z" "3 task show 009" "3 send nobody hi" "5 vault read teams/../x"; do
+	is "${asked%% *}" hint: cadre ${asked#* }
+	grep -q '^note:' "$TMPDIR/err" && bad "$asked: a note"
+done
 # The hint names the callers whom the operation allows. Some operations are refused even to the
 # lead.
 for asked in gc "workspace create" "workspace fork bob" "workspace destroy w --yes" "send alpha/coder hi"; do

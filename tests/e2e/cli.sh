@@ -37,21 +37,52 @@ is 0 'team create NAME' cadre help team
 is 2 'there is no verb .frob' cadre frob
 is 0 '^  task create TITLE' cadre task
 is 2 'see .cadre help task' cadre task frob
-is 2 'did you mean .cadre task assign' cadre assign 001 coder
-is 2 'did you mean .cadre claim' cadre task claim
+# A guessed command works, or the hint is the complete command.
+while IFS='|' read -r typed meant; do
+	eval "set -- $typed"
+	is 2 "did you mean .cadre $meant" cadre "$@" </dev/null
+done <<-'END'
+	3|task show 3
+	003|task show 003
+	edit 3|task edit 3. or .cadre workspace edit 3
+	create "a b"|task create 'a b'. or .cadre team create 'a b'. or .cadre token
+	next|claim
+	agent ls|agent list
+	agent add bob|agent register bob
+	team new shop|team create shop
+	tell coder hi|send coder hi
+	say coder hi|send coder hi
+	broadcast hi|send '[*]' hi
+	grep word|search word
+	watch|status --watch
+END
+for words in "teams|team list" "mail|inbox" "msgs|messages" "show|task show" "assign|task assign" \
+	"unblock|task unblock" "comment|note" "update|task update" "new|task create" "task claim|claim" \
+	"task done|done" "task close|done" "task complete|done" "task ls|task list" "message send|send"; do
+	is 0 "^usage: cadre ${words#*|}" cadre ${words%|*} --help
+done
+is 0 '^usage: cadre task tick' cadre help "task tick"
+is 0 '^usage: cadre search QUERY' cadre search find --help
+is 2 'see .cadre use --help' cadre use
+is 2 'see .cadre agent run --help' cadre agent run
+is 2 'See .cadre task list --help' cadre task list --frob
 is 2 'did you mean .cadre task list' cadre task lst
 is 2 'did you mean .cadre status' cadre help statsu
 is 2 'did you mean .cadre task' cadre tsak
 is 2 'did you mean .cadre version' cadre vesion
-for word in top destroi mail destory kill stop gcc dow; do
+for word in top destroi destory kill stop gcc dow; do
 	is 2 'hint: see .cadre help' cadre $word
 done
 is 0 'CADRE_TOKEN' cadre mcp --help
 is 2 'unknown argument --costs' cadre mcp --costs
 is 0 '"urn:cadre:agent-card"' cadre docs agent-card
-# `cadre help NAME` explains both the verb and the topic of this name.
-is 0 '^usage: cadre start' cadre help start
-grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
+# A word with two meanings: `help` shows the topic, and --help the verb. Each names the other.
+is 0 '^Set cadre up for a project' cadre help start
+grep -q '^.cadre start --help. explains the verb start' "$TMPDIR/out" || bad "the verb start is out of reach"
+is 0 '^usage: cadre start' cadre start --help
+grep -q 'See also .cadre agent start., .cadre workspace start., .cadre help start' "$TMPDIR/out" || bad "other starts are out of reach"
+grep -q 'Set cadre up' "$TMPDIR/out" && bad "the topic is behind the verb"
+is 0 'See also .cadre vault restore., .cadre workspace restore' cadre restore --help
 is 0 '^-f, --follow begins with the last ten events' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make a state: cadre init' cadre status

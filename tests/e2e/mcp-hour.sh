@@ -44,6 +44,10 @@ send_message {"project_key":"/p","sender_name":"carl","to":["ann"],"subject":"th
 ready {"limit":"1"}
 claim {"issue_id":"005"}
 update {"issue_id":"005","title":"the first","status":"open"}
+update {"issue_id":"005","title":"the first","type":"bug"}
+task {"action":"done","task":"005","tick_all":true}
+task {"action":"assign","task":"005"}
+send {"to":"ann"}
 file_reservation_paths {"project_key":"/p","agent_name":"carl","paths":["lib/**"],"exclusive":true,"reason":"mine"}
 release_file_reservations {"paths":["lib/**"]}
 close {"id":"005","reason":"done"}
@@ -71,18 +75,23 @@ lacks 4 message_id
 says 5 '"tasks":[{'
 says 6 '"id":"005"'
 lacks 6 created_at
-says 7 'Passed over: status'
-says 8 '"glob":"lib/**"'
-says 10 '"status":"completed"'
-says 11 '"seq":9'
-says 12 '"messages":['
-says 13 'no tool claim_task: did you mean task action=claim?'
-says 14 'did you mean task action=complete?'
-says 15 'Did you mean complete'
-says 16 'the tools are team, team_message'
-says 17 '{"results":[]}'
-lacks 18 'unknown'
-says 19 'lead has no action budget'
-says 20 '"tokens":5'
+# A status that other servers set is refused, and the hint names the calls that change the status.
+says 7 'completed: task action=complete; blocked: task action=block'
+says 8 'Passed over: type'
+says 9 'Tick the criteria first: task action=tick'
+says 10 'Did you mean team_assign?'
+says 11 'no tool send: did you mean team_message?'
+says 12 '"glob":"lib/**"'
+says 14 '"status":"completed"'
+says 15 '"seq":9'
+says 16 '"messages":['
+says 17 'no tool claim_task: did you mean task action=claim?'
+says 18 'did you mean task action=complete?'
+says 19 'Did you mean complete'
+says 20 'the tools are team, team_message'
+says 21 '{"results":[]}'
+lacks 22 'unknown'
+says 23 'lead has no action budget'
+says 24 '"tokens":5'
 cadre --team shop messages --json | grep -q '"content":"the plan\\n\\nas said".*"priority":"urgent"' || bad "a subject: $(cadre --team shop messages --json)"
 exit $failed

@@ -297,7 +297,7 @@ cd below && is 0 "^joe of team shop, the agent of $TMPDIR/plain" "$CADRE" --home
 cd "$main" && is 0 . "$CADRE" team destroy --yes shop
 cd "$TMPDIR/dot" || exit 1
 for verb in "task list" "team list" "team create mine" whoami; do is 3 'there is no agent dot in team shop' "$CADRE" $verb; done
-grep -q 'you are dot of team shop in this directory; .*: cadre whoami --forget' "$TMPDIR/err" || bad "it does not say what to do"
+grep -q 'you are dot of team shop in this directory: cadre whoami --help' "$TMPDIR/err" || bad "it does not say what to do"
 is 0 forgotten "$CADRE" whoami --forget
 is 0 . "$CADRE" team create mine
 exit $failed

@@ -148,7 +148,7 @@ if sys.argv[1] == "join":
     for s in sessions:
         check("nobody yet" in s.told, s.name, "is somebody:", s.told)
         refused = s.tool("task", action="claim")
-        check(refused.get("code") == "denied" and "register" in refused["hint"] and "--operator" in refused["hint"], refused)
+        check(refused.get("code") == "denied" and "register" in refused["hint"] and "--operator" not in refused["hint"], refused)
         check("tasks" in s.tool("task", action="list"), s.name, "cannot look")
     for s in sessions:
         joined = s.tool("agents", action="register", name=s.name)

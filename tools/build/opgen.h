@@ -137,6 +137,7 @@ struct decl {
 		fails, emits;
 	struct list lists; /* a noun, the field with a thing's name, and the field with a
 			      text about the thing */
+	struct list lacks; /* names that are no arguments, each with its hint */
 	struct list awaits; /* parts of the answer; if a call waits and its answer has
 			       none of these parts, the call's time ran out */
 	struct list finds; /* a noun, and the argument with a thing's name */

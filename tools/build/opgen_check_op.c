@@ -413,6 +413,9 @@ static void check_cli(struct schema *s, struct decl *d)
 	d->cli.n = words; /* the words before the arguments are the command */
 	if (d->cli_rest)
 		opgen_check_op_rest(s, d);
+	for (size_t i = 0; i < d->lacks.n; i += 2)
+		if (cli_field(d, d->lacks.items[i]))
+			decl_refuse(s, d, ": '%s' is an argument", d->lacks.items[i]);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (same_command(s->decls[i], d))
 			decl_refuse(s, d, " has the command of %s", s->decls[i]->name);

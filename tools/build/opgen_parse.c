@@ -236,6 +236,15 @@ static void parse_says(struct parser *p, struct decl *d, const struct opgen_line
 			: l->words[1];
 }
 
+/* Each name gets a hint of its own: the text behind the last name. */
+static void parse_lacks(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	for (size_t i = 1; i + 1 < l->n; i++) {
+		list_add(p->schema, &d->lacks, l->words[i]);
+		list_add(p->schema, &d->lacks, l->words[l->n - 1]);
+	}
+}
+
 static void parse_fault(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	struct opgen_refusal *r;
@@ -320,6 +329,7 @@ static const struct {
 	{ "reads", 2, WORDS, "reads RECORD.FIELD...", MORE(reads) },
 	{ "in", 2, WORDS, "in FIELD", OWN(parse_in, OF_BOTH) },
 	{ "out", 2, WORDS, "out FIELD", OWN(parse_out, OF_OPS) },
+	{ "lacks", 3, WORDS, "lacks NAME... \"TEXT\"", OWN(parse_lacks, OF_OPS) },
 	{ "fails", 2, WORDS, "fails CODE...", MORE(fails) },
 	{ "emits", 2, WORDS, "emits EVENT...", MORE(emits) },
 	{ "sets", 2, 2, "sets {JSON}", SLOT(JSON, sets, OF_FACES) },

@@ -273,6 +273,8 @@ static void put_record(FILE *out, struct arena *a, const struct decl *d,
 	if (all->n)
 		fprintf(out, "\t.fields = fields_%s, .n_fields = %zu,\n", id, all->n);
 	opgen_put_text(out, "doc", *suffix ? "" : d->doc);
+	if (all == &d->in)
+		opgen_put_words(out, "lacks", &d->lacks);
 	fputs("};\n\n", out);
 }
 
@@ -318,8 +320,10 @@ static void put_arguments(FILE *out, const struct decl *d)
 		fprintf(out, "\"%s\", ", d->in.items[i]->own);
 	fprintf(out,
 		"};\n\nstatic const struct record record_face_%s = {\n\t.name = \"%s\", "
-		".doc = \"\",\n\t.fields = fields_face_%s, .n_fields = %zu,\n};\n\n",
+		".doc = \"\",\n\t.fields = fields_face_%s, .n_fields = %zu,\n",
 		d->id, d->name, d->id, d->in.n);
+	opgen_put_words(out, "lacks", &d->of->lacks);
+	fputs("};\n\n", out);
 }
 
 static void opgen_write_face_put_faults(FILE *out, const struct decl *d)

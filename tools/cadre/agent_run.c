@@ -1,6 +1,6 @@
 /*
  * agent_run - runs a program, such as a client, with the identity of an agent, and on request
- * in a git worktree of the agent.
+ * in a git worktree of the agent. `agent worktree` makes only the worktree.
  *
  * The program replaces this process, as with `env`. So the program itself gets the terminal and
  * all signals, also Ctrl-Z, and gives the exit status. A keeper process runs beside the
@@ -35,7 +35,7 @@ struct running {
 	struct cli *cli;
 	const char *name, *role;
 	bool worktree, made;
-	char **words; /* the program's words, with a NULL at the end */
+	char **words; /* the program's words, with a NULL at the end; may be none */
 	int lock; /* held by this process, later by the keeper; -1: no lock is needed */
 };
 
@@ -55,8 +55,8 @@ static int agent_run_take_words(struct running *r, int argc, char **argv)
 		else
 			r->name = argv[i];
 	}
-	r->words = argv + i + 1;
-	return r->name && i + 1 < argc ? 0 : -1;
+	r->words = argv + i + (i < argc);
+	return r->name ? 0 : -1;
 }
 
 static json_t *agent_run_call(struct running *r, const struct op *op, json_t *args,
@@ -210,8 +210,10 @@ static void agent_run_note_folder(struct running *r, const char *path)
 	json_decref(answer);
 }
 
-/* Makes the agent's worktree of the current repository, and changes into the worktree. */
-static int agent_run_move_in(struct running *r, const json_t *env, struct fault *f)
+/* Makes the agent's worktree of the current repository if there is none, and changes into the
+ * worktree. Returns the worktree's path, or NULL and a fault. */
+static const char *agent_run_move_in(struct running *r, const json_t *env,
+				     struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
 	const char *branch = file_name(r, env);
@@ -219,16 +221,14 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
 		arena_printf(a, "%s/worktrees/%s", json_text_at(env, "home"), branch);
 
 	if (!*json_text_at(env, "home"))
-		return fault_set(f, FAULT_INVALID, "",
-				 "a workspace cannot have worktrees");
-	if (make_worktree(r, branch, path, f))
-		return f->code;
-	if (chdir(path))
-		return fault_set(f, FAULT_IO, "", "cannot go to %.200s: %s", path,
-				 strerror(errno));
+		fault_set(f, FAULT_INVALID, "", "a workspace cannot have worktrees");
+	else if (make_worktree(r, branch, path, f) == 0 && chdir(path))
+		fault_set(f, FAULT_IO, "", "cannot go to %.200s: %s", path,
+			  strerror(errno));
+	if (f->code)
+		return NULL;
 	agent_run_note_folder(r, path);
-	fprintf(stderr, "%s works in %s\n", r->name, path);
-	return 0;
+	return path;
 }
 
 /* Gives the program the agent's identity. If the program is a client, also gives it the MCP
@@ -332,30 +332,58 @@ static int become_program(char **words)
 	return errno == ENOENT ? 127 : 126;
 }
 
+/* Sets a new agent offline after a fault, since a new agent must not seem to be at work. Prints
+ * the fault, and returns the exit status. */
+static int agent_run_end(struct running *r, json_t *env, const struct fault *f)
+{
+	if (r->made && env) {
+		be(env);
+		say_offline();
+	}
+	json_decref(env);
+	return cli_fault(r->cli, f);
+}
+
+/* Connects to the state, and finds or registers the agent. Returns the agent's variables, or
+ * NULL and a fault. */
+static json_t *agent_run_begin(struct running *r, struct fault *f)
+{
+	starter_forget(false);
+	return cli_client(r->cli, HOME_WRITE, f) < 0 ? NULL : agent_run_find(r, f);
+}
+
+/* Names the worktree. Tells a person what to do when the program has ended, since this process
+ * then no longer exists. */
+static void agent_run_tell(const struct running *r, const char *branch, const char *path)
+{
+	fprintf(stderr, "%s works in %s, on branch %s\n", r->name, path, branch);
+	if (isatty(STDERR_FILENO))
+		cli_tell(
+			"afterwards: cadre shows what %s left undone; git merge %s takes "
+			"over the commits",
+			r->name, branch);
+}
+
 int agent_run_main(struct cli *cli, int argc, char **argv)
 {
 	struct running r = { .cli = cli };
 	struct fault f = { 0 };
+	const char *path = NULL;
 	json_t *env;
 
-	if (agent_run_take_words(&r, argc, argv))
+	if (agent_run_take_words(&r, argc, argv) || !*r.words)
 		return cli_usage(cli,
 				 "write `agent %s NAME [--role ROLE] [--worktree] -- "
 				 "PROGRAM [WORD...]`",
 				 argv[0]);
-	starter_forget(false);
-	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = agent_run_find(&r, &f)))
+	if (!(env = agent_run_begin(&r, &f)))
 		return cli_fault(cli, &f);
 	if (agent_run_hold(&r, env, &f) ||
-	    (r.worktree && agent_run_move_in(&r, env, &f)) ||
-	    agent_run_equip(&r, env, &f)) {
-		if (r.made) { /* a new agent must not seem to be at work */
-			be(env);
-			say_offline();
-		}
-		json_decref(env);
-		return cli_fault(cli, &f);
-	}
+	    (r.worktree && !(path = agent_run_move_in(&r, env, &f))) ||
+	    agent_run_equip(&r, env, &f))
+		return agent_run_end(&r, env, &f);
+	if (path)
+		agent_run_tell(&r, file_name(&r, env), path);
 	json_decref(env);
 	client_close(cli->client);
 	cli->client = NULL;
@@ -365,4 +393,36 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	if (start_keeper(&r, argv, &f))
 		return cli_fault(cli, &f);
 	return become_program(r.words);
+}
+
+/* The verb `agent worktree`. The folder alone goes to standard output, for `cd "$(...)"`. */
+int agent_worktree_main(struct cli *cli, int argc, char **argv)
+{
+	struct running r = { .cli = cli };
+	struct fault f = { 0 };
+	const char *path, *team, *token;
+	json_t *env;
+
+	if (agent_run_take_words(&r, argc, argv) || r.worktree || *r.words)
+		return cli_usage(cli, "write `agent %s NAME [--role ROLE]`", argv[0]);
+	if (!(env = agent_run_begin(&r, &f)))
+		return cli_fault(cli, &f);
+	team = json_text_at(env, "team");
+	token = json_text_at(env, "token");
+	if (!(path = agent_run_move_in(&r, env, &f)) || home_can_keep(&cli->home, &f) ||
+	    home_keep_here(&cli->home, team, r.name, token, true, &f))
+		return agent_run_end(&r, env, &f);
+	if (cli->json)
+		print_json_new(json_pack("{ss, ss, ss}", "name", r.name, "team", team,
+					 "path", path));
+	else
+		puts(path);
+	fprintf(stderr, "whenever cadre runs there, it acts as %s of team %s\n", r.name,
+		team);
+	if (r.made) {
+		be(env);
+		say_offline();
+	}
+	json_decref(env);
+	return 0;
 }

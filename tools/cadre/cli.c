@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/near.h"
 #include "core/base/version.h"
 #include "ops.gen.h"
 
@@ -173,14 +172,13 @@ void frame_end(struct cli *cli, const char *last)
 
 /* --- messages beside the answer ------------------------------------------------------ */
 
-/* Reminds a person that this directory has a stored identity of an agent. */
+/* Tells a person why a call was denied: this directory has a stored identity of an agent. */
 static void cli_kept(const struct home *h)
 {
 	if (h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION)
 		fprintf(stderr,
-			"note: you are %s of team %s in this directory; to act "
-			"as the operator: --operator; to forget the agent: "
-			"cadre whoami --forget\n",
+			"note: you are %s of team %s in this directory: cadre whoami "
+			"--help\n",
 			h->identity.agent, h->identity.team);
 }
 
@@ -552,107 +550,27 @@ const struct verb *cli_verb(int argc, char **argv, int *taken)
 	return v->name ? v : NULL;
 }
 
-static bool cli_is_group(const char *word)
+int cli_split(char *words, char *argv[CLI_SPLIT])
 {
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli && !strcmp(op_table[i].cli[0], word))
-			return true;
-	return false;
+	int argc = 0;
+	char *rest;
+
+	for (char *w = strtok_r(words, " ", &rest); w && argc < CLI_SPLIT;
+	     w = strtok_r(NULL, " ", &rest))
+		argv[argc++] = w;
+	return argc;
 }
 
-/* A command, or the first word of several commands, whose spelling is near to a typed word. */
-struct near {
-	const char *first, *second; /* NULL `second`: a command of one word, or `first`
-				       begins several commands */
-	size_t distance;
-};
-
-/* Words of commands that end something, take something away or bring back a former state.
- * Commands with these words are never suggested, since the person may have meant another
- * command. */
-static const char *const grave[] = { "cancel", "down",    "estop",   "fail",
-				     "forget", "gc",      "kill",    "leave",
-				     "redact", "restart", "restore", "stop" };
-
-static bool is_grave(const char *word)
+bool cli_has(const char *command)
 {
-	for (size_t i = 0; i < sizeof(grave) / sizeof(*grave); i++)
-		if (!strcmp(grave[i], word))
-			return true;
-	return false;
-}
+	struct arena a = { 0 };
+	char *argv[CLI_SPLIT];
+	int argc = cli_split(arena_strdup(&a, command), argv), taken;
+	bool has;
 
-/* Stores a command in `n` if `named` is nearer to `word` than the stored command, and begins
- * with the same letter as `word`. Commands that destroy something, and the words in `grave`,
- * are not stored. */
-static void try_near(struct near *n, const struct op *op, const char *named,
-		     const char *word)
-{
-	size_t d = near_distance(named, word);
-
-	if (d < n->distance && *named == *word && !is_grave(named) &&
-	    !(op && op->flags & OP_DESTRUCTIVE))
-		*n = (struct near){ op ? op->cli[0] : named, op ? op->cli[1] : NULL, d };
-}
-
-/* Finds the command nearest to a single word. A verb, or the first word of a command, may
- * differ by at most two letters. Less than half of the word's letters may differ. The function
- * also finds a command whose second word is `word`. */
-static struct near near_first(const char *word)
-{
-	size_t most = strlen(word) > 4 ? 2 : strlen(word) > 2;
-	struct near n = { .distance = most + 1 };
-
-	for (const struct verb *v = verb_table; v->name; v++)
-		if (v->usage)
-			try_near(&n, NULL, v->name, word);
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli && !op_table[i].cli[1])
-			try_near(&n, &op_table[i], op_table[i].cli[0], word);
-		else if (op_table[i].cli)
-			try_near(&n, NULL, op_table[i].cli[0], word);
-	for (size_t i = 0; i < op_count && n.distance; i++)
-		if (op_table[i].cli && op_table[i].cli[1] &&
-		    !strcmp(op_table[i].cli[1], word))
-			try_near(&n, &op_table[i], word, word);
-	return n;
-}
-
-/* Of the commands of a group, finds the command whose second word is nearest to `word`. The
- * function also finds a command whose only word is `word`. */
-static struct near near_second(const char *group, const char *word)
-{
-	struct near n = { .distance = strlen(word) < 4 ? 2 : 3 };
-
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli && op_table[i].cli[1] &&
-		    !strcmp(op_table[i].cli[0], group))
-			try_near(&n, &op_table[i], op_table[i].cli[1], word);
-	for (size_t i = 0; i < op_count && n.distance; i++)
-		if (op_table[i].cli && !op_table[i].cli[1] &&
-		    !strcmp(op_table[i].cli[0], word))
-			try_near(&n, &op_table[i], word, word);
-	return n;
-}
-
-/* Suggests `cadre task assign` for `cadre assign`, and `cadre claim` for `cadre task claim`. */
-int cli_no_verb(const struct cli *cli, int argc, char **argv)
-{
-	bool group = cli_is_group(argv[0]) && argc > 1;
-	struct near near = group ? near_second(argv[0], argv[1]) : near_first(argv[0]);
-	struct fault f = { 0 };
-
-	fault_set(&f, FAULT_INVALID, "", "there is no verb `%.60s%s%.60s`", argv[0],
-		  group ? " " : "", group ? argv[1] : "");
-	if (near.first)
-		fault_hint(&f, "did you mean `cadre %s%s%s`? see `cadre help%s%s`",
-			   near.first, near.second ? " " : "",
-			   near.second ? near.second : "", group ? " " : "",
-			   group ? argv[0] : "");
-	else
-		fault_hint(&f, "see `cadre help%s%.60s`", group ? " " : "",
-			   group ? argv[0] : "");
-	return cli_fault(cli, &f);
+	has = cli_verb(argc, argv, &taken) || op_command(argc, argv, &taken);
+	arena_release(&a);
+	return has;
 }
 
 /* Refuses --columns and --json=NAMES if the verb does not take them. */
@@ -707,6 +625,7 @@ static int cli_run(struct cli *cli, int argc, char **argv)
 	verb = cli_verb(argc, argv, &taken);
 	if (verb) {
 		cli->usage = verb->usage;
+		cli->verb = verb->name;
 		if (verb->flags & VERB_OPERATORS &&
 		    cli_refuse_agent(cli, verb->name, &f) < 0)
 			return cli_fault(cli, &f);
@@ -717,7 +636,7 @@ static int cli_run(struct cli *cli, int argc, char **argv)
 	op = op_command(argc, argv, &taken);
 	if (op)
 		return run_words(cli, op, argc - taken, argv + taken);
-	if (argc == 1 && cli_is_group(argv[0]))
+	if (argc == 1 && cli_group(argv[0]))
 		return help_main(cli, 2, argv - 1);
 	if (!strcmp(argv[0], "--version"))
 		return version_main(cli, argc, argv);
@@ -910,6 +829,13 @@ int cli_say_fault(const struct cli *cli, const struct fault *f)
 	return fault_info(f->code)->exit_status;
 }
 
+/* Whether the caller is an agent that is no more, or the operator may do what was refused. */
+static bool fault_is_of_caller(const struct fault *f)
+{
+	return !strcmp(f->where, "/from") ||
+	       (f->code == FAULT_DENIED && strstr(f->hint, "operator"));
+}
+
 int cli_fault(const struct cli *cli, const struct fault *f)
 {
 	fflush(stdout);
@@ -917,7 +843,7 @@ int cli_fault(const struct cli *cli, const struct fault *f)
 		fault_as_json(f);
 	else
 		fault_as_text(cli, f);
-	if (!cli->json && !cli->reminded)
+	if (!cli->json && !cli->reminded && fault_is_of_caller(f))
 		cli_kept(&cli->home);
 	return fault_info(f->code)->exit_status;
 }
@@ -932,6 +858,9 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	fault_set(&f, FAULT_INVALID, "", "%s", text);
-	fault_hint(&f, "see `cadre help`");
+	if (cli->verb)
+		fault_hint(&f, "see `cadre %s --help`", cli->verb);
+	else
+		fault_hint(&f, "see `cadre help`");
 	return cli_fault(cli, &f);
 }

@@ -46,6 +46,7 @@ struct cli {
 	const char *flags[CLI_FLAGS + 1];
 	size_t n_flags;
 	const struct op *op; /* operation that is under way, or NULL */
+	const char *verb; /* name of the running verb, or NULL, as for `usage` */
 	const char *usage; /* usage of the running verb; NULL: the command is not in
 			      verb_table */
 	struct arena arena; /* memory for the words that the struct stores */
@@ -82,6 +83,11 @@ extern const struct verb verb_table[]; /* the program's verbs; a NULL name ends 
 
 /* Returns the verb whose name begins argv, or NULL. `*taken` becomes the number of words in the
  * verb's name. */
+/* Splits a text at blanks. Returns the number of words, at most CLI_SPLIT. */
+enum { CLI_SPLIT = 8 };
+int cli_split(char *words, char *argv[CLI_SPLIT]);
+/* Whether this program has the command. The program in a VM has fewer commands. */
+bool cli_has(const char *command);
 const struct verb *cli_verb(int argc, char **argv, int *taken);
 
 /* Runs the whole program. Returns the program's exit status. */
@@ -134,6 +140,8 @@ int cli_say_fault(const struct cli *cli, const struct fault *f);
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Whether `word` is the first word of a command. */
+bool cli_group(const char *word);
 /* Prints a fault about words that name no verb, and suggests a verb. Returns the exit status. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv);
 
@@ -410,11 +418,11 @@ extern const char *const completion_shells[]; /* a NULL ends the list */
 /* --- the verbs ---------------------------------------------------------------------- */
 
 verb_main init_main, setup_main, trust_main, up_main, serve_main, down_main, restart_main,
-	status_main, events_main, agent_run_main, watch_main, say_main, gc_main,
-	edit_main, undo_main, logs_main, config_main, use_main, restore_main, backup_main,
-	export_main, import_main, image_main, whoami_main, page_main, doctor_main,
-	prime_main, hook_main, mcp_verb, guest_verb, completion_main, version_main,
-	complete_main, help_main, man_main, docs_main;
+	status_main, events_main, agent_run_main, agent_worktree_main, watch_main,
+	say_main, gc_main, edit_main, undo_main, logs_main, config_main, use_main,
+	restore_main, backup_main, export_main, import_main, image_main, whoami_main,
+	page_main, doctor_main, prime_main, hook_main, mcp_verb, guest_verb,
+	completion_main, version_main, complete_main, help_main, man_main, docs_main;
 /* Calls `put` with each name that `cadre undo` can restore. Used by completion. */
 void undo_names(struct cli *cli, const char *begun,
 		void (*put)(const char *begun, const char *word, const char *doc));

@@ -37,6 +37,7 @@ const struct verb verb_table[] = {
 	{ "whoami", "[--forget]", "Show who you are here, and why; --forget: forget the directory's agent.", "start", whoami_main, 0 },
 	{ "page", "[--observer]", "Print a web address that lets one browser in, once.", "watch", page_main, VERB_OPERATORS },
 	{ "agent run", "NAME [--role ROLE] [--worktree] -- PROGRAM [WORD...]", "Run a program, such as a client, as an agent; --worktree: in a git worktree.", "teams", agent_run_main, 0 },
+	{ "agent worktree", "NAME [--role ROLE]", "Make an agent's git worktree, and print its folder.", "teams", agent_worktree_main, 0 },
 	{ "agent watch", "NAME [--once]", "Show an agent's turns as they run; --once: stop after one turn.", "watch", watch_main, 0 },
 	{ "agent say", "NAME TEXT", "Send an agent an urgent message, as the operator.", "talk", say_main, VERB_OPERATORS },
 	{ "status", "[--watch] [--team TEAM]", "Show who does what and what needs you; --watch: keep showing it.", "watch", status_main, VERB_COLUMNS | VERB_MEMBERS },

@@ -109,7 +109,7 @@ int use_main(struct cli *cli, int argc, char **argv)
 	json_t *team = NULL;
 
 	if (argc != 2)
-		return cli_usage(cli, "`use` takes the name of a team");
+		return cli_usage(cli, "`use` takes the name of a team: cadre team list");
 	if (cli_folder(cli, HOME_WRITE, &f) == 0)
 		team = run_args(cli, op_team_status, json_pack("{ss}", "name", argv[1]),
 				&f);

@@ -136,6 +136,10 @@ static const struct {
 	  "shows errors.  --plugin prints OpenCode's plugin.  docs/clients.md tells what\n"
 	  "each client takes.  As git's pre-commit hook, the verb refuses a commit with a\n"
 	  "file that another agent has reserved.\n" },
+	{ "agent worktree",
+	  "The worktree and its branch are those of `agent run --worktree`.  The first call\n"
+	  "makes them, and registers the agent if it is new.  From then on, a program that\n"
+	  "you start there acts as the agent: cd \"$(cadre agent worktree ann)\"\n" },
 	{ "events",
 	  "-f, --follow begins with the last ten events, and goes on as things happen.\n"
 	  "With --json, each event is one line.\n"
@@ -454,22 +458,6 @@ static const struct {
 	{ "", "config", "show each setting, and where it comes from" },
 };
 
-/* Whether this program has the command. The program in a VM has fewer commands. */
-static bool help_has(const char *command)
-{
-	struct arena a = { 0 };
-	char *words = arena_strdup(&a, command), *argv[8], *rest;
-	int argc = 0, taken;
-	bool has;
-
-	for (char *w = strtok_r(words, " ", &rest); w && argc < 8;
-	     w = strtok_r(NULL, " ", &rest))
-		argv[argc++] = w;
-	has = cli_verb(argc, argv, &taken) || op_command(argc, argv, &taken);
-	arena_release(&a);
-	return has;
-}
-
 /* Prints the first page of help. On a narrow terminal each group has a line of its own. */
 static int overview(void)
 {
@@ -481,7 +469,7 @@ static int overview(void)
 	for (size_t i = 0; i < sizeof(first_page) / sizeof(*first_page); i++) {
 		if (*first_page[i].group)
 			group = first_page[i].group;
-		if (!help_has(first_page[i].command))
+		if (!cli_has(first_page[i].command))
 			continue;
 		if (narrow && *group)
 			printf("%s\n", group);
@@ -579,6 +567,28 @@ static bool explain_topic(const char *word)
 	return true;
 }
 
+/* Names other commands with the word `word`: for `start`, `agent start` and the topic. */
+static void list_others(const char *word, struct text *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < op_count; i++) {
+		const char *const *cli = op_table[i].cli;
+
+		if (!cli || !cli[1] || (strcmp(cli[0], word) && strcmp(cli[1], word)))
+			continue;
+		text_addf(out, "%s `cadre %s %s`", any ? "," : "\nSee also", cli[0],
+			  cli[1]);
+		any = true;
+	}
+	if (topic_named(word)) {
+		text_addf(out, "%s `cadre help %s`", any ? "," : "\nSee also", word);
+		any = true;
+	}
+	if (any)
+		text_addf(out, ".\n");
+}
+
 static int explain_verb(const struct verb *v)
 {
 	struct text help = { 0 }, *out = &help;
@@ -589,29 +599,10 @@ static int explain_verb(const struct verb *v)
 	for (const struct verb *other = verb_table; other->name; other++)
 		if (other != v && other->run == v->run && strchr(other->name, ' '))
 			text_addf(out, "\n`cadre %s` does the same.\n", other->name);
+	list_others(v->name, out);
 	text_addf(out, "\n`cadre help all` lists the options of every verb.\n");
 	put_help(out);
 	return 0;
-}
-
-/* Names the commands of two words whose first word is this command. For `inbox`, an example is
- * `inbox peek`. */
-static void list_longer(const struct op *op, struct text *out)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < op_count; i++) {
-		const struct op *other = &op_table[i];
-
-		if (!other->cli || other == op || op->cli[1] ||
-		    strcmp(other->cli[0], op->cli[0]))
-			continue;
-		text_addf(out, "%s `cadre %s %s`", any ? "," : "\nSee also",
-			  other->cli[0], other->cli[1]);
-		any = true;
-	}
-	if (any)
-		text_addf(out, ".\n");
 }
 
 /* Explains --wait, and the exit statuses that do not mean a fault. */
@@ -649,7 +640,8 @@ static int explain_op(const struct op *op)
 	struct text help = { 0 }, *out = &help;
 
 	op_usage(op, out);
-	list_longer(op, out);
+	if (!op->cli[1])
+		list_others(op->cli[0], out);
 	if (!op->cli[1])
 		put_verb_doc(out, op->cli[0]);
 	if (op->editor)
@@ -675,7 +667,10 @@ int help_main(struct cli *cli, int argc, char **argv)
 	const struct verb *v;
 	const struct op *op;
 	int taken = 0, words = 0;
+	char *apart[CLI_SPLIT + 1] = { argv[0] };
 
+	if (argc == 2 && strchr(argv[1], ' '))
+		return help_main(cli, 1 + cli_split(argv[1], apart + 1), apart);
 	pager_begin(cli);
 	if (cli->width && cli->width < LINE_WIDTH)
 		line_width = cli->width > SHORTEST ? cli->width : SHORTEST;
@@ -687,10 +682,10 @@ int help_main(struct cli *cli, int argc, char **argv)
 	if (v && (v->usage || taken == 1))
 		return explain_verb(v);
 	op = op_command(argc - 1, argv + 1, &taken);
-	if (op && argc == 2 && topic_named(argv[1])) {
-		explain_op(op);
-		printf("\nThe topic of that name:\n\n");
-		return explain_topic(argv[1]) ? 0 : 1;
+	if (op && argc == 2 && topic_named(argv[1]) && !cli->help) {
+		explain_topic(argv[1]);
+		printf("`cadre %s --help` explains the verb %s.\n", argv[1], argv[1]);
+		return 0;
 	}
 	if (op)
 		return explain_op(op);

@@ -167,6 +167,10 @@ static void print_next(const struct setup *s)
 	if (s->plan.project[0])
 		cli_say("note: commit these files: a worktree has only committed files");
 	for (const struct setup_client *const *c = s->plan.clients; *c; c++)
+		if (!s->all && !setup_client_there(*c))
+			cli_say("note: %s is not installed here; the files wait for it",
+				(*c)->name);
+	for (const struct setup_client *const *c = s->plan.clients; *c; c++)
 		if (setup_run_knows((*c)->name)) {
 			cli_say("next: cadre agent run NAME --worktree -- %s",
 				(*c)->name);
