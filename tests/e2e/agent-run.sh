@@ -72,6 +72,9 @@ wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
 until_is '^ann\tann\toffline' cadre agent list
+# A call of the agent after the end of its program, even a read, shows that the agent is at work.
+(eval "$(cadre agent env ann)" && cadre task list >/dev/null) || bad "a call after the end"
+until_is '^ann\tann\tworking' cadre agent list
 # If the process that renews the agent's leases is killed, no second program can run as the
 # agent while the first program runs. When the program is killed, another program can run as the
 # agent immediately.
