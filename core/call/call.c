@@ -401,6 +401,9 @@ static int count_mail(struct call *call)
 	if (!agent || call->op->flags & OP_REQUEST)
 		return 0;
 	rc = inbox_counters(call, agent, &inbox);
+	/* A wait for messages tells of messages itself. */
+	if (inbox.queued > 0 && field_find(call->op->in, "seen"))
+		return rc;
 	if (rc >= 0 && inbox.queued > 0)
 		rc = sql_row(call, inbox_urgent, &urgent, .agent = agent,
 			     .now = call->now, .most = URGENT_MOST);
