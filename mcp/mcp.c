@@ -3,6 +3,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/base/version.h"
 #include "core/home/paths.h"
 #include "core/wire/base64.h"
@@ -655,6 +656,7 @@ struct client *mcp_client(struct mcp *m, struct fault *f)
 int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 {
 	struct mcp *m = xcalloc(1, sizeof(*m));
+	const char *label = paths_env("CADRE_SESSION");
 	int rc;
 
 	m->options = *o;
@@ -665,10 +667,11 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 	 * is. So `nobody` stays false in a workspace. */
 	m->identity.nobody = !o->identity && !o->acts_as_operator && !m->identity.agent &&
 			     (o->home->dir[0] || o->home->refused.code);
+	/* Only this process knows which of its answers have arrived. So no command shares the
+	 * session. */
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
-		 (unsigned long long)home_random());
-	if (!paths_env("CADRE_SESSION"))
-		m->identity.session = m->session;
+		 (unsigned long long)(label ? hash_text(label) : home_random()));
+	m->identity.session = m->session;
 	if (!o->identity && !o->acts_as_operator)
 		home_begin_session(o->home);
 	rc = tools_open(m, f);

@@ -131,6 +131,7 @@ static bool arrive_same(json_t *a, json_t *b, const char *key)
 	return one == other || json_equal(one, other);
 }
 
+/* Adds to the arguments of a call the names of earlier answers that have arrived. */
 static void name_seen(struct request *r, json_t *args)
 {
 	json_t *given = json_object_get(args, "seen");
@@ -144,7 +145,7 @@ static void name_seen(struct request *r, json_t *args)
 		    !arrive_same(a->lost, r->lost, "team"))
 			continue;
 		json_array_append_new(names, json_string(a->name));
-		if (!a->named_by)
+		if (!a->named_by && r->handout)
 			a->named_by = r;
 	}
 	if (json_array_size(names) > 0)
@@ -157,17 +158,21 @@ static bool is_zero(const json_t *value)
 	return json_is_integer(value) && !json_integer_value(value);
 }
 
-/* Adds a key, which names the call's hand-out, to the arguments of a call. If the call is a
- * receive, also adds the names of earlier answers that have arrived. */
+/* Adds a key, which names the call's hand-out, to the arguments of a call. If the call receives
+ * messages or waits for them, also adds the names of earlier answers that have arrived. */
 static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 {
 	const char *key = op_key(op);
 	char made[37];
 
 	drop_claims_of(r->mcp, op, args);
-	if (!op->gives)
+	if (!op->gives && !field_find(op->in, "seen"))
 		return;
 	r->lost = lost_of(op, args);
+	if (!op->gives) {
+		name_seen(r, args);
+		return;
+	}
 	if (!json_object_get(args, key)) {
 		client_key(made);
 		json_object_set_new(args, key, json_string(made));
@@ -771,6 +776,7 @@ void wait_cut(struct request *r, const struct op *op, json_t *args)
 	/* The checks of arguments also refuse a value that is out of range. */
 	if (r->wait_s > most && r->wait_s <= op->wait->type->max) {
 		r->wait_s = most;
+		r->wait_cut = true;
 		request_log(r, LEVEL_INFO, "%s is cut to %lld", name, (long long)most);
 		json_object_set_new(args, name, json_integer(most));
 	}
@@ -780,16 +786,19 @@ void wait_cut(struct request *r, const struct op *op, json_t *args)
 void wait_hint(const struct request *r, const char *json, struct text *hint)
 {
 	bool ended = r->wait_s > 0 && clock_steady_ms() >= r->wait_ends - NEAR_MS;
+	const char *why = r->wait_cut ? ", the longest wait over MCP without progress "
+					"(mcp.max_wait_seconds)"
+				      : "";
 
 	/* For a call that sends a message, the hint must not advise to repeat the call, since
 	 * the message would be sent twice. */
 	if (ended && r->op->flags & OP_WRITE && !(r->op->flags & OP_REQUEST) &&
 	    r->op->gives == GIVES_MESSAGES)
-		text_addf(hint, "No answer came in %lld s. It will be in your inbox.",
-			  (long long)r->wait_s);
+		text_addf(hint, "No answer came in %lld s%s. It will be in your inbox.",
+			  (long long)r->wait_s, why);
 	else if (ended)
-		text_addf(hint, "Nothing came in %lld s. Call again to go on waiting.",
-			  (long long)r->wait_s);
+		text_addf(hint, "Nothing came in %lld s%s. Call again to go on waiting.",
+			  (long long)r->wait_s, why);
 	else if (!r->wait_s && r->op->gives == GIVES_CLAIM && !strstr(json, "\"epoch\":"))
 		text_addf(hint,
 			  "Nothing to take now. To wait for something, call "

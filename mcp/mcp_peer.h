@@ -88,6 +88,7 @@ struct request {
 	int64_t number;
 	call_end *end;
 	int64_t wait_s; /* seconds that the call may wait; 0: no wait */
+	bool wait_cut; /* the server's limit ends the wait before the client's time */
 	int64_t wait_ends; /* clock_steady_ms() of the end of the wait */
 	int64_t began, progress_at; /* steady times; progress_at 0: no progress sent */
 

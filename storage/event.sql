@@ -153,3 +153,8 @@ DELETE FROM message WHERE id = :message;
 -- scan ok: a slice in the background
 DELETE FROM replay WHERE (key, caller) IN (SELECT key, caller FROM replay
 	WHERE at < :before LIMIT :limit);
+
+-- name: event_newest
+-- The newest events, newest first.
+-- scan ok: backwards to the `limit`-th event
+SELECT at, kind, actor, subject, target FROM event ORDER BY seq DESC LIMIT :limit;

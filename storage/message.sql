@@ -231,8 +231,7 @@ ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 -- message waits again, `request` is the negated number of the request that handed the message
 -- out last. Until the message is handed out again, delivery_take, delivery_shown and
 -- inbox_ack_session can still acknowledge the last hand-out.
-UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
-	seen = 0
+UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};
 
 -- name: delivery_end
@@ -400,6 +399,11 @@ WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched}
 -- name: delivery_of
 SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, done_at
 FROM delivery WHERE message = :message AND agent = :agent;
+
+-- name: delivery_holder
+-- The session and the request that a message was handed out to last.
+SELECT session, abs(request) AS request, seen FROM delivery
+WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
 -- text: after address

@@ -412,7 +412,8 @@ FROM task_dep d JOIN task o ON o.id = d.dep WHERE d.task = :task ORDER BY o.numb
 -- name: task_blockers
 -- The dependencies of a task that are not completed. The WHERE clause need not compare leases,
 -- since a completed task has no lease.
-SELECT o.number, CASE WHEN o.lease_until <= :now THEN o.after_lapse ELSE o.state END AS state_now
+SELECT o.number, CASE WHEN o.lease_until <= :now THEN o.after_lapse ELSE o.state END AS state_now,
+	o.open_deps
 FROM task_dep d JOIN task o ON o.id = d.dep
 WHERE d.task = :task AND o.state <> {task_state.completed} ORDER BY o.number LIMIT :limit;
 

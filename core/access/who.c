@@ -305,6 +305,7 @@ static int who_take_caller(struct call *call, const struct caller_row *r)
 	call->caller.own_team = r->team;
 	call->caller.self = r->agent;
 	call->caller.chain = r->chain;
+	call->caller.offline = r->status == AGENT_STATUS_OFFLINE;
 	return who_level_of(call, r);
 }
 

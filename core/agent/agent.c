@@ -386,20 +386,11 @@ static int agent_check_first(struct call *call, const struct agent_row *a)
 	return rc < 0 || (rc > 0 && r.is_first) ? rc : agent_taken(call, a);
 }
 
-/* Stores the status `ready` for an agent that was offline. For an agent with a workspace the
- * guest reports the status instead. */
-static int come_back(struct call *call, const struct agent_row *a)
+int agent_come_back(struct call *call, const struct agent_row *a)
 {
-	const int64_t status = AGENT_STATUS_READY;
-	int rc;
+	bool away = a->status == AGENT_STATUS_OFFLINE && !a->workspace && !a->gone;
 
-	if (a->status != AGENT_STATUS_OFFLINE || a->workspace)
-		return 0;
-	rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
-		     .now = call->now);
-	return rc <= 0 ? rc
-		       : event_emit(call, EVENT_AGENT_STATUS, a->id, 0,
-				    field_choice(&record_agent_line, "status", status));
+	return away ? agent_say_status(call, a, AGENT_STATUS_READY) : 0;
 }
 
 int agent_register(struct call *call, const struct agent_register_in *in,
@@ -422,7 +413,7 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 	if (replayed && who_is_nobody(call) && !resumes(call, in, &a) &&
 	    (rc = agent_check_first(call, &a)) < 0)
 		return rc;
-	if (out->resumed && (rc = come_back(call, &a)) < 0)
+	if (out->resumed && (rc = agent_come_back(call, &a)) < 0)
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;
@@ -652,6 +643,8 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 		    (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
 			return rc;
 	}
+	if (a.id == call->caller.self)
+		call->caller.offline = false;
 	out->name = a.name;
 	out->status = a.status;
 	return 0;

@@ -7,6 +7,7 @@
 #include "core/access/limit.h"
 #include "core/access/token.h"
 #include "core/access/who.h"
+#include "core/agent/agent.h"
 #include "core/base/hash.h"
 #include "core/call/space.h"
 #include "core/config/config.h"
@@ -338,15 +339,23 @@ static bool was_touched(const struct call *call)
 	       call->caller.active_at <= call->now;
 }
 
+/* Whether the call shows that its agent is at work again after the agent was offline. If the
+ * operator acts as an agent, this is no activity of the agent. */
+static bool call_comes_back(const struct call *call)
+{
+	return call->caller.offline && !call->identity.as;
+}
+
 /* A write by an agent also stores the time of the agent's activity, unless this time was stored
  * in the last half minute. The write renews each of the agent's leases of which less than half
  * is left. A write by the operator renews the operator's own claims. The agent's reservations
- * are extended whenever the time of activity is stored. If the operator acts as an agent, this is
- * no activity of the agent. A read cannot write, so a read sets call->renew instead. */
+ * are extended whenever the time of activity is stored. The first call of an offline agent makes
+ * the agent ready. A read cannot write, so a read sets call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
 	struct lease_due_row due;
+	struct agent_row self;
 	int rc;
 
 	/* An operator has an agent row, too, once the call has entered a team. */
@@ -356,9 +365,13 @@ static int keep_alive(struct call *call)
 	if (!(call->op->flags & OP_WRITE)) {
 		rc = sql_row(call, lease_ending, &ending, .agent = call->caller.agent,
 			     .now = call->now);
-		call->renew = rc > 0 && ending.n > 0;
+		call->renew = rc > 0 && (ending.n > 0 || call_comes_back(call));
 		return rc;
 	}
+	if (call_comes_back(call) &&
+	    ((rc = sql_row(call, agent_by_id, &self, .id = call->caller.self)) < 0 ||
+	     (rc = agent_come_back(call, &self)) < 0))
+		return rc;
 	rc = sql_row(call, lease_due, &due, .agent = call->caller.agent);
 	if (rc > 0 && due.at && due.at < call->now)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
@@ -388,6 +401,9 @@ static int count_mail(struct call *call)
 	if (!agent || call->op->flags & OP_REQUEST)
 		return 0;
 	rc = inbox_counters(call, agent, &inbox);
+	/* A wait for messages tells of messages itself. */
+	if (inbox.queued > 0 && field_find(call->op->in, "seen"))
+		return rc;
 	if (rc >= 0 && inbox.queued > 0)
 		rc = sql_row(call, inbox_urgent, &urgent, .agent = agent,
 			     .now = call->now, .most = URGENT_MOST);

@@ -19,6 +19,7 @@
 #include "core/home/home_find.h"
 #include "core/home/paths.h"
 #include "core/machine/golden.h"
+#include "core/machine/pid.h"
 #include "core/machine/process_stat.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
@@ -365,10 +366,15 @@ static int load_identity(struct home *h, struct fault *f)
 	static const char *const names[] = { "CADRE_TEAM", "CADRE_AGENT", "CADRE_TOKEN",
 					     "CADRE_SESSION" };
 	const char *values[4];
-	char session[40];
+	struct process leader;
+	char session[128];
 	bool inside;
 
-	snprintf(session, sizeof(session), "cli:%d", getsid(0));
+	/* Another session may get the same number later. So the name has the start of the
+	 * session's first process, too. */
+	pid_find(getsid(0), &leader);
+	snprintf(session, sizeof(session), "cli:%lld:%lld:%s", (long long)leader.pid,
+		 (long long)leader.start, leader.boot);
 	inside = paths_env("CADRE_SOCKET") != NULL; /* this process is in a workspace */
 	for (size_t i = 0; i < 4; i++) {
 		values[i] = paths_env(names[i]);

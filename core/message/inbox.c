@@ -37,6 +37,23 @@ int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 	return (int64_t)(h >> 1 | 1);
 }
 
+int inbox_knows(struct call *call, int64_t agent, int64_t message,
+		const char *const *seen, size_t n)
+{
+	int64_t session = inbox_name(call, agent, call->identity.session);
+	struct delivery_holder_row h;
+	int rc = !session ? 0
+			  : sql_row(call, delivery_holder, &h, .message = message,
+				    .agent = agent);
+
+	if (rc <= 0 || h.session != session || h.seen)
+		return rc <= 0 ? rc : h.session == session;
+	for (size_t i = 0; i < n; i++)
+		if (inbox_name(call, agent, seen[i]) == h.request)
+			return 1;
+	return 0;
+}
+
 /* --- ended leases and messages -------------------------------------------------- */
 
 int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t state)
@@ -208,6 +225,8 @@ struct handing {
 				once */
 	int64_t session, request;
 	bool takes; /* the messages are acknowledged when the answer has arrived */
+	bool acks; /* the hand-out acknowledges what the session has seen */
+	bool lapsed; /* the session has seen a message that waits again */
 	struct envelope *out;
 	size_t n;
 	size_t n_again; /* messages in `out` that were in an earlier answer that did not
@@ -324,26 +343,34 @@ static int unseen_messages(struct handing *h, bool often, int64_t limit)
 	return rc < 0 ? rc : 0;
 }
 
+/* Adds new messages, but none that the session has seen. Such a message waits again because its
+ * lease has ended. */
 static int next_messages(struct handing *h, int64_t limit)
 {
 	struct call *call = h->call;
 	struct inbox_row r;
 	struct query q = { 0 };
-	int rc;
+	int rc, known = 0;
 
 	while ((rc = sql_each(call, &q, inbox_next, &r, .agent = h->agent->id,
-			      .now = call->now, .limit = limit - (int64_t)h->n + 1)) >
-	       0) {
+			      .now = call->now, .limit = INT64_MAX)) > 0) {
+		if (h->acks && r.attempt &&
+		    (known = inbox_knows(call, h->agent->id, r.message, NULL, 0))) {
+			if (known < 0)
+				break;
+			h->lapsed = true;
+			continue;
+		}
 		r.attempt++;
 		h->more |= h->shows && h->shows->urgent && r.lane != DELIVERY_LANE_URGENT;
 		if (h->more || (int64_t)h->n >= limit ||
 		    !inbox_add(h, &r, h->lease_until)) {
 			h->more |= (int64_t)h->n < limit || limit == HANDFUL;
-			query_end(&q);
 			break;
 		}
 	}
-	return rc < 0 ? rc : 0;
+	query_end(&q);
+	return known < 0 ? known : rc < 0 ? rc : 0;
 }
 
 /* Updates the counters of the inbox for the messages of the answer. Messages that were handed
@@ -412,11 +439,10 @@ static int acknowledge(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
 	const char *const *named = (const char *const *)in->seen;
-	bool acks = !in->keep && h->session;
-	size_t first = acks && in->n_seen ? in->n_seen - 1 : in->n_seen;
+	size_t first = h->acks && in->n_seen ? in->n_seen - 1 : in->n_seen;
 	int rc = inbox_note_seen(call, h->agent->id, named, first);
 
-	if (rc < 0 || !acks)
+	if (rc < 0 || !h->acks)
 		return rc;
 	return ack_session(
 		h, first < in->n_seen ? inbox_name(call, h->agent->id, named[first]) : 0);
@@ -428,6 +454,7 @@ static int inbox_hand_out(struct handing *h, const struct message_receive_in *in
 	int64_t limit = in->limit > HANDFUL ? HANDFUL : in->limit;
 	int rc;
 
+	h->acks = !in->keep && h->session;
 	if ((rc = held_by_request(h)) < 0)
 		return rc;
 	if (h->n > 0)
@@ -437,7 +464,8 @@ static int inbox_hand_out(struct handing *h, const struct message_receive_in *in
 		return rc;
 	if ((rc = unseen_messages(h, false, limit)) < 0 ||
 	    (rc = next_messages(h, limit)) < 0 ||
-	    (rc = unseen_messages(h, true, limit)) < 0 || h->n == 0)
+	    (rc = unseen_messages(h, true, limit)) < 0 ||
+	    (h->lapsed && (rc = acknowledge(h, in)) < 0) || h->n == 0)
 		return rc;
 	return fetch_all(h);
 }

@@ -45,7 +45,7 @@ static json_t *int_schema(const struct type *t, enum detail detail)
 {
 	json_t *s = json_pack("{s:s}", "type", "integer");
 
-	if (detail != BRIEF && (t->min || t->max)) {
+	if ((detail != BRIEF || t->given == GIVEN_WAIT) && (t->min || t->max)) {
 		json_object_set_new(s, "minimum", json_integer(t->min));
 		json_object_set_new(s, "maximum", json_integer(t->max));
 	}

@@ -90,6 +90,7 @@ enum given_as {
 			 command */
 	GIVEN_MONEY, /* millionths of a dollar; $4.20 on screens and at the command line */
 	GIVEN_BUDGET, /* an amount of the budget that the record's field `kind` names */
+	GIVEN_WAIT, /* seconds to wait; lists of tools name the least and the most */
 	GIVEN_SHARE, /* percent; screens draw a bar */
 	GIVEN_ROUGH, /* a time that is known to the minute */
 	GIVEN_FOLDER, /* a folder on the caller's machine; screens add the branch */

@@ -205,7 +205,8 @@ static void put_argument(const struct op *op, const struct field *fd, struct tex
 			usage_put_prose(out, c->name, &column);
 	}
 	put_shape(out, op, fd, &column);
-	usage_put_default(out, fd, &column);
+	if (!op->reached || fd != op->wait) /* the command repeats the wait */
+		usage_put_default(out, fd, &column);
 	text_addf(out, "\n");
 }
 

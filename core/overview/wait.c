@@ -116,6 +116,7 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	out->team = call->caller.team_name;
 	out->task = task_name(call, t.number);
 	out->status = t.state_now;
+	out->ready = t.state_now == TASK_STATE_PENDING && !t.open_deps;
 	out->reached = BIT(t.state_now) & want;
 	/* A task that waits for a failed task can still be called off. */
 	out->over = !out->reached && ((BIT(t.state_now) & ends) ||
@@ -448,6 +449,8 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 enum {
 	WAIT_TITLE = 80, /* bytes of a title or of a message in the news */
 	WAIT_READY = 100, /* maximum number of ready tasks that are looked at */
+	WAIT_EVENTS = 1000, /* maximum number of newest events that are looked at; each event
+			       of the team runs the read again */
 };
 
 struct watch {
@@ -507,6 +510,29 @@ static int watch_message(struct watch *w, const struct inbox_row *m, int64_t que
 	return rc < 0 ? rc : 0;
 }
 
+/* Whether this session has received a message. The session's next receive acknowledges such a
+ * message, even if the message's lease has ended. Returns 1 for yes, 0 for no, or a negative
+ * fault code. */
+static int watch_knows(struct watch *w, const struct inbox_row *m)
+{
+	const struct event_wait_in *in = w->in;
+
+	return m->attempt ? inbox_knows(w->call, w->self.id, m->message,
+					(const char *const *)in->seen, in->n_seen)
+			  : 0;
+}
+
+/* Finds the first message in a query that is news. Returns 1, 0 if there is none, or a negative
+ * fault code. */
+static int watch_fresh(struct watch *w, struct query *q, struct inbox_row *m)
+{
+	int rc = 0, known = 1;
+
+	while (known > 0 && (rc = sql_next(w->call, q, m)) > 0)
+		known = watch_knows(w, m);
+	return known < 0 ? known : rc;
+}
+
 /* Looks for a message, or for the result of a command. */
 static int watch_mail(struct watch *w)
 {
@@ -522,8 +548,8 @@ static int watch_mail(struct watch *w)
 			  .most = 1)) < 0)
 		return rc;
 	sql_query(call, &q, inbox_next, .agent = w->self.id, .now = call->now,
-		  .limit = 1);
-	if ((rc = sql_next(call, &q, &first)) == 0) {
+		  .limit = inbox.queued + 1);
+	if ((rc = watch_fresh(w, &q, &first)) == 0) {
 		query_end(&q);
 		sql_query(call, &q, inbox_came, .agent = w->self.id, .now = call->now,
 			  .limit = 1);
@@ -552,7 +578,7 @@ static int watch_task(struct watch *w, const struct task_row *t)
 	    (t->owner && (rc = sql_row(call, agent_name, &owner, .id = t->owner)) < 0))
 		return rc;
 	text = arena_printf(a, "task %s is %s%s%s%s%s", id,
-			    field_choice(&record_task, "status", t->state_now),
+			    task_word(t->state_now, t->open_deps),
 			    owner.name ? ", held by " : "", owner.name ? owner.name : "",
 			    why ? ": " : "", why ? why : "");
 	if (why || state & bad)
@@ -564,6 +590,31 @@ static int watch_task(struct watch *w, const struct task_row *t)
 		return agent_tell_doing(call, owner.name, &w->doing);
 	w->doing = arena_printf(a, "%s%s%s", w->doing, *w->doing ? "; " : "", text);
 	return 0;
+}
+
+/* Whether an event changed an agent's status, or ended a claim of an agent. */
+static bool watch_is_end(const struct event_newest_row *e, int64_t agent)
+{
+	return e->kind == EVENT_AGENT_STATUS
+		       ? e->subject == agent
+		       : e->kind >= EVENT_TASK_COMPLETED && e->kind <= EVENT_TASK_LAPSED &&
+				 (e->actor == agent || e->target == agent);
+}
+
+/* Whether an agent's status has changed, or a claim of the agent has ended, since the wait
+ * began. Returns 1 for yes, 0 for no, or a negative fault code. */
+static int watch_has_ended(struct watch *w, int64_t agent)
+{
+	struct event_newest_row e;
+	struct query q = { 0 };
+	bool ended = false;
+	int rc;
+
+	while ((rc = sql_each(w->call, &q, event_newest, &e, .limit = WAIT_EVENTS)) > 0 &&
+	       !ended && e.at > w->out->since)
+		ended = watch_is_end(&e, agent);
+	query_end(&q);
+	return rc < 0 ? rc : ended;
 }
 
 /* Looks at a followed agent. */
@@ -579,7 +630,9 @@ static int watch_agent(struct watch *w, const struct agent_row *r)
 	status = agent_status_now(r->status, holds.any);
 	if (BIT(status) & (BIT(AGENT_STATUS_FAILED) | BIT(AGENT_STATUS_STUCK)))
 		w->out->over = !w->out->has_what;
-	if (w->out->over || BIT(status) & at_rest)
+	if (BIT(status) & at_rest && (rc = watch_has_ended(w, r->id)) < 0)
+		return rc;
+	if (w->out->over || (BIT(status) & at_rest && rc))
 		watch_end(w, NEWS_AGENT, r->name,
 			  arena_printf(&w->call->arena, "agent %s is %s", r->name,
 				       field_choice(&record_teammate, "status", status)));

@@ -15,6 +15,13 @@ const char *task_name(struct call *call, int64_t number)
 	return arena_printf(&call->arena, "%03" PRId64, number);
 }
 
+const char *task_word(int64_t state, int64_t open_deps)
+{
+	if (state != TASK_STATE_PENDING)
+		return field_choice(&record_task, "status", state);
+	return open_deps ? "waiting" : "ready";
+}
+
 static int task_row_of(struct call *call, const char *id, struct task_row *t)
 {
 	id += *id == '#';

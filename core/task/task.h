@@ -63,6 +63,10 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 /* Returns the name of the task with this number, such as `001`, in the call's arena. */
 const char *task_name(struct call *call, int64_t number);
 
+/* The word of the board for a task's state. A pending task is `ready`, or is `waiting` for other
+ * tasks. */
+const char *task_word(int64_t state, int64_t open_deps);
+
 /* Puts a failed task back on the board. Returns 1 if the task was put back, 0 if the task has
  * not failed, or a negative fault code. */
 int task_put_back(struct call *call, int64_t task);

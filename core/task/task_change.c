@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/assignment/assignment.h"
@@ -147,10 +148,9 @@ static int hold_up(struct call *call, const struct task_row *t, const char **ids
 			return fault_move(&call->fault, "/task", where);
 		if (held.state != TASK_STATE_PENDING)
 			return fault_set(&call->fault, FAULT_CONFLICT, where,
-					 "task %s is %s; only a pending task can wait",
+					 "task %s is %s; only a ready or waiting task can wait",
 					 task_name(call, held.number),
-					 field_choice(&record_task, "status",
-						      held.state));
+					 task_word(held.state, held.open_deps));
 		if ((rc = check_cycle(call, &held, t, where)) < 0 ||
 		    (rc = sql_run(call, task_dep_add, .task = held.id, .dep = t->id)) <
 			    0 ||
@@ -352,7 +352,7 @@ static int task_change_update(struct call *call, const void *arg,
 	if (in->depends_on) {
 		if (t->state != TASK_STATE_PENDING)
 			return fault_set(&call->fault, FAULT_CONFLICT, "/depends_on",
-					 "only a pending task can wait for other tasks");
+					 "only a ready or waiting task can wait for other tasks");
 		blocked = set_deps(call, t, in->depends_on, in->n_depends_on);
 		if (blocked < 0)
 			return blocked;
@@ -446,11 +446,17 @@ const char *task_join(struct call *call, const char *const *texts, size_t n, siz
 int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick_out *out)
 {
 	const char **left = NULL;
-	size_t n, all;
+	size_t n, all, at = 0;
 	int rc = task_once(call, in->team, in->task, task_change_tick, in, &out->task);
 
 	if (rc < 0 || (rc = task_unticked(call, call->made, &left, &n, &all)) < 0)
 		return rc;
+	for (int64_t i = 1; i <= (int64_t)all; i++) {
+		if (at < n && strtoll(left[at], NULL, 10) == i)
+			at++;
+		else
+			arena_add(&call->arena, out->ticked, out->n_ticked, i);
+	}
 	for (size_t i = 0; i < n && space_take_text(call, left[i]); i++)
 		arena_add(&call->arena, out->left, out->n_left, left[i]);
 	return 0;
@@ -522,7 +528,7 @@ static int retry(struct call *call, const void *arg, const struct task_row *t)
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/task",
 			  "task %s is %s; only a failed task can be retried", in->task,
-			  field_choice(&record_task, "status", t->state_now));
+			  task_word(t->state_now, t->open_deps));
 		return t->state == TASK_STATE_COMPLETED
 			       ? task_hint(call, t->number, TASK_STATE_COMPLETED)
 			       : call->fault.code;
@@ -551,7 +557,7 @@ static int task_change_cancel(struct call *call, const void *arg,
 		return rc;
 	if (rc == 0) {
 		fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
-			  in->task, field_choice(&record_task, "status", t->state));
+			  in->task, task_word(t->state, t->open_deps));
 		return task_hint(call, t->number, (enum task_state)t->state);
 	}
 	if ((rc = task_moved(call, t->team, t->state, TASK_STATE_CANCELLED,
@@ -611,9 +617,9 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
-				 "task %s is %s; only a pending task can be assigned",
+				 "task %s is %s; only a ready or waiting task can be assigned",
 				 in->task,
-				 field_choice(&record_task, "status", t->state_now));
+				 task_word(t->state_now, t->open_deps));
 	if ((rc = event_emit(call, EVENT_TASK_ASSIGNED, t->id, to.id, NULL)) < 0)
 		return rc;
 	return in->command ? dispatch(call, in, &to) : 0;

@@ -31,7 +31,7 @@ static const char *open_deps(struct call *call, const struct task_row *t)
 			.limit = BLOCKERS_NAMED) > 0)
 		list = arena_printf(
 			&call->arena, "%s%s%03" PRId64 " (%s)", list, *list ? ", " : "",
-			d.number, field_choice(&record_task_line, "status", d.state_now));
+			d.number, task_word(d.state_now, d.open_deps));
 	if (t->open_deps <= BLOCKERS_NAMED)
 		return list;
 	return arena_printf(&call->arena, "%s and %" PRId64 " more", list,
@@ -50,13 +50,13 @@ static int not_claimable(struct call *call, const struct task_row *t)
 	if (t->owner) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s (%s)", id,
 			  a.name,
-			  field_choice(&record_task_line, "status", t->state_now));
+			  task_word(t->state_now, t->open_deps));
 		return fault_hint(f, "Take another ready task, or wait for its lease "
 				     "to end.");
 	}
 	if (t->state != TASK_STATE_PENDING) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
-			  field_choice(&record_task_line, "status", t->state));
+			  task_word(t->state, t->open_deps));
 		return task_hint(call, t->number, (enum task_state)t->state);
 	}
 	if (t->open_deps) {
@@ -305,7 +305,7 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 
 	if (!t->owner) {
 		fault_set(f, FAULT_CONFLICT, where, "task %s is %s; nobody holds it", id,
-			  field_choice(&record_task_line, "status", t->state_now));
+			  task_word(t->state_now, t->open_deps));
 		return task_hint(call, t->number, (enum task_state)t->state_now);
 	}
 	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
@@ -329,7 +329,7 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 		return fault_hint(f, "Your claim has ended: stop the work on the task.");
 	}
 	return fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
-			 field_choice(&record_task_line, "status", t->state_now));
+			 task_word(t->state_now, t->open_deps));
 }
 
 /* A change of a task by its owner. */

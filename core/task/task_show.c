@@ -1,6 +1,7 @@
 /*
  * task_show - shows whole tasks, lines of tasks, and the history of a task.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "core/call/space.h"
@@ -416,6 +417,22 @@ static int find_owner(struct call *call, const struct task_list_in *in,
 	return in->owner ? who_agent(call, in->owner, "/owner", owner) : 0;
 }
 
+/* Says how many finished tasks a list of open tasks leaves out, or returns NULL if there are
+ * none or the caller has asked for only some tasks. */
+static const char *tell_finished(struct call *call, const struct task_list_in *in,
+				 const struct board_counts *counts)
+{
+	bool some = in->n_status || in->all || in->closed || in->mine || in->owner ||
+		    in->tag || in->after;
+	int64_t n = counts->completed + counts->failed + counts->cancelled;
+
+	return some || !n ? NULL
+			  : arena_printf(&call->arena,
+					 "no task is open; `all` lists %" PRId64
+					 " finished",
+					 n);
+}
+
 int task_list(struct call *call, const struct task_list_in *in, struct task_list_out *out)
 {
 	struct task_page p = { .limit = in->limit, .states = states_of(in) };
@@ -435,6 +452,8 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 	out->tasks = p.lines;
 	out->n_tasks = p.n_lines;
 	out->more = p.more;
+	if (!p.n_lines)
+		out->finished = tell_finished(call, in, &out->counts);
 	return rc;
 }
 

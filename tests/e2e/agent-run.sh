@@ -72,6 +72,14 @@ wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
 until_is '^ann\tann\toffline' cadre agent list
+# A call of the agent after the end of its program, even a read, shows that the agent is at work.
+(eval "$(cadre agent env ann)" && cadre task list >/dev/null) || bad "a call after the end"
+until_is '^ann\tann\tworking' cadre agent list
+# A client may run each command in a session of its own: all of them are one session of the agent.
+cadre send ann "read once" >/dev/null || bad "send"
+is 0 'read once' cadre agent run ann -- sh -c 'setsid -w cadre inbox; setsid -w cadre inbox'
+is 0 'acked' cadre receipt 1
+until_is '^ann\tann\toffline' cadre agent list
 # If the process that renews the agent's leases is killed, no second program can run as the
 # agent while the first program runs. When the program is killed, another program can run as the
 # agent immediately.

@@ -36,7 +36,7 @@ p.stdin.close()
 p.wait()
 PY
 mkdir "$TMPDIR/carl"
-said=$(cd "$TMPDIR/carl" && /usr/bin/python3 "$TMPDIR/ask.py" "$CADRE" --toolsets core,lead <<'END'
+said=$(cd "$TMPDIR/carl" && CADRE_MCP_MAX_WAIT_SECONDS=1 /usr/bin/python3 "$TMPDIR/ask.py" "$CADRE" --toolsets core,lead <<'END'
 register_agent {"project_key":"/p","program":"x","model":"y","name":"carl","task_description":"tests"}
 Task {"action":"Create","title":"first"}
 mcp__cadre__task {"action":"add","title":"second"}
@@ -62,6 +62,15 @@ results {"action":"list"}
 inbox {"action":"ack","id":"#1"}
 lead {"action":"budget"}
 team {"action":"usage","tokens_in":5}
+task {"action":"create","title":"prepare","before":["006"],"acceptance_criteria":["it builds","it runs"]}
+task {"action":"claim","task":"006"}
+task {"action":"tick","task":"007","criterion":[2]}
+inbox {"action":"wait","follow":["006"],"wait_seconds":300}
+!"$CADRE" --team shop send carl "once"
+inbox {"action":"receive","lease_seconds":1}
+!until "$CADRE" --team shop --as carl inbox peek | grep -q once; do sleep 0.1; done
+inbox {"action":"wait","follow":["006"],"wait_seconds":0}
+inbox {"action":"receive"}
 END
 )
 says() { printf '%s\n' "$said" | grep "^$1 " | grep -qF -e "$2" || bad "answer $1 lacks $2: $(printf '%s\n' "$said" | grep "^$1 ")"; }
@@ -93,5 +102,17 @@ says 21 '{"results":[]}'
 lacks 22 'unknown'
 says 23 'lead has no action budget'
 says 24 '"tokens":5'
+# A new task holds another task up. A tick tells what is ticked and what is left.
+says 25 '006 waits for it'
+says 26 'waits for 007 (ready)'
+says 27 '"ticked":[2],"left":["1 it builds"]'
+# The server's limit ends a wait, and the answer says so. A message that the session has received
+# is no news when its lease has ended, and the next receive acknowledges the message.
+says 28 'in 1 s, the longest wait over MCP without progress (mcp.max_wait_seconds). Call again'
+says 29 '"content":"once"'
+says 30 '"text":"nothing has come'
+says 31 '{"messages":[]}'
+list=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}' | "$CADRE" mcp --toolsets all)
+printf '%s\n' "$list" | grep -oE '"(wait_seconds|timeout|timeout_seconds|timeoutSeconds)":\{[^}]*\}' | grep -vE '"minimum":0,"maximum":(30|300)[,}]' && bad "a wait without its bounds"
 cadre --team shop messages --json | grep -q '"content":"the plan\\n\\nas said".*"priority":"urgent"' || bad "a subject: $(cadre --team shop messages --json)"
 exit $failed

@@ -50,9 +50,9 @@ tasks() { # TASK TASK TASK: called without a host, and later with a host
 	cadre team update club --new-name crew >/dev/null || bad "no rename back"
 	# A wait fails if its time is over, if its task does not exist, or if its time is not a
 	# number.
-	is 7 "timeout: after 1 s task $3 is pending" cadre wait task "$3" --timeout 1
+	is 7 "timeout: after 1 s task $3 is ready" cadre wait task "$3" --timeout 1
 	grep -q "hint: The work goes on. Wait again with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
-	is 7 "task $3 is pending" cadre wait task "#$3" completed,failed --timeout 0
+	is 7 "task $3 is ready" cadre wait task "#$3" completed,failed --timeout 0
 	grep -q "Wait again with: cadre wait task '#$3' completed,failed" "$TMPDIR/err" || bad "a shell takes the hint for a comment: $(cat "$TMPDIR/err")"
 	is 3 'there is no task 099' cadre wait task 099 --timeout 5
 	is 2 'timeout' cadre wait task "$3" --timeout soon
@@ -118,7 +118,7 @@ again agent a working
 # The end of a lease makes no commit, so a wait itself reads the state again when a lease ends.
 cadre --as a claim 003 --lease-seconds 5 >/dev/null
 begun wait task 003 pending --timeout $long
-ended 0 'task 003 is pending'
+ended 0 'task 003 is ready'
 
 # If no task is ready, `cadre claim` has its own exit status, which can end a loop. With --json
 # a claim that gets no task still prints its usual answer.
@@ -312,5 +312,5 @@ first=$(cadre --as b task create first | sed -n 's/^created task \([0-9]*\).*/\1
 behind=$(cadre --as b task create behind --depends-on "$first" | sed -n 's/^created task \([0-9]*\).*/\1/p')
 begun wait task "$behind" --timeout $long
 cadre --as b claim "$first" >/dev/null && cadre --as b fail "$first" 'no compiler' >/dev/null || bad "fail $first"
-ended 9 "^task $behind is pending: task $first must be completed first, but failed: no compiler$"
+ended 9 "^task $behind is waiting: task $first must be completed first, but failed: no compiler$"
 exit $failed

@@ -179,14 +179,16 @@ static void learn_tokens(struct script *s)
 }
 
 /* Whether the operation may emit the event. Any operation may emit events that depend only on
- * time, since the first call after an event's time writes the event. */
+ * time, since the first call after an event's time writes the event. Any call of an offline
+ * agent makes the agent ready. */
 static bool emits(const struct op *op, int kind)
 {
-	static const int by_time[] = { EVENT_TEAM_STATE, EVENT_MESSAGE_REQUEUED,
-				       EVENT_MESSAGE_EXPIRED, EVENT_MESSAGE_DEAD };
+	static const int by_any[] = { EVENT_TEAM_STATE, EVENT_MESSAGE_REQUEUED,
+				      EVENT_MESSAGE_EXPIRED, EVENT_MESSAGE_DEAD,
+				      EVENT_AGENT_STATUS };
 
-	for (size_t i = 0; i < sizeof(by_time) / sizeof(by_time[0]); i++)
-		if (by_time[i] == kind)
+	for (size_t i = 0; i < sizeof(by_any) / sizeof(by_any[0]); i++)
+		if (by_any[i] == kind)
 			return true;
 	for (const int *e = op->events; *e; e++)
 		if (*e == kind)

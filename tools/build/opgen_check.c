@@ -159,7 +159,7 @@ static void check_type(struct schema *s, const struct decl *d)
 					      "secret", "event",  "kind",  "found",
 					      "folder", "branch", NULL };
 	static const char *const counts[] = { "number", "money", "budget", "share",
-					      NULL };
+					      "wait",	NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
@@ -173,7 +173,8 @@ static void check_type(struct schema *s, const struct decl *d)
 					: opgen_same(d->base, "time") &&
 						  opgen_same(d->given, "rough")),
 		  ": a text is given as one of file path place tree secret event kind "
-		  "found folder branch, an int as number money budget share, a time as rough" },
+		  "found folder branch, an int as number money budget share wait, a time "
+		  "as rough" },
 		{ d->ranged &&
 			  (opgen_same(d->base, "bool") || opgen_same(d->base, "map")),
 		  ": a bool or a map has no range" },

@@ -89,11 +89,17 @@ static json_t *agent_run_find(struct running *r, struct fault *f)
 
 static void be(const json_t *env)
 {
+	char session[37];
+
 	if (*json_text_at(env, "home"))
 		setenv("CADRE_HOME", json_text_at(env, "home"), 1);
 	setenv("CADRE_TEAM", json_text_at(env, "team"), 1);
 	setenv("CADRE_AGENT", json_text_at(env, "name"), 1);
 	setenv("CADRE_TOKEN", json_text_at(env, "token"), 1);
+	/* A client may start each command in a new session of the system. All these commands
+	 * are one session of the agent. */
+	client_key(session);
+	setenv("CADRE_SESSION", session, 0);
 }
 
 /* The name of an agent's files: the team's name, a dot and the agent's name. Neither name

@@ -160,14 +160,15 @@ static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t 
 }
 
 /* Replaces names in the arguments of further reads by ids from the answer. An id stays the same
- * even if the name is later given to another thing. */
+ * even if the name is later given to another thing. The time from which changes are news stays
+ * the same, too. */
 static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const char *name = op->in->fields[i].name;
 		json_t *said = json_object_get(answer, name);
 
-		if (said && json_object_get(args, name))
+		if (said)
 			json_object_set(args, name, said);
 	}
 }

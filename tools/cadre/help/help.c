@@ -523,9 +523,9 @@ static void explain_ends(struct text *out)
 	text_addf(
 		out,
 		"\n"
-		"The command waits for an hour, or for --timeout.  The exit status is 0 if the\n"
-		"awaited state is reached, and %d if this state can no longer be reached.  It is %d\n"
-		"if the time is over or no host runs to do the work, and %d if nothing has this\n"
+		"The command waits for an hour, or for the given seconds.  The exit status is 0 if\n"
+		"the awaited state is reached, and %d if this state can no longer be reached.  It is\n"
+		"%d if the time is over or no host runs to do the work, and %d if nothing has this\n"
 		"name.\n",
 		STATUS_OTHERWISE, fault_info(FAULT_TIMEOUT)->exit_status,
 		fault_info(FAULT_NOT_FOUND)->exit_status);
