@@ -449,7 +449,8 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 enum {
 	WAIT_TITLE = 80, /* bytes of a title or of a message in the news */
 	WAIT_READY = 100, /* maximum number of ready tasks that are looked at */
-	WAIT_EVENTS = 1000, /* maximum number of newest events that are looked at; each event
+	WAIT_EVENTS =
+		1000, /* maximum number of newest events that are looked at; each event
 			       of the team runs the read again */
 };
 
@@ -597,7 +598,8 @@ static bool watch_is_end(const struct event_newest_row *e, int64_t agent)
 {
 	return e->kind == EVENT_AGENT_STATUS
 		       ? e->subject == agent
-		       : e->kind >= EVENT_TASK_COMPLETED && e->kind <= EVENT_TASK_LAPSED &&
+		       : e->kind >= EVENT_TASK_COMPLETED &&
+				 e->kind <= EVENT_TASK_LAPSED &&
 				 (e->actor == agent || e->target == agent);
 }
 

@@ -147,10 +147,11 @@ static int hold_up(struct call *call, const struct task_row *t, const char **ids
 		if ((rc = task_find(call, ids[i], &held)) < 0)
 			return fault_move(&call->fault, "/task", where);
 		if (held.state != TASK_STATE_PENDING)
-			return fault_set(&call->fault, FAULT_CONFLICT, where,
-					 "task %s is %s; only a ready or waiting task can wait",
-					 task_name(call, held.number),
-					 task_word(held.state, held.open_deps));
+			return fault_set(
+				&call->fault, FAULT_CONFLICT, where,
+				"task %s is %s; only a ready or waiting task can wait",
+				task_name(call, held.number),
+				task_word(held.state, held.open_deps));
 		if ((rc = check_cycle(call, &held, t, where)) < 0 ||
 		    (rc = sql_run(call, task_dep_add, .task = held.id, .dep = t->id)) <
 			    0 ||
@@ -351,8 +352,9 @@ static int task_change_update(struct call *call, const void *arg,
 		return rc;
 	if (in->depends_on) {
 		if (t->state != TASK_STATE_PENDING)
-			return fault_set(&call->fault, FAULT_CONFLICT, "/depends_on",
-					 "only a ready or waiting task can wait for other tasks");
+			return fault_set(
+				&call->fault, FAULT_CONFLICT, "/depends_on",
+				"only a ready or waiting task can wait for other tasks");
 		blocked = set_deps(call, t, in->depends_on, in->n_depends_on);
 		if (blocked < 0)
 			return blocked;
@@ -616,10 +618,10 @@ static int assign(struct call *call, const void *arg, const struct task_row *t)
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return fault_set(&call->fault, FAULT_CONFLICT, "/task",
-				 "task %s is %s; only a ready or waiting task can be assigned",
-				 in->task,
-				 task_word(t->state_now, t->open_deps));
+		return fault_set(
+			&call->fault, FAULT_CONFLICT, "/task",
+			"task %s is %s; only a ready or waiting task can be assigned",
+			in->task, task_word(t->state_now, t->open_deps));
 	if ((rc = event_emit(call, EVENT_TASK_ASSIGNED, t->id, to.id, NULL)) < 0)
 		return rc;
 	return in->command ? dispatch(call, in, &to) : 0;

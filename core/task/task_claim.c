@@ -29,9 +29,9 @@ static const char *open_deps(struct call *call, const struct task_row *t)
 
 	while (sql_each(call, &q, task_blockers, &d, .task = t->id, .now = call->now,
 			.limit = BLOCKERS_NAMED) > 0)
-		list = arena_printf(
-			&call->arena, "%s%s%03" PRId64 " (%s)", list, *list ? ", " : "",
-			d.number, task_word(d.state_now, d.open_deps));
+		list = arena_printf(&call->arena, "%s%s%03" PRId64 " (%s)", list,
+				    *list ? ", " : "", d.number,
+				    task_word(d.state_now, d.open_deps));
 	if (t->open_deps <= BLOCKERS_NAMED)
 		return list;
 	return arena_printf(&call->arena, "%s and %" PRId64 " more", list,
@@ -49,8 +49,7 @@ static int not_claimable(struct call *call, const struct task_row *t)
 		return f->code;
 	if (t->owner) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s (%s)", id,
-			  a.name,
-			  task_word(t->state_now, t->open_deps));
+			  a.name, task_word(t->state_now, t->open_deps));
 		return fault_hint(f, "Take another ready task, or wait for its lease "
 				     "to end.");
 	}

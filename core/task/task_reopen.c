@@ -99,8 +99,7 @@ static int reopen(struct call *call, const void *arg, const struct task_row *t)
 	if (rc == 0) {
 		fault_set(f, FAULT_CONFLICT, "/task",
 			  "task %s is %s; only a completed one is reopened",
-			  task_name(call, t->number),
-			  task_word(t->state, t->open_deps));
+			  task_name(call, t->number), task_word(t->state, t->open_deps));
 		return t->state == TASK_STATE_FAILED
 			       ? task_hint(call, t->number, TASK_STATE_FAILED)
 			       : f->code;

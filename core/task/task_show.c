@@ -426,11 +426,11 @@ static const char *tell_finished(struct call *call, const struct task_list_in *i
 		    in->tag || in->after;
 	int64_t n = counts->completed + counts->failed + counts->cancelled;
 
-	return some || !n ? NULL
-			  : arena_printf(&call->arena,
-					 "no task is open; `all` lists %" PRId64
-					 " finished",
-					 n);
+	return some || !n
+		       ? NULL
+		       : arena_printf(&call->arena,
+				      "no task is open; `all` lists %" PRId64 " finished",
+				      n);
 }
 
 int task_list(struct call *call, const struct task_list_in *in, struct task_list_out *out)

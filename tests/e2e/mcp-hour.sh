@@ -68,7 +68,7 @@ task {"action":"tick","task":"007","criterion":[2]}
 inbox {"action":"wait","follow":["006"],"wait_seconds":300}
 !"$CADRE" --team shop send carl "once"
 inbox {"action":"receive","lease_seconds":1}
-!until "$CADRE" --team shop --as carl inbox peek | grep -q once; do sleep 0.1; done
+!until "$CADRE" --team shop --as carl inbox peek | grep -q once; do sleep 0.1; done # polls: the end of a lease makes no event
 inbox {"action":"wait","follow":["006"],"wait_seconds":0}
 inbox {"action":"receive"}
 END

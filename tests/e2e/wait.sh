@@ -54,6 +54,9 @@ tasks() { # TASK TASK TASK: called without a host, and later with a host
 	grep -q "hint: The work goes on. Wait again with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
 	is 7 "task $3 is ready" cadre wait task "#$3" completed,failed --timeout 0
 	grep -q "Wait again with: cadre wait task '#$3' completed,failed" "$TMPDIR/err" || bad "a shell takes the hint for a comment: $(cat "$TMPDIR/err")"
+	# The state at the beginning ends no wait for changes, not even the state of an agent at rest.
+	is 7 "nothing has come; task $3 is ready; a is ready" cadre wait "$3" a --timeout 1
+	grep -q "Wait again with: cadre wait $3 a" "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
 	is 3 'there is no task 099' cadre wait task 099 --timeout 5
 	is 2 'timeout' cadre wait task "$3" --timeout soon
 	is 2 'wait must be seconds' cadre wait task "$3" --wait=soon

@@ -158,8 +158,8 @@ static void check_type(struct schema *s, const struct decl *d)
 	static const char *const givens[] = { "file",   "path",   "place", "tree",
 					      "secret", "event",  "kind",  "found",
 					      "folder", "branch", NULL };
-	static const char *const counts[] = { "number", "money", "budget", "share",
-					      "wait",	NULL };
+	static const char *const counts[] = { "number", "money", "budget",
+					      "share",  "wait",  NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 

@@ -173,15 +173,21 @@ static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 	}
 }
 
-/* Appends the values of an argument as one word of a command line. The word is quoted for a
- * shell, because `#001` without quotes would begin a comment. */
-static void wait_verb_add_value(struct text *out, const json_t *value)
+/* Appends the values of an argument as one word of a command line, or as one word for each value
+ * if `apart`. A word is quoted for a shell, because `#001` without quotes would begin a
+ * comment. */
+static void wait_verb_add_value(struct text *out, const json_t *value, bool apart)
 {
 	struct arena a = { 0 };
 	struct text word = { 0 };
 	const json_t *item;
 	size_t i;
 
+	if (apart && json_is_array(value)) {
+		json_array_foreach(value, i, item)
+			wait_verb_add_value(out, item, false);
+		return;
+	}
 	if (json_is_array(value))
 		json_array_foreach(value, i, item)
 			text_addf(&word, "%s%s", i ? "," : "", json_string_value(item));
@@ -208,7 +214,7 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 
 		if (!value)
 			break;
-		wait_verb_add_value(out, value);
+		wait_verb_add_value(out, value, op->cli_rest && !bare[1]);
 	}
 }
 
