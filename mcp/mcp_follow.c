@@ -62,8 +62,8 @@ static void mcp_follow_add_value(struct text *call, const struct field *arg,
 				 const json_t *value)
 {
 	const char *s = json_string_value(value);
-	const char *quote =
-		arg->type->kind == KIND_TEXT && json_is_integer(value) ? "\"" : "";
+	const char *quote = arg->type->kind == KIND_TEXT && json_is_integer(value) ? "\""
+										   : "";
 	char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
 	text_addf(call, " %s=%s%s%s", arg->name, quote,
