@@ -129,6 +129,24 @@ SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
 		WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.operator}
 		AND d.state IN {delivery_state.open} AND d.lane IN {delivery_lane.mail}) AS mail;
 
+-- name: team_held
+-- scan ok: the tasks that are held
+-- text: owner_name
+-- The held tasks of a team, with their owners.
+SELECT k.number, k.title, a.name AS owner_name FROM task k JOIN agent a ON a.id = k.owner
+WHERE k.team = :team AND k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
+ORDER BY k.number LIMIT :limit;
+
+-- name: team_unread
+-- scan ok: the operator's place in a team, and the operator's inbox
+-- text: sender_name
+-- The messages that wait in a team for the operator, oldest first.
+SELECT i.message, i.sender_name, i.content
+FROM agent a JOIN inbox i ON i.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.operator}
+	AND i.state IN {delivery_state.open} AND i.lane IN {delivery_lane.mail}
+ORDER BY i.message LIMIT :limit;
+
 -- name: team_lead
 -- kept: every call of a lead asks
 -- The lead is the first member whose role or name is `lead`.

@@ -135,11 +135,11 @@ is 0 . cadre team destroy --yes fill
 cadre team create busy --roles a,b >/dev/null || bad "team"
 cadre --team busy task create "half done" >/dev/null
 cadre --team busy --as a claim >/dev/null
-is 4 '^cadre: conflict: 1 task is held by agents$' cadre team destroy busy
+is 4 '^cadre: conflict: 1 task is held by agents: 001 half done (a)$' cadre team destroy busy
 cadre --team busy --as b send operator "read me" >/dev/null
-is 4 '1 task is held by agents, and the operator has not read 1 message' cadre team destroy busy
+is 4 '1 task is held by agents: 001 half done (a); the operator has not read 1 message: #[0-9]* read me (b)' cadre team destroy busy
 cadre --team busy --as a done 1 "ready" >/dev/null
-is 4 'conflict: the operator has not read 1 message$' cadre team destroy busy
+is 4 'conflict: the operator has not read 1 message: #[0-9]* read me (b)$' cadre team destroy busy
 cadre --team busy inbox --lease-seconds 0 >/dev/null
 is 0 'busy is destroyed' cadre team destroy busy
 

@@ -103,7 +103,7 @@ struct decl {
 	/* members of an op */
 	const char *summary;
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
-	const char *owner, *message_name, *says, *empty, *next, *below, *tells, *example,
+	const char *owner, *message_name, *says, *empty, *next, *waits_for, *below, *tells, *example,
 		*misses;
 	const char *pages; /* length of a first page where few words are asked for */
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;

@@ -62,6 +62,11 @@ static void add_small(struct page *p, const struct field *field, bool small)
 		screen_page_end_line(p);
 	printf("%s%s%s%s%s", p->at ? "  " : "", screen_dim(p->cli), name,
 	       *name ? " " : "", small ? "" : screen_plain(p->cli));
+	if (!p->at && p->cli->width && width > p->cli->width) {
+		cli_item(p->cli, value, *name ? (int)cli_width(name) + 1 : 0);
+		fputs(screen_plain(p->cli), stdout);
+		return;
+	}
 	printf("%s", small || field->type->kind != KIND_ENUM
 			     ? value
 			     : cli_colored(p->cli, &p->arena, value));
@@ -918,6 +923,18 @@ static const char *part_text(struct line *l, const char *name, size_t n, bool *n
 			 false);
 }
 
+/* Whether the part FIELD has a value, or the part FIELD=VALUE has this value. */
+static bool part_counts(struct line *l, const char *s, size_t n)
+{
+	const size_t name = (size_t)(strchrnul(s, '=') - s);
+	bool nothing = false;
+	const char *text = part_text(l, s, name < n ? name : n, &nothing);
+
+	return name < n ? text && !strcmp(text, arena_strndup(&l->arena, s + name + 1,
+							      n - name - 1))
+			: !nothing;
+}
+
 /* Appends a piece of the line, without the brackets around the piece. Returns false if a part
  * of the piece is absent, zero or false. */
 static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
@@ -927,7 +944,6 @@ static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 	for (const char *end = s + n; s < end;) {
 		size_t plain = strcspn(s, "{");
 		const char *text;
-		bool silent;
 
 		if (plain >= (size_t)(end - s)) {
 			text_add(out, s, (size_t)(end - s));
@@ -935,12 +951,13 @@ static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 		}
 		text_add(out, s, plain);
 		s += plain + 1;
-		silent = *s == '?';
-		s += silent;
 		plain = strcspn(s, "}");
-		text = part_text(l, s, plain, &nothing);
-		if (!silent)
+		if (*s == '?') {
+			nothing |= !part_counts(l, s + 1, plain - 1);
+		} else {
+			text = part_text(l, s, plain, &nothing);
 			text_addf(out, "%s", text ? text : "-");
+		}
 		s += plain + 1;
 	}
 	return !nothing;
@@ -977,9 +994,10 @@ char *screen_line(const struct cli *cli, const struct op *op, const json_t *answ
 
 void screen_next(const struct cli *cli, const struct op *op, const json_t *answer)
 {
-	char *line = screen_sentence(cli, op->out, op->next, answer);
+	char *line = op->next ? screen_sentence(cli, op->out, op->next, answer) : NULL;
 
-	cli_tell("next: %s", line);
+	if (line && *line)
+		cli_tell("next: %s", line);
 	free(line);
 }
 
