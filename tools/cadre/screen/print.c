@@ -121,8 +121,7 @@ static void print_section(struct page *p, const struct field *field, bool named)
 		return;
 	putchar('\n');
 	if (screen_is_list(field) && p->op->columns) {
-		print_table(p->cli, field->type->record, p->op->columns, value, true, 0,
-			    NULL);
+		print_more_rows(p->cli, p->op, field->type->record, value, NULL);
 		return;
 	}
 	if (named)
@@ -152,15 +151,21 @@ static const struct field *screen_page_take(struct page *p, const char *word,
 	return field && screen_is_shown(field, p->record) ? field : NULL;
 }
 
-static bool is_on_page(const struct op *op, const struct field *field)
+/* Whether a template shows the field, as {FIELD} or {RECORD.FIELD}. */
+static bool page_tells(const char *said, const struct field *field)
 {
 	const size_t n = strlen(field->name);
-	const char *at = op->says;
 
-	/* The heading may show the field, as {FIELD} or {RECORD.FIELD}. */
-	for (; at && (at = strstr(at, field->name)); at += n)
-		if (at > op->says && strchr("{.", at[-1]) && at[n] == '}')
+	for (const char *at = said; at && (at = strstr(at, field->name)); at += n)
+		if (at > said && strchr("{.", at[-1]) && at[n] == '}')
 			return true;
+	return false;
+}
+
+static bool is_on_page(const struct op *op, const struct field *field)
+{
+	if (page_tells(op->says, field) || page_tells(op->next, field))
+		return true;
 	for (const char *const *word = op->page; *word; word++)
 		if (!strcmp(*word, field->name))
 			return true;
@@ -664,7 +669,7 @@ static void print_empty(const struct cli *cli, const struct op *op)
 		hint = arena_printf(&a, "no %s with %s: `cadre %s%s%s` shows more", what,
 				    by, op->cli[0], op->cli[1] ? " " : "",
 				    op->cli[1] ? op->cli[1] : "");
-	else
+	else if (strncmp(hint, "no ", 3) != 0)
 		hint = arena_printf(&a, "no %s%s%s", what, *hint ? ": " : "", hint);
 	if (print_is_table(cli, op, &op->out->fields[0]))
 		print_beside(cli, hint);

@@ -75,12 +75,15 @@ static const char *lines_first_name(struct lines *l, const char *names)
 
 /* --- widths ------------------------------------------------------------------------------ */
 
-static void lines_choose(struct lines *l)
+/* Chooses the fields of a line. If `rows` is the whole list, fields without a value in any row
+ * are left out. */
+static void lines_choose(struct lines *l, const json_t *rows, bool whole)
 {
 	const struct field *field;
 
 	for (size_t i = 0; l->op->lines[i] && *l->op->lines[i] != '|'; i++)
-		if (l->n < LINE_FIELDS && (field = field_find(l->r, l->op->lines[i])))
+		if (l->n < LINE_FIELDS && (field = field_find(l->r, l->op->lines[i])) &&
+		    (!whole || screen_any_has(rows, field->name)))
 			l->fields[l->n++] = field;
 }
 
@@ -259,7 +262,9 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 	const json_t *row;
 	size_t i;
 
-	lines_choose(&l);
+	lines_choose(&l, rows, !kept);
+	if (!l.n)
+		return;
 	lines_add_head(&l);
 	json_array_foreach(rows, i, row)
 		for (size_t k = 0; k < l.n; k++)

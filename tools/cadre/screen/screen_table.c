@@ -196,6 +196,7 @@ static const char *color_of(const char *word)
 {
 	static const char *const colors[][2] = {
 		{ "failed", "31" },       { "dead", "31" },
+		{ "error", "31" },        { "warn", "33" },
 		{ "stuck", "31" },        { "offline", "31" },
 		{ "blocked", "33" },      { "claimed", "33" },
 		{ "in_progress", "33" },  { "working", "33" },
