@@ -270,9 +270,7 @@ ORDER BY team LIMIT :limit;
 
 -- columns: work
 a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
-	coalesce((SELECT e.at FROM event e
-		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
-		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
+	{columns.claimed_at} AS since
 
 -- name: works
 -- text: agent_name team_name
@@ -455,7 +453,7 @@ ORDER BY changed_at DESC LIMIT :limit;
 -- tasks of ended claims, and corrects the counts. The numbers of tasks are never reused, and
 -- tasks are never removed. Therefore every task that is in no other count is pending.
 SELECT c.pending + h.claimed + h.in_progress - h.failed AS pending,
-	c.pending + h.claimed + h.in_progress - h.failed - c.waiting AS ready,
+	c.pending + h.claimed + h.in_progress - h.failed - c.waiting AS ready, c.waiting,
 	c.claimed - h.claimed AS claimed, c.in_progress - h.in_progress AS in_progress,
 	c.blocked, c.completed, c.failed + h.failed AS failed, c.cancelled
 FROM (SELECT t.next_task - 1 - b.claimed - b.in_progress - b.blocked - b.completed

@@ -712,7 +712,8 @@ static void print_says(const struct cli *cli, const struct op *op, const json_t 
 	free(line);
 }
 
-/* Prints the numbers of a record beside a list, such as the counts of a board, without zeros. */
+/* Prints the numbers of a record beside a list, such as the counts of a board, without zeros.
+ * Pending tasks are counted as ready or waiting, as the rows call them. */
 static void print_counts(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	struct page p = { .cli = cli };
@@ -726,7 +727,8 @@ static void print_counts(const struct cli *cli, const struct op *op, const json_
 		p.r = r;
 		p.record = json_object_get(answer, field->name);
 		for (size_t k = 0; k < r->n_fields; k++)
-			if (json_int_at(p.record, r->fields[k].name))
+			if (json_int_at(p.record, r->fields[k].name) &&
+			    strcmp(r->fields[k].name, "pending") != 0)
 				add_small(&p, &r->fields[k], true);
 		screen_page_end_line(&p);
 	}
@@ -754,7 +756,7 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 	}
 	if (!print_words(cli, op, answer) && !any)
 		print_empty(cli, op);
-	else if (cli->people)
+	if (cli->people)
 		print_counts(cli, op, answer);
 	if (op->says)
 		print_says(cli, op, answer);
@@ -928,13 +930,16 @@ static const char *part_text(struct line *l, const char *name, size_t n, bool *n
 			 false);
 }
 
-/* Whether the part FIELD has a value, or the part FIELD=VALUE has this value. */
+/* Whether the part ?FIELD has a value, ?FIELD=VALUE has this value, or !FIELD has no value. */
 static bool part_counts(struct line *l, const char *s, size_t n)
 {
+	const bool absent = *s++ == '!';
 	const size_t name = (size_t)(strchrnul(s, '=') - s);
 	bool nothing = false;
-	const char *text = part_text(l, s, name < n ? name : n, &nothing);
+	const char *text = part_text(l, s, name < --n ? name : n, &nothing);
 
+	if (absent)
+		return nothing;
 	return name < n ? text && !strcmp(text, arena_strndup(&l->arena, s + name + 1,
 							      n - name - 1))
 			: !nothing;
@@ -957,8 +962,8 @@ static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
 		text_add(out, s, plain);
 		s += plain + 1;
 		plain = strcspn(s, "}");
-		if (*s == '?') {
-			nothing |= !part_counts(l, s + 1, plain - 1);
+		if (*s == '?' || *s == '!') {
+			nothing |= !part_counts(l, s, plain);
 		} else {
 			text = part_text(l, s, plain, &nothing);
 			text_addf(out, "%s", text ? text : "-");

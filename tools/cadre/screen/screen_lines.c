@@ -207,16 +207,25 @@ static size_t lines_put(struct lines *l, const struct field *field, const char *
 	return cut ? cli_width(arena_strndup(&l->arena, text, n)) + 1 : width;
 }
 
-/* Prints a line whose fields stand below those of the other lines. */
+/* Prints a line whose fields stand below those of the other lines. If little room is left for a
+ * sentence, a longer sentence stands below the line, and is not cut. */
 static void lines_put_row(struct lines *l, const char *const *cells, bool head)
 {
+	const size_t rest = lines_rest(l);
+	const bool below = l->fields[l->n - 1]->type->given == GIVEN_KIND &&
+			   rest < 2 * ENOUGH && cli_width(cells[l->n - 1]) > rest;
 	size_t had;
 
 	for (size_t i = 0; i < l->n; i++) {
 		if (!l->width[i])
 			continue;
+		if (below && i + 1 == l->n) {
+			putchar('\n');
+			cli_prose(l->cli, cells[i], INDENT);
+			return;
+		}
 		had = lines_put(l, head ? NULL : l->fields[i], cells[i], l->width[i]);
-		if (i + 1 < l->n)
+		if (i + 1 + below < l->n)
 			printf("%*s", (int)(l->width[i] - had + GAP), "");
 	}
 	putchar('\n');

@@ -387,6 +387,12 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
+	if (cli->people && !strcmp(field->name, "status") && *json_text_at(record, "blocked"))
+		return "blocked"; /* the agent's work stands still */
+	if (cli->people && !strcmp(field->name, "title") && field_find(r, "status") &&
+	    *json_text_at(record, "blocked"))
+		return arena_printf(a, "%s: %s", screen_value(cli, a, field, value),
+				    json_text_at(record, "blocked"));
 	if (cli->people && is_seen(field, record))
 		return "seen";
 	if (pending_word(r, field, record))
