@@ -183,8 +183,8 @@ static void hands_add(struct call *call, const char **names, const char *name,
 	const char *words = space_cut(call, text, WORDS, &size);
 
 	*names = arena_printf(&call->arena, "%s%s%s %.*s%s (%s)", *names ? *names : "",
-			      *names ? ", " : "", name, (int)strcspn(words, "\r\n"), words,
-			      size ? "…" : "", of);
+			      *names ? ", " : "", name, (int)strcspn(words, "\r\n"),
+			      words, size ? "…" : "", of);
 }
 
 /* Names the first tasks that the team's agents hold, and the first message that the operator has
@@ -408,21 +408,18 @@ static const char *hands_named(struct call *call, const char *names, bool all)
 static const char *hands(struct call *call, const struct removal *l, bool named)
 {
 	struct arena *a = &call->arena;
-	const char *held = arena_printf(
-			   a, "%" PRId64 " task%s held by agents%s", l->held,
-			   l->held == 1 ? " is" : "s are",
-			   hands_named(call, named ? l->held_names : NULL,
-				       l->held <= (int64_t)l->n_held_names)),
-		   *mail = arena_printf(a,
-					"the operator has not read %" PRId64
-					" message%s%s",
-					l->mail, l->mail == 1 ? "" : "s",
-					hands_named(call, named ? l->mail_names : NULL,
-						    l->mail == 1));
+	const char *held = arena_printf(a, "%" PRId64 " task%s held by agents%s", l->held,
+					l->held == 1 ? " is" : "s are",
+					hands_named(call, named ? l->held_names : NULL,
+						    l->held <= (int64_t)l->n_held_names)),
+		   *mail = arena_printf(
+			   a, "the operator has not read %" PRId64 " message%s%s",
+			   l->mail, l->mail == 1 ? "" : "s",
+			   hands_named(call, named ? l->mail_names : NULL, l->mail == 1));
 
 	return arena_printf(a, "%s%s%s", l->held ? held : "",
 			    !l->held || !l->mail ? ""
-			    : named		 ? "; "
+			    : named              ? "; "
 						 : ", and ",
 			    l->mail ? mail : "");
 }

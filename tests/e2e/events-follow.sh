@@ -35,7 +35,7 @@ tmux capture-pane -t n -p -J >"$TMPDIR/screen"
 sed '/^over/,$d' "$TMPDIR/screen" | grep -v "^$time  [^ ]\|^  [^ ]" && bad "narrow events without their time: $(cat "$TMPDIR/screen")"
 grep -q '^.\{41\}' "$TMPDIR/screen" && bad "a line is too wide: $(cat "$TMPDIR/screen")"
 grep -q '^  sent #1 to tester, a: have a look$' "$TMPDIR/screen" || bad "a sentence is cut: $(cat "$TMPDIR/screen")"
-grep -q "^  noted: halfway there$" "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
+grep -q "^$time  as coder  noted: halfway there$" "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
 
 # A message of yesterday shows its hour. The message went to two, one of whom has read it.
 cadre --as a inbox >/dev/null

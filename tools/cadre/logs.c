@@ -120,8 +120,8 @@ static void logs_sort_fields(struct arena *a, const char *at, struct logs_record
 		if (!strcmp(key, "error") || !strcmp(key, "hint"))
 			r->what = arena_printf(a, "%s: %s", r->what, value);
 		else if (!r->who || strcmp(value, r->who) != 0)
-			r->rest = arena_printf(a, "%s%s%.*s", r->rest, *r->rest ? " " : "",
-					       (int)(end - at), at);
+			r->rest = arena_printf(a, "%s%s%.*s", r->rest,
+					       *r->rest ? " " : "", (int)(end - at), at);
 	}
 	if (*at)
 		r->rest = arena_printf(a, "%s%s%s", r->rest, *r->rest ? " " : "", at);
@@ -147,8 +147,9 @@ static void logs_put_record(const struct cli *cli, struct arena *a,
 		printf("\n%*s", at = INDENT, "");
 	else
 		printf("%*s", INDENT, "");
-	if (*r->rest && (!cli->width || at + (int)(cli_width(r->what) + INDENT +
-						   cli_width(r->rest)) <= cli->width)) {
+	if (*r->rest && (!cli->width ||
+			 at + (int)(cli_width(r->what) + INDENT + cli_width(r->rest)) <=
+				 cli->width)) {
 		printf("%s  %s%s%s\n", r->what, screen_dim(cli), r->rest,
 		       screen_plain(cli));
 		return;

@@ -322,9 +322,8 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 		}
 		since = 0;
 		if (!told)
-			wait_verb_tell_begin(
-				cli, op, args,
-				(until - clock_steady_ms() + 999) / 1000);
+			wait_verb_tell_begin(cli, op, args,
+					     (until - clock_steady_ms() + 999) / 1000);
 		told = true;
 		wait_verb_show(cli, op, answer, p);
 		if (p) /* the first reads are short: most changes happen early */

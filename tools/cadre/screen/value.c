@@ -59,8 +59,8 @@ const char *screen_heading(struct arena *a, const char *words)
 {
 	/* Members keep their names for programs. These headings say more to people. */
 	static const char *const headings[][2] = {
-		{ "seq", "id" },     { "message id", "id" }, { "timestamp", "sent" },
-		{ "read", "state" }, { "content", "text" },  { "queued", "mail" },
+		{ "seq", "id" },       { "message id", "id" }, { "timestamp", "sent" },
+		{ "read", "state" },   { "content", "text" },  { "queued", "mail" },
 		{ "fetched", "seen" },
 	};
 	char *text;
@@ -387,7 +387,8 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
-	if (cli->people && !strcmp(field->name, "status") && *json_text_at(record, "blocked"))
+	if (cli->people && !strcmp(field->name, "status") &&
+	    *json_text_at(record, "blocked"))
 		return "blocked"; /* the agent's work stands still */
 	if (cli->people && !strcmp(field->name, "title") && field_find(r, "status") &&
 	    *json_text_at(record, "blocked"))
