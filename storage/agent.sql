@@ -116,6 +116,18 @@ SELECT EXISTS (SELECT 1 FROM task k WHERE k.owner = :agent
 -- name: agent_name
 SELECT name FROM agent WHERE id = :id;
 
+-- columns: blocked_why
+-- Why a task `k` is blocked; NULL for a task that is not blocked.
+CASE WHEN k.state = {task_state.blocked} THEN coalesce((SELECT substr(e.detail, 1, 200) FROM event e
+	WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
+	ORDER BY e.seq DESC LIMIT 1), 'the event log does not have the reason any more') END
+
+-- columns: claimed_at
+-- When a task `k` was claimed, or last changed if the event log has lost the claim.
+coalesce((SELECT e.at FROM event e
+	WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
+	ORDER BY e.seq DESC LIMIT 1), k.updated_at)
+
 -- name: agent_lines
 -- into: agent_line
 -- int: queued
@@ -124,10 +136,13 @@ SELECT name FROM agent WHERE id = :id;
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
-	(SELECT printf('%03d', k.number) FROM task k WHERE k.owner = a.id
-		AND (k.lease_until IS NULL OR k.lease_until > :now)
-		ORDER BY k.updated_at DESC LIMIT 1) AS task
+	CASE WHEN k.id THEN printf('%03d', k.number) END AS task,
+	CASE WHEN k.id THEN {columns.claimed_at} END AS claimed_at,
+	{columns.blocked_why} AS blocked
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
+LEFT JOIN task k ON k.id = (SELECT h.id FROM task h WHERE h.owner = a.id
+	AND (h.lease_until IS NULL OR h.lease_until > :now)
+	ORDER BY h.updated_at DESC LIMIT 1)
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.name > :after
 	AND (:role IS NULL OR a.role = :role)
 	AND (:skill IS NULL OR EXISTS (SELECT 1 FROM agent_skill s

@@ -411,6 +411,7 @@ WHERE message = :message AND agent = :agent;
 -- even if the row does not show the end yet.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.shown_at, d.done_at,
+	CASE WHEN d.state IN {delivery_state.open} THEN d.ack_due_at END AS ack_due_at,
 	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
 		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
 		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}

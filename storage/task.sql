@@ -55,9 +55,9 @@ SELECT k.number FROM task k WHERE k.owner = :agent AND +k.team = :team AND k.id 
 ORDER BY k.id LIMIT :limit;
 
 -- name: task_claimed_at
--- The time of the last claim of a task; 0: the event log does not have the claim any more.
-SELECT coalesce(max(at), 0) AS at FROM event
-WHERE subject = :task AND kind BETWEEN {events.task} AND kind = {event.task_claimed};
+-- text: blocked
+-- When a held task was claimed, and why the task is blocked.
+SELECT {columns.claimed_at} AS at, {columns.blocked_why} AS blocked FROM task k WHERE k.id = :task;
 
 -- name: task_held_count
 -- The number of tasks that an agent holds now.

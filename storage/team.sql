@@ -129,6 +129,24 @@ SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
 		WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.operator}
 		AND d.state IN {delivery_state.open} AND d.lane IN {delivery_lane.mail}) AS mail;
 
+-- name: team_held
+-- scan ok: the tasks that are held
+-- text: owner_name
+-- The held tasks of a team, with their owners.
+SELECT k.number, k.title, a.name AS owner_name FROM task k JOIN agent a ON a.id = k.owner
+WHERE k.team = :team AND k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
+ORDER BY k.number LIMIT :limit;
+
+-- name: team_unread
+-- scan ok: the operator's place in a team, and the operator's inbox
+-- text: sender_name
+-- The messages that wait in a team for the operator, oldest first.
+SELECT i.message, i.sender_name, i.content
+FROM agent a JOIN inbox i ON i.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.operator}
+	AND i.state IN {delivery_state.open} AND i.lane IN {delivery_lane.mail}
+ORDER BY i.message LIMIT :limit;
+
 -- name: team_lead
 -- kept: every call of a lead asks
 -- The lead is the first member whose role or name is `lead`.
@@ -252,9 +270,7 @@ ORDER BY team LIMIT :limit;
 
 -- columns: work
 a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, a.active_at,
-	coalesce((SELECT e.at FROM event e
-		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_claimed}
-		ORDER BY e.seq DESC LIMIT 1), k.updated_at) AS since
+	{columns.claimed_at} AS since
 
 -- name: works
 -- text: agent_name team_name
@@ -437,7 +453,7 @@ ORDER BY changed_at DESC LIMIT :limit;
 -- tasks of ended claims, and corrects the counts. The numbers of tasks are never reused, and
 -- tasks are never removed. Therefore every task that is in no other count is pending.
 SELECT c.pending + h.claimed + h.in_progress - h.failed AS pending,
-	c.pending + h.claimed + h.in_progress - h.failed - c.waiting AS ready,
+	c.pending + h.claimed + h.in_progress - h.failed - c.waiting AS ready, c.waiting,
 	c.claimed - h.claimed AS claimed, c.in_progress - h.in_progress AS in_progress,
 	c.blocked, c.completed, c.failed + h.failed AS failed, c.cancelled
 FROM (SELECT t.next_task - 1 - b.claimed - b.in_progress - b.blocked - b.completed

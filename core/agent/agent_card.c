@@ -233,8 +233,9 @@ static int whois_tell_work(struct call *call, const struct agent_row *a,
 		out->work.id = task_name(call, t.number);
 		out->work.title = space_text(call, t.title, space_all(call) / 4, &size);
 		rc = sql_row(call, task_claimed_at, &claimed, .task = t.id);
-		out->work.has_since = rc > 0 && claimed.at > 0;
-		out->work.since = out->work.has_since ? claimed.at : 0;
+		out->work.has_since = rc > 0;
+		out->work.since = rc > 0 ? claimed.at : 0;
+		out->work.blocked = rc > 0 ? claimed.blocked : NULL;
 	}
 	return rc < 0 ? rc : whois_tell_reserved(call, a, out);
 }

@@ -17,17 +17,18 @@ static void agent_doing_add(struct call *call, const struct agent_line *line,
 	const int64_t s = (call->now - line->last_active) / 1000;
 	const bool in_min = s >= DOING_MIN;
 
-	*doing = arena_printf(&call->arena,
-			      "%s%s%s is %s%s%s, last seen %" PRId64 " %s ago",
-			      *doing ? *doing : "", *doing && **doing ? "; " : "",
-			      line->name,
-			      field_choice(&record_agent_line, "status",
-					   agent_status_now(line->status, line->task)),
-			      line->task ? " on " : "", line->task ? line->task : "",
-			      in_min  ? s / 60
-			      : s > 0 ? s
-				      : 0,
-			      in_min ? "min" : "s");
+	*doing = arena_printf(
+		&call->arena, "%s%s%s is %s%s%s%s%s, last seen %" PRId64 " %s ago",
+		*doing ? *doing : "", *doing && **doing ? "; " : "", line->name,
+		line->blocked ? "blocked"
+			      : field_choice(&record_agent_line, "status",
+					     agent_status_now(line->status, line->task)),
+		line->task ? " on " : "", line->task ? line->task : "",
+		line->blocked ? ": " : "", line->blocked ? line->blocked : "",
+		in_min  ? s / 60
+		: s > 0 ? s
+			: 0,
+		in_min ? "min" : "s");
 }
 
 /* Whether `doing` has a sentence about the member already. */

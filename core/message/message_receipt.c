@@ -87,6 +87,8 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 			.has_shown_at = r.shown_at != 0,
 			.done_at = r.done_at,
 			.has_done_at = r.done_at != 0,
+			.ack_due_at = r.ack_due_at,
+			.has_ack_due_at = r.ack_due_at != 0,
 		};
 		if (page->drops && (rc = tell_drops(call, page->drops, r.agent, d)) < 0)
 			break;
@@ -94,6 +96,18 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 	query_end(&q);
 	add_delayed(call, page, &next, &n_next, NULL, out, n);
 	return rc < 0 ? rc : 0;
+}
+
+/* Adds a recipient to those to remind, unless the list has the recipient. */
+static void receipt_remind(struct call *call, const char **names, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *s = *names; s && *s; s += strcspn(s, ","), s += *s == ',')
+		if (strcspn(s, ",") == n && !strncmp(s, name, n))
+			return;
+	*names = arena_printf(&call->arena, "%s%s%s", *names ? *names : "",
+			      *names ? "," : "", name);
 }
 
 int message_receipt(struct call *call, const struct message_receipt_in *in,
@@ -128,12 +142,16 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 							 .after = in->after_name,
 							 .limit = in->limit + 1 },
 				&out->deliveries, &out->n_deliveries);
-	for (size_t i = 0; i < out->n_deliveries; i++)
-		if ((int64_t)i == in->limit ||
-		    !space_take(call, &record_delivery, &out->deliveries[i])) {
+	for (size_t i = 0; i < out->n_deliveries; i++) {
+		const struct delivery *d = &out->deliveries[i];
+
+		if ((int64_t)i == in->limit || !space_take(call, &record_delivery, d)) {
 			out->more = true;
 			out->n_deliveries = i;
+		} else if (d->has_ack_due_at && d->ack_due_at <= call->now) {
+			receipt_remind(call, &out->remind, d->to);
 		}
+	}
 	return rc;
 }
 
@@ -166,6 +184,7 @@ int message_overdue(struct call *call, const struct message_overdue_in *in,
 		o.has_content_size = o.content_size > 0;
 		if (!space_put(call, out, overdue, &record_overdue, &o, in->limit))
 			break;
+		receipt_remind(call, &out->remind, o.to);
 	}
 	query_end(&q);
 	out->next = in->offset + (int64_t)out->n_overdue;

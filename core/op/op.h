@@ -231,6 +231,8 @@ struct op {
 			     NULL */
 	const char *empty; /* advice that is shown for an empty list, or NULL */
 	const char *next; /* a person's possible next step, or NULL */
+	const char *waits_for; /* what a read waits for, with parts of its arguments, or
+				  NULL */
 	const char *example; /* an example of the command line, or NULL */
 	bool quiet; /* the command prints nothing if there is no state */
 	bool clock; /* times are shown as clock times, not as ages */

@@ -214,6 +214,7 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 {
 	const bool over = is_over(r->state_now),
 		   held = !over && r->state_now != TASK_STATE_PENDING;
+	struct task_claimed_at_row claim;
 	struct task_blockers_row d;
 	struct query q = { 0 };
 	int rc = 0;
@@ -234,6 +235,11 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 		.updated_at = r->updated_at,
 		.ended_by = over ? r->holder_name : NULL,
 	};
+	if (r->state_now == TASK_STATE_BLOCKED) {
+		if ((rc = sql_row(call, task_claimed_at, &claim, .task = r->id)) < 0)
+			return rc;
+		out->blocked = claim.blocked;
+	}
 	if (r->open_deps == 0)
 		return 0;
 	while ((rc = sql_each(call, &q, task_blockers, &d, .task = r->id,

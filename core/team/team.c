@@ -408,10 +408,13 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 
 	while ((rc = sql_each(call, &q, team_members, &r, .team = call->caller.team,
 			      .gone = gone, .after = after, .now = call->now)) > 0) {
+		struct task_claimed_at_row claim = { 0 };
 		struct task_row t = { 0 };
 
-		if (r.task && (rc = sql_row(call, task_by_id, &t, .id = r.task,
-					    .now = call->now)) < 0)
+		if (r.task &&
+		    ((rc = sql_row(call, task_by_id, &t, .id = r.task,
+				   .now = call->now)) < 0 ||
+		     (rc = sql_row(call, task_claimed_at, &claim, .task = r.task)) < 0))
 			break;
 		struct member m = {
 			.name = r.name,
@@ -421,6 +424,9 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 						call->caller.team_name, r.name),
 			.task = t.number ? task_name(call, t.number) : NULL,
 			.title = t.title,
+			.claimed_at = claim.at,
+			.has_claimed_at = claim.at != 0,
+			.blocked = claim.blocked,
 			.last_active = r.active_at,
 			.generation = r.generation,
 		};

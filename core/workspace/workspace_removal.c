@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "core/call/id.h"
+#include "core/call/space.h"
+#include "core/task/task.h"
 #include "core/vault/notes.h"
 
 enum {
@@ -46,6 +48,8 @@ struct removal {
 	/* If a team ends, `held` counts the tasks that its agents hold, and `mail` counts the
 	 * messages that the operator has not read. */
 	int64_t held, mail;
+	const char *held_names, *mail_names; /* the first of each, or NULL */
+	size_t n_held_names;
 };
 
 /* Returns the path of a workspace's files on this machine. */
@@ -170,6 +174,43 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 			     s->name, f->name);
 }
 
+/* Adds a task or a message to a list of names, such as `001 Test it (coder)`. */
+static void hands_add(struct call *call, const char **names, const char *name,
+		      const char *of, const char *text)
+{
+	enum { WORDS = 32 };
+	int64_t size;
+	const char *words = space_cut(call, text, WORDS, &size);
+
+	*names = arena_printf(&call->arena, "%s%s%s %.*s%s (%s)", *names ? *names : "",
+			      *names ? ", " : "", name, (int)strcspn(words, "\r\n"),
+			      words, size ? "…" : "", of);
+}
+
+/* Names the first tasks that the team's agents hold, and the first message that the operator has
+ * not read. */
+static int hands_name(struct call *call, int64_t team)
+{
+	enum { TASKS = 2 };
+	struct removal *l = call->removal;
+	struct team_held_row t;
+	struct team_unread_row m = { 0 };
+	struct query q = { 0 };
+	int rc;
+
+	while ((rc = sql_each(call, &q, team_held, &t, .team = team, .now = call->now,
+			      .limit = TASKS)) > 0)
+		if (l->n_held_names++ < TASKS)
+			hands_add(call, &l->held_names, task_name(call, t.number),
+				  t.owner_name, t.title);
+	if (rc >= 0 && !l->mail_names &&
+	    (rc = sql_row(call, team_unread, &m, .team = team, .limit = 1)) > 0)
+		hands_add(call, &l->mail_names,
+			  arena_printf(&call->arena, "#%" PRId64, m.message),
+			  m.sender_name, m.content);
+	return rc < 0 ? rc : 0;
+}
+
 int removal_add_team(struct call *call, int64_t team, const char *purged)
 {
 	struct removal *l = call->removal;
@@ -185,6 +226,8 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 		l->held += hands.held;
 		l->mail += hands.mail;
 	}
+	if (rc > 0 && (hands.held || hands.mail) && (rc = hands_name(call, team)) < 0)
+		return rc;
 	if (purged)
 		arena_add(&call->arena, l->purged, l->n_purged,
 			  arena_printf(&call->arena, "teams/%s", purged));
@@ -355,16 +398,30 @@ static const char *work_that_goes(struct call *call, const struct removal *l)
 			: arena_printf(a, "%s: %s", what, l->file_names.text);
 }
 
-static const char *hands(struct call *call, const struct removal *l)
+/* Returns the names of some of `n` things, as the end of a sentence. */
+static const char *hands_named(struct call *call, const char *names, bool all)
 {
-	const char *held = arena_printf(&call->arena, "%" PRId64 " task%s held by agents",
-					l->held, l->held == 1 ? " is" : "s are"),
-		   *mail = arena_printf(&call->arena,
-					"the operator has not read %" PRId64 " message%s",
-					l->mail, l->mail == 1 ? "" : "s");
+	return names ? arena_printf(&call->arena, ": %s%s", names, all ? "" : ", …") : "";
+}
 
-	return arena_printf(&call->arena, "%s%s%s", l->held ? held : "",
-			    l->held && l->mail ? ", and " : "", l->mail ? mail : "");
+/* `named`: whether the text names the first tasks and the first message. */
+static const char *hands(struct call *call, const struct removal *l, bool named)
+{
+	struct arena *a = &call->arena;
+	const char *held = arena_printf(a, "%" PRId64 " task%s held by agents%s", l->held,
+					l->held == 1 ? " is" : "s are",
+					hands_named(call, named ? l->held_names : NULL,
+						    l->held <= (int64_t)l->n_held_names)),
+		   *mail = arena_printf(
+			   a, "the operator has not read %" PRId64 " message%s%s",
+			   l->mail, l->mail == 1 ? "" : "s",
+			   hands_named(call, named ? l->mail_names : NULL, l->mail == 1));
+
+	return arena_printf(a, "%s%s%s", l->held ? held : "",
+			    !l->held || !l->mail ? ""
+			    : named              ? "; "
+						 : ", and ",
+			    l->mail ? mail : "");
 }
 
 /* Refuses a call that would lose work. The fault says how much work and whose work. */
@@ -374,7 +431,10 @@ static int workspace_removal_refuse(struct call *call, const struct removal *l)
 	const char *work = l->notes    ? notes_that_go(call, l)
 			   : l->worked ? work_that_goes(call, l)
 				       : "",
-		   *held = l->held || l->mail ? hands(call, l) : "";
+		   *held = l->held || l->mail ? hands(call, l, true) : "";
+
+	if (strlen(work) + strlen(held) + sizeof("; ") > sizeof(call->fault.text))
+		held = hands(call, l, false);
 
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s%s", work,
 		  *work && *held ? "; " : "", held);

@@ -135,11 +135,21 @@ is 0 . cadre team destroy --yes fill
 cadre team create busy --roles a,b >/dev/null || bad "team"
 cadre --team busy task create "half done" >/dev/null
 cadre --team busy --as a claim >/dev/null
-is 4 '^cadre: conflict: 1 task is held by agents$' cadre team destroy busy
+is 4 '^cadre: conflict: 1 task is held by agents: 001 half done (a)$' cadre team destroy busy
 cadre --team busy --as b send operator "read me" >/dev/null
-is 4 '1 task is held by agents, and the operator has not read 1 message' cadre team destroy busy
+is 4 '1 task is held by agents: 001 half done (a); the operator has not read 1 message: #[0-9]* read me (b)' cadre team destroy busy
+# A person who answers no gets the exit status of a conflict, but no fault.
+cat >"$TMPDIR/no" <<'PY'
+import sys, terminal
+said, status = terminal.run(sys.argv[1:], 80, lambda said: b"n\n" if said.endswith(b"[y/N] ") else None)
+print(said.decode() + "status", status)
+PY
+is 0 '^status 4' env PYTHONPATH="$here/lib" /usr/bin/python3 "$TMPDIR/no" "$CADRE" team destroy busy
+is_said() { tr -d '\r' <"$TMPDIR/out" | grep -q "$1" || bad "no $1: $(cat "$TMPDIR/out")"; }
+is_said '^nothing was done$'
+! grep -q conflict "$TMPDIR/out" || bad "a no is a fault: $(cat "$TMPDIR/out")"
 cadre --team busy --as a done 1 "ready" >/dev/null
-is 4 'conflict: the operator has not read 1 message$' cadre team destroy busy
+is 4 'conflict: the operator has not read 1 message: #[0-9]* read me (b)$' cadre team destroy busy
 cadre --team busy inbox --lease-seconds 0 >/dev/null
 is 0 'busy is destroyed' cadre team destroy busy
 

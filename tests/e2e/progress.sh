@@ -39,7 +39,7 @@ watch() { PYTHONPATH=$here/lib /usr/bin/python3 "$TMPDIR/watch" "$@"; }
 either=yes
 is 0 'drawn True finding the packages of the image' watch 80 "$CADRE" image build
 is 0 'status 1 left cadre: io: apt-cache' watch 80 "$CADRE" image build
-is 0 'drawn True finding the packages of 23' watch 24 "$CADRE" image build
+is 0 'drawn True finding the packages o… 23' watch 24 "$CADRE" image build
 : >"$GO" &
 is 1 'apt-cache' sh -c '"$CADRE" image build'
 grep -q 'finding' "$TMPDIR/out" "$TMPDIR/err" && bad "a pipe sees the line"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # screens - about thirty screens are equal to the files in tests/screens. The test takes the
-# screens in terminals (tmux) of 40, 80 and 120 columns, and from a pipe. The screens contain a
-# question to the user and a command that waits. RENEW=1 writes the present screens into the
-# files in tests/screens.
+# screens in terminals (tmux) of 40, 80, 120 and 200 columns, and from a pipe. The screens contain
+# a question to the user and a command that waits. The file for 200 columns has only the screens
+# that differ from those at 120 columns. Colours do not change the texts. RENEW=1 writes the present
+# screens into the files in tests/screens.
 #
 # The test sets the clock of cadre, which does not run by itself. All work gets times in the
 # first minutes after noon, and the screens are taken at ten minutes after noon.
@@ -81,7 +82,6 @@ show logs -n 2
 show undo
 show gc
 [ ! -t 1 ] || show
-cadre vault write teams/crew/plan.md 'Dig first.' >/dev/null
 show team destroy crew --purge 2>&1
 [ ! -t 1 ] || show wait task 001
 echo "the end"
@@ -112,6 +112,7 @@ at 180
 cadre --as tester claim 003 >/dev/null
 cadre --as tester block 003 "no compiler here" >/dev/null
 cadre vault write teams/crew/design.md "One pass." >/dev/null
+cadre vault write teams/crew/plan.md "Dig first." >/dev/null
 mkdir -p "$CADRE_HOME/log"
 cat >"$CADRE_HOME/log/host.log" <<'LOG'
 time=2026-11-25T12:03:00.000Z level=info msg="the host serves"
@@ -131,19 +132,37 @@ play() { # COLUMNS: prints the screen of a terminal of this width, at the end an
 	cmp -s joined "$1" || bad "a line is wider than $1: $(diff "$1" joined | head -5)"
 }
 
-for columns in 40 80 120 pipe; do
+others() { # FILE BASE: prints the screens of FILE that differ from those of BASE
+	awk 'FNR == 1 { n = 0; file++ } /^\$ cadre/ { n++ } { text[file, n] = text[file, n] $0 "\n" }
+		END { for (i = 0; i <= n; i++) if (text[1, i] != text[2, i]) printf "%s", text[2, i] }' "$2" "$1"
+}
+
+for columns in 40 80 120 200 pipe; do
 	if [ $columns = pipe ]; then
 		sh play </dev/null >pipe
 	else
 		play $columns
 	fi
 	sed -i "s|$folder|/home/ann/crew|" $columns
+	if [ $columns = 200 ]; then
+		others 200 120 >wide
+		mv wide 200
+	fi
 	if [ -n "${RENEW-}" ]; then
 		cp $columns "$kept/$columns"
 	else
 		diff -u "$kept/$columns" $columns || bad "the screens at $columns are others: RENEW=1 keeps these"
 	fi
 done
+# The story sets NO_COLOR. Without the variable, the screens have the same texts in colours.
+escape=$(printf '\033')
+tmux capture-pane -t w80 -p -e -S - | grep "$escape" && bad "NO_COLOR leaves colours"
+tmux kill-session -t w80
+tmux set-environment -g -u NO_COLOR
+play 80
+tmux capture-pane -t w80 -p -e -S - | grep -q "$escape\[.*Needs you" || bad "a terminal has no colours"
+sed -i "s|$folder|/home/ann/crew|" 80
+diff -u "$kept/80" 80 || bad "colours change the text of a screen"
 # The lines of `cadre doctor` differ from machine to machine, but each long line is broken
 # between words.
 tmux new-session -d -s w41 -x 41 -y 24 "'$CADRE' doctor; echo over; sleep 600"

@@ -253,7 +253,8 @@ begun wait team left destroyed --timeout $long
 cadre up >/dev/null || bad "up for the guest"
 ended 0 'team left is destroyed$'
 
-# On a terminal `cadre wait` shows one line, which fits the width and is removed at the end. On
+# On a terminal `cadre wait` says what it waits for, and shows a line that fits the width and is
+# removed at the end. The last line is the next command. On
 # a pipe `cadre wait` prints only its last line.
 cat >"$TMPDIR/watch" <<'PY'
 import re, subprocess, sys
@@ -271,7 +272,7 @@ print("status", status, "widest", max(map(len, drawn[:-1])), "first", drawn[0], 
 PY
 cadre --as b claim 014 >/dev/null
 export TERM=xterm
-is 0 'status 0 widest 39 first .*task 014 is claimed.* left task 014 is completed$' env PYTHONPATH="$here/lib" /usr/bin/python3 "$TMPDIR/watch" 40 "$CADRE"
+is 0 'status 0 widest 39 first .*task 014 is claimed.* left next: cadre task show 014$' env PYTHONPATH="$here/lib" /usr/bin/python3 "$TMPDIR/watch" 40 "$CADRE"
 is 0 '^task 014 is completed$' cadre wait task 014
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
 

@@ -103,8 +103,8 @@ struct decl {
 	/* members of an op */
 	const char *summary;
 	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
-	const char *owner, *message_name, *says, *empty, *next, *below, *tells, *example,
-		*misses;
+	const char *owner, *message_name, *says, *empty, *next, *waits_for, *below,
+		*tells, *example, *misses;
 	const char *pages; /* length of a first page where few words are asked for */
 	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
 	/* The words of one line of the schema fill the members of each struct below. */

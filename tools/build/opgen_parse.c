@@ -321,6 +321,7 @@ static const struct {
 	{ "says", 2, 2, "says \"TEXT\"", OWN(parse_says, OF_OPS) },
 	{ "empty", 2, 2, "empty \"TEXT\"", TEXT(empty) },
 	{ "next", 2, 2, "next \"TEXT\"", TEXT(next) },
+	{ "for", 2, 2, "for \"TEXT\"", TEXT(waits_for) },
 	{ "example", 2, 2, "example \"TEXT\"", TEXT(example) },
 	{ "quiet", 1, 1, "quiet", FLAG(quiet) },
 	{ "clock", 1, 1, "clock", FLAG(clock) },

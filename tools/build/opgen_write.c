@@ -462,6 +462,7 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 	opgen_put_text(out, "says", d->says);
 	opgen_put_text(out, "empty", d->empty);
 	opgen_put_text(out, "next", d->next);
+	opgen_put_text(out, "waits_for", d->waits_for);
 	opgen_put_text(out, "example", d->example);
 	if (d->quiet)
 		fputs("\t  .quiet = true,\n", out);

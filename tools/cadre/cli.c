@@ -807,6 +807,8 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	bool named = f->where[0] && strcmp(f->where, "/confirm") != 0;
 	const char *word = named ? fault_word(cli, &arena, f->where) : NULL;
 
+	if (!f->text[0])
+		return; /* the person knows: see run_asks() */
 	if (follows && !word)
 		word = f->where + 1;
 	word = word ? cli_plain(&arena, word, false) : NULL;

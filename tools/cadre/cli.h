@@ -175,8 +175,8 @@ void awaited_take(void *arg, const char *result, const struct fault *f);
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* Like run_op(), but also frees `args`. */
 json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
-/* Asks a person at a terminal whether to go on. Returns false and fills the fault if the person
- * says no. */
+/* Asks a person at a terminal whether to go on. If the person says no, returns false with a fault
+ * without a text, for the exit status alone. */
 bool run_asks(struct fault *f);
 /* If the fault says that an act was refused because it would lose work, asks a person at a
  * terminal whether to do the act. */

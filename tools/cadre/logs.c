@@ -95,22 +95,91 @@ static int64_t logs_level_of(struct arena *a, const char *line)
 	return level < 0 ? LOG_LEVEL_ERROR : level;
 }
 
+/* A line of the log for a person. */
+struct logs_record {
+	const char *time, *level, *who, *what;
+	const char *rest; /* the fields that the other parts do not show */
+};
+
+/* Adds the fields behind the message to the record's parts. The first agent, workspace or team is
+ * the one that the line is about. */
+static void logs_sort_fields(struct arena *a, const char *at, struct logs_record *r)
+{
+	static const char *const who[] = { "agent", "workspace", "team" };
+	const char *values[3], *end;
+
+	for (size_t i = 0; i < 3; i++)
+		values[i] = find_value(a, at, who[i], &end);
+	r->who = values[0] ? values[0] : values[1] ? values[1] : values[2];
+	for (at += strspn(at, " "); *at; at = end + strspn(end, " ")) {
+		const char *key = arena_strndup(a, at, strcspn(at, "= ")),
+			   *value = *key ? find_value(a, at, key, &end) : NULL;
+
+		if (!value || end == at)
+			break;
+		if (!strcmp(key, "error") || !strcmp(key, "hint"))
+			r->what = arena_printf(a, "%s: %s", r->what, value);
+		else if (!r->who || strcmp(value, r->who) != 0)
+			r->rest = arena_printf(a, "%s%s%.*s", r->rest,
+					       *r->rest ? " " : "", (int)(end - at), at);
+	}
+	if (*at)
+		r->rest = arena_printf(a, "%s%s%s", r->rest, *r->rest ? " " : "", at);
+}
+
+/* Prints a record in columns: the time, the level, who it is about, and the text. A narrow
+ * terminal shows the text below the others. */
+static void logs_put_record(const struct cli *cli, struct arena *a,
+			    const struct logs_record *r)
+{
+	enum { LEVEL = 5, WHO = 16, NARROW = 72 };
+	const bool narrow = cli->width && cli->width < NARROW;
+	const char *who = r->who ? r->who : "host";
+	const size_t has = cli_width(who), fit = has > WHO ? cli_fit(who, WHO - 1) : 0;
+	int at = (int)cli_width(r->time) + LEVEL + WHO + 3 * INDENT;
+
+	who = fit && !narrow ? arena_printf(a, "%.*s…", (int)fit, who) : who;
+	printf("%s%s%s  %s%*s  %s%*s", screen_dim(cli), r->time, screen_plain(cli),
+	       cli_colored(cli, a, r->level),
+	       LEVEL - (int)strlen(r->level) > 0 ? LEVEL - (int)strlen(r->level) : 0, "",
+	       who, narrow || has > WHO ? 0 : (int)(WHO - has), "");
+	if (narrow)
+		printf("\n%*s", at = INDENT, "");
+	else
+		printf("%*s", INDENT, "");
+	if (*r->rest && (!cli->width ||
+			 at + (int)(cli_width(r->what) + INDENT + cli_width(r->rest)) <=
+				 cli->width)) {
+		printf("%s  %s%s%s\n", r->what, screen_dim(cli), r->rest,
+		       screen_plain(cli));
+		return;
+	}
+	cli_item(cli, r->what, at);
+	if (*r->rest) {
+		fputs(screen_dim(cli), stdout);
+		cli_prose(cli, r->rest, at);
+		fputs(screen_plain(cli), stdout);
+	}
+}
+
 /* Prints a line of the log, `time=… level=… msg=… KEY=VALUE…`, in a form for people. */
 static void logs_put_plain(const struct cli *cli, struct arena *a, const char *line)
 {
 	const char *plain = cli_plain(a, line, false), *end, *rest = NULL;
-	const char *time = find_value(a, plain, "time", &end);
-	const char *level = find_value(a, plain, "level", &end);
-	const char *what = find_value(a, plain, "msg", &rest);
+	struct logs_record r = {
+		.time = find_value(a, plain, "time", &end),
+		.level = find_value(a, plain, "level", &end),
+		.what = find_value(a, plain, "msg", &rest),
+		.rest = "",
+	};
 
-	if (!time || !level || !what || time_parse(time) < 0) {
+	if (!r.time || !r.level || !r.what || time_parse(r.time) < 0) {
 		cli_item(cli, plain, 0);
 		return;
 	}
-	time = screen_time(cli, a, time);
-	printf("%s%s  %s%-5s ", screen_dim(cli), time, screen_plain(cli), level);
-	cli_item(cli, arena_printf(a, "%s%s%s", what, *rest ? " " : "", rest),
-		 (int)cli_width(time) + 8);
+	r.time = screen_time(cli, a, r.time);
+	logs_sort_fields(a, rest, &r);
+	logs_put_record(cli, a, &r);
 }
 
 /* Prints a line of the log as a JSON object. */

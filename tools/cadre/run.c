@@ -635,7 +635,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 		print_answer(cli, op, answer);
 	if (!json_object_get(answer, "you") && op->flags & OP_IDENTIFIES)
 		agent_here_tell(answer);
-	if (op->next)
+	if (op->flags & OP_WRITE || cli->people)
 		screen_next(cli, op, answer);
 	if (op->until)
 		status = wait_behind(cli, op, args, answer);
@@ -677,8 +677,8 @@ bool run_asks(struct fault *f)
 	fputs("Go on? [y/N] ", stderr);
 	if (fgets(line, sizeof(line), stdin) && (*line == 'y' || *line == 'Y'))
 		return true;
-	fault_set(f, FAULT_CONFLICT, "", "nothing was changed");
-	fault_hint(f, "%s", "Say y to go on.");
+	f->code = FAULT_CONFLICT; /* for the exit status; the person has decided */
+	cli_tell("nothing was done");
 	return false;
 }
 

@@ -249,6 +249,18 @@ static void tell_signal(const struct cli *cli, const struct op *op, const json_t
 	text_release(&command);
 }
 
+/* Tells a person at a terminal what the command waits for, and for how long. */
+static void wait_verb_tell_begin(const struct cli *cli, const struct op *op,
+				 const json_t *args, int64_t seconds)
+{
+	const bool minutes = seconds >= 120 && seconds % 60 == 0;
+	char *what = screen_sentence(cli, op->in, op->waits_for, args);
+
+	cli_tell("waiting for %s, for at most %lld %s", what,
+		 (long long)(minutes ? seconds / 60 : seconds), minutes ? "min" : "s");
+	free(what);
+}
+
 static void wait_verb_show(const struct cli *cli, const struct op *op,
 			   const json_t *answer, struct progress *p)
 {
@@ -289,7 +301,8 @@ static int64_t first_wait(const struct op *op, const struct progress *p)
 static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_t until,
 		      const sigset_t *before, struct fault *f)
 {
-	struct progress *p = progress_begin(cli, "waiting");
+	struct progress *p = progress_begin(cli, "");
+	bool told = !p;
 	int64_t most = first_wait(op, p), left, since = 0;
 	json_t *answer = NULL, *next;
 
@@ -315,6 +328,10 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 			break;
 		}
 		since = 0;
+		if (!told)
+			wait_verb_tell_begin(cli, op, args,
+					     (until - clock_steady_ms() + 999) / 1000);
+		told = true;
 		wait_verb_show(cli, op, answer, p);
 		if (p) /* the first reads are short: most changes happen early */
 			most = most < SHOWN / 2 ? 2 * most + 1 : SHOWN;
@@ -416,8 +433,11 @@ int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t
 		status = wait_status(op->until, end);
 	if (end && cli->json)
 		json_object_set(answer, "waited", end);
-	else if (end)
+	else if (end) {
 		screen_says(cli, op->until, end);
+		if (cli->people)
+			screen_next(cli, op->until, end);
+	}
 	json_decref(end);
 	json_decref(asks);
 	return status;

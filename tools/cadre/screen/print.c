@@ -62,6 +62,11 @@ static void add_small(struct page *p, const struct field *field, bool small)
 		screen_page_end_line(p);
 	printf("%s%s%s%s%s", p->at ? "  " : "", screen_dim(p->cli), name,
 	       *name ? " " : "", small ? "" : screen_plain(p->cli));
+	if (!p->at && p->cli->width && width > p->cli->width) {
+		cli_item(p->cli, value, *name ? (int)cli_width(name) + 1 : 0);
+		fputs(screen_plain(p->cli), stdout);
+		return;
+	}
 	printf("%s", small || field->type->kind != KIND_ENUM
 			     ? value
 			     : cli_colored(p->cli, &p->arena, value));
@@ -116,8 +121,7 @@ static void print_section(struct page *p, const struct field *field, bool named)
 		return;
 	putchar('\n');
 	if (screen_is_list(field) && p->op->columns) {
-		print_table(p->cli, field->type->record, p->op->columns, value, true, 0,
-			    NULL);
+		print_more_rows(p->cli, p->op, field->type->record, value, NULL);
 		return;
 	}
 	if (named)
@@ -147,15 +151,21 @@ static const struct field *screen_page_take(struct page *p, const char *word,
 	return field && screen_is_shown(field, p->record) ? field : NULL;
 }
 
-static bool is_on_page(const struct op *op, const struct field *field)
+/* Whether a template shows the field, as {FIELD} or {RECORD.FIELD}. */
+static bool page_tells(const char *said, const struct field *field)
 {
 	const size_t n = strlen(field->name);
-	const char *at = op->says;
 
-	/* The heading may show the field, as {FIELD} or {RECORD.FIELD}. */
-	for (; at && (at = strstr(at, field->name)); at += n)
-		if (at > op->says && strchr("{.", at[-1]) && at[n] == '}')
+	for (const char *at = said; at && (at = strstr(at, field->name)); at += n)
+		if (at > said && strchr("{.", at[-1]) && at[n] == '}')
 			return true;
+	return false;
+}
+
+static bool is_on_page(const struct op *op, const struct field *field)
+{
+	if (page_tells(op->says, field) || page_tells(op->next, field))
+		return true;
 	for (const char *const *word = op->page; *word; word++)
 		if (!strcmp(*word, field->name))
 			return true;
@@ -218,6 +228,16 @@ static void print_heading(struct page *p, const json_t *answer)
 	free(own);
 }
 
+/* Whether a value only repeats the name of the record, as an agent's role often does. */
+static bool is_named_so(const struct page *p, const struct field *field,
+			const json_t *record)
+{
+	const char *name = record ? json_find_text(record, "name") : NULL;
+
+	return name && field_find(p->r, "name") != field &&
+	       !strcmp(json_text_at(p->record, field->name), name);
+}
+
 /* Prints an answer as a page. If the answer's first field is a record, prints that record as
  * the page. */
 static void screen_page(const struct cli *cli, const struct op *op, const json_t *answer)
@@ -235,7 +255,8 @@ static void screen_page(const struct cli *cli, const struct op *op, const json_t
 
 	print_heading(&p, answer);
 	for (; *word && strcmp(*word, "|"); word++)
-		if ((field = screen_page_take(&p, *word, record, answer)))
+		if ((field = screen_page_take(&p, *word, record, answer)) &&
+		    !is_named_so(&p, field, nested ? record : NULL))
 			add_small(&p, field, false);
 	screen_page_end_line(&p);
 	for (word += *word != NULL; *word; word++)
@@ -249,22 +270,6 @@ static void screen_page(const struct cli *cli, const struct op *op, const json_t
 
 /* --- overviews ------------------------------------------------------------------------------ */
 
-/* Finds FIELD or FIELD.FIELD of a record. For FIELD.FIELD, `*r` and `*record` become the inner
- * record. NULL: there is no such field. */
-static const struct field *find_part(struct arena *a, const char *path,
-				     const struct record **r, const json_t **record)
-{
-	const char *dot = strchr(path, '.');
-	const struct field *field =
-		field_find(*r, dot ? arena_strndup(a, path, (size_t)(dot - path)) : path);
-
-	if (!field || !dot)
-		return field;
-	*record = json_object_get(*record, field->name);
-	*r = field->type->record;
-	return field_find(*r, dot + 1);
-}
-
 /* Adds a single value, FIELD or FIELD.FIELD, to the line. An empty value or a zero is left out. */
 static void add_single(struct page *p, const struct op *op, const json_t *answer,
 		       const char *word)
@@ -273,7 +278,7 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 
 	p->r = op->out;
 	p->record = answer;
-	field = find_part(&p->arena, word, &p->r, &p->record);
+	field = screen_part(&p->arena, word, &p->r, &p->record);
 	if (field && screen_is_shown(field, p->record) &&
 	    (!json_is_integer(json_object_get(p->record, field->name)) ||
 	     json_integer_value(json_object_get(p->record, field->name))))
@@ -300,12 +305,19 @@ static void print_settled(const struct cli *cli, const char *text)
 		cli_tell("%s", text);
 }
 
-/* Prints an overview of an answer that has several lists. */
+/* Prints an overview of an answer that has several lists. If the operation defines a line, a
+ * person sees the line as the heading, in place of the single values. */
 static void screen_overview(const struct cli *cli, const struct op *op,
 			    const json_t *answer)
 {
-	struct page p = { .cli = cli };
+	const bool headed = cli->people && op->says;
+	struct page p = { .cli = cli, .op = op };
 	const char *const *word = op->overview;
+
+	if (headed) {
+		print_heading(&p, answer);
+		putchar('\n');
+	}
 
 	for (; *word && strcmp(*word, "|"); word++) {
 		const struct field *field = field_find(op->out, *word);
@@ -319,9 +331,9 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 		if (any || !cli->people)
 			print_overview_part(cli, op, rows, field->type->record, first);
 	}
-	if (*word && word[1])
+	if (*word && word[1] && !headed)
 		putchar('\n');
-	for (word += *word != NULL; *word; word++) {
+	for (word += *word != NULL; *word && !headed; word++) {
 		add_single(&p, op, answer, *word);
 		if (!cli->people)
 			screen_page_end_line(&p); /* one value per line, for searches */
@@ -659,7 +671,7 @@ static void print_empty(const struct cli *cli, const struct op *op)
 		hint = arena_printf(&a, "no %s with %s: `cadre %s%s%s` shows more", what,
 				    by, op->cli[0], op->cli[1] ? " " : "",
 				    op->cli[1] ? op->cli[1] : "");
-	else
+	else if (strncmp(hint, "no ", 3) != 0)
 		hint = arena_printf(&a, "no %s%s%s", what, *hint ? ": " : "", hint);
 	if (print_is_table(cli, op, &op->out->fields[0]))
 		print_beside(cli, hint);
@@ -702,7 +714,8 @@ static void print_says(const struct cli *cli, const struct op *op, const json_t 
 	free(line);
 }
 
-/* Prints the numbers of a record beside a list, such as the counts of a board, without zeros. */
+/* Prints the numbers of a record beside a list, such as the counts of a board, without zeros.
+ * Pending tasks are counted as ready or waiting, as the rows call them. */
 static void print_counts(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	struct page p = { .cli = cli };
@@ -716,7 +729,8 @@ static void print_counts(const struct cli *cli, const struct op *op, const json_
 		p.r = r;
 		p.record = json_object_get(answer, field->name);
 		for (size_t k = 0; k < r->n_fields; k++)
-			if (json_int_at(p.record, r->fields[k].name))
+			if (json_int_at(p.record, r->fields[k].name) &&
+			    strcmp(r->fields[k].name, "pending") != 0)
 				add_small(&p, &r->fields[k], true);
 		screen_page_end_line(&p);
 	}
@@ -744,7 +758,7 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 	}
 	if (!print_words(cli, op, answer) && !any)
 		print_empty(cli, op);
-	else if (cli->people)
+	if (cli->people)
 		print_counts(cli, op, answer);
 	if (op->says)
 		print_says(cli, op, answer);
@@ -834,160 +848,4 @@ void cli_text(const struct cli *cli, const char *s)
 		text_mask(&t, 0);
 	fwrite(t.data ? t.data : "", 1, t.len, stdout);
 	text_release(&t);
-}
-
-/*
- * Writes an answer as one line, such as `created task 002, which waits for 001`.
- *
- * The schema defines the line for each operation. In the line, {FIELD} and {FIELD.FIELD} stand
- * for parts of the answer. A text in brackets is left out if one of its parts is absent, zero
- * or false.
- */
-
-enum { LIST_MOST = 8 }; /* values of a list that are printed; others are counted */
-
-/* The data from which a line is made. */
-struct line {
-	const struct cli *cli;
-	const struct record *r;
-	const json_t *answer;
-	struct arena arena;
-};
-
-/* Whether a part is empty, false or 0. A text in brackets with such a part is left out. */
-static bool is_nothing(const json_t *value)
-{
-	return screen_is_empty(value) || json_is_false(value) ||
-	       (json_is_integer(value) && !json_integer_value(value));
-}
-
-/* Writes the first values of a long list, and the number of the other values. */
-static const char *list_text(struct line *l, const struct field *field,
-			     const json_t *list)
-{
-	const size_t n = json_array_size(list);
-	json_t *first = json_array();
-	const char *text;
-
-	for (size_t i = 0; i < LIST_MOST; i++)
-		json_array_append(first, json_array_get(list, i));
-	text = arena_printf(&l->arena, "%s and %zu more",
-			    screen_value(l->cli, &l->arena, field, first), n - LIST_MOST);
-	json_decref(first);
-	return cli_plain(&l->arena, text, false);
-}
-
-/* The values that a field has in the rows of a list. */
-static json_t *column_of(const json_t *rows, const char *name)
-{
-	json_t *column = json_array();
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach(rows, i, row)
-		json_array_append(column, json_object_get(row, name));
-	return column;
-}
-
-/* The text of a part of the answer. `name` is FIELD or FIELD.FIELD. NULL: the part is absent.
- * `*nothing` becomes true if the part is absent, zero or false. */
-static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
-{
-	const char *path = arena_strndup(&l->arena, name, n);
-	const struct record *r = l->r;
-	const json_t *record = l->answer, *value;
-	const struct field *field = find_part(&l->arena, path, &r, &record);
-	json_t *column;
-	const char *text;
-
-	if (field && json_is_array(record)) {
-		column = column_of(record, field->name);
-		text = json_array_size(column) > LIST_MOST
-			       ? list_text(l, field, column)
-			       : screen_value(l->cli, &l->arena, field, column);
-		json_decref(column);
-		return cli_plain(&l->arena, text, false);
-	}
-	value = field ? json_object_get(record, field->name) : NULL;
-	*nothing |= is_nothing(value);
-	if (screen_is_empty(value))
-		return NULL;
-	if (json_array_size(value) > LIST_MOST)
-		return list_text(l, field, value);
-	return cli_plain(&l->arena, screen_field(l->cli, &l->arena, r, field, record),
-			 false);
-}
-
-/* Appends a piece of the line, without the brackets around the piece. Returns false if a part
- * of the piece is absent, zero or false. */
-static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
-{
-	bool nothing = false;
-
-	for (const char *end = s + n; s < end;) {
-		size_t plain = strcspn(s, "{");
-		const char *text;
-		bool silent;
-
-		if (plain >= (size_t)(end - s)) {
-			text_add(out, s, (size_t)(end - s));
-			break;
-		}
-		text_add(out, s, plain);
-		s += plain + 1;
-		silent = *s == '?';
-		s += silent;
-		plain = strcspn(s, "}");
-		text = part_text(l, s, plain, &nothing);
-		if (!silent)
-			text_addf(out, "%s", text ? text : "-");
-		s += plain + 1;
-	}
-	return !nothing;
-}
-
-char *screen_sentence(const struct cli *cli, const struct record *r, const char *said,
-		      const json_t *answer)
-{
-	struct line l = { .cli = cli, .r = r, .answer = answer };
-	struct text out = { 0 };
-
-	for (const char *s = said; *s;) {
-		const bool bracket = *s == '[';
-		const size_t n = strcspn(s + bracket, bracket ? "]" : "["),
-			     before = out.len;
-
-		if (*s == '\n' && (!out.len || out.data[out.len - 1] == '\n')) {
-			s++; /* nothing is in the line before */
-			continue;
-		}
-		if (!add_piece(&l, s + bracket, n, &out) && bracket)
-			out.len = before;
-		s += n + 2 * bracket;
-	}
-	text_add(&out, "", 1);
-	arena_release(&l.arena);
-	return out.data;
-}
-
-char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer)
-{
-	return screen_sentence(cli, op->out, op->says, answer);
-}
-
-void screen_next(const struct cli *cli, const struct op *op, const json_t *answer)
-{
-	char *line = screen_sentence(cli, op->out, op->next, answer);
-
-	cli_tell("next: %s", line);
-	free(line);
-}
-
-void screen_says(const struct cli *cli, const struct op *op, const json_t *answer)
-{
-	char *line = screen_line(cli, op, answer);
-
-	if (*line)
-		cli_prose(cli, line, 0);
-	free(line);
 }

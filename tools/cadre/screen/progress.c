@@ -34,9 +34,12 @@ static void draw(struct progress *p)
 				   : "";
 	const char *text = cli_plain(&a, p->text, false);
 	size_t width = (size_t)cli_columns(STDERR_FILENO) - 1, taken = strlen(time);
-	size_t fit = cli_fit(text, width > taken ? width - taken : 0);
+	const size_t room = width > taken ? width - taken : 0;
+	const bool cut = cli_width(text) > room;
+	size_t fit = cli_fit(text, cut && room ? room - 1 : room);
 
-	fprintf(stderr, "\r\033[K%s%.*s", taken < width ? time : "", (int)fit, text);
+	fprintf(stderr, "\r\033[K%s%.*s%s", taken < width ? time : "", (int)fit, text,
+		cut && room ? "…" : "");
 	fflush(stderr);
 	p->drawn = true;
 	arena_release(&a);

@@ -46,6 +46,10 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
  * time has the ISO form, in seconds. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
+/* Finds FIELD or FIELD.FIELD of a record. For FIELD.FIELD, `*r` and `*record` become the inner
+ * record. NULL: there is no such field. */
+const struct field *screen_part(struct arena *a, const char *path,
+				const struct record **r, const json_t **record);
 /* Fills a template with parts of a record, like the line of an operation. The caller frees the
  * text. */
 char *screen_sentence(const struct cli *cli, const struct record *r, const char *said,
@@ -74,8 +78,8 @@ size_t rows_tree_columns(const struct field **chosen, size_t n, const struct fie
 const char *rows_tree_text(struct arena *a, const json_t *rows, size_t at,
 			   const struct field *field, const char *name);
 
-/* Makes the line that the operation defines for its answers (print.c). The caller frees the
- * line. */
+/* Makes the line that the operation defines for its answers (sentence.c). The caller frees
+ * the line. */
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints the line of screen_line(), unless the line is empty. */
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);

@@ -75,12 +75,15 @@ static const char *lines_first_name(struct lines *l, const char *names)
 
 /* --- widths ------------------------------------------------------------------------------ */
 
-static void lines_choose(struct lines *l)
+/* Chooses the fields of a line. If `rows` is the whole list, fields without a value in any row
+ * are left out. */
+static void lines_choose(struct lines *l, const json_t *rows, bool whole)
 {
 	const struct field *field;
 
 	for (size_t i = 0; l->op->lines[i] && *l->op->lines[i] != '|'; i++)
-		if (l->n < LINE_FIELDS && (field = field_find(l->r, l->op->lines[i])))
+		if (l->n < LINE_FIELDS && (field = field_find(l->r, l->op->lines[i])) &&
+		    (!whole || screen_any_has(rows, field->name)))
 			l->fields[l->n++] = field;
 }
 
@@ -204,16 +207,25 @@ static size_t lines_put(struct lines *l, const struct field *field, const char *
 	return cut ? cli_width(arena_strndup(&l->arena, text, n)) + 1 : width;
 }
 
-/* Prints a line whose fields stand below those of the other lines. */
+/* Prints a line whose fields stand below those of the other lines. If little room is left for a
+ * sentence, a longer sentence stands below the line, and is not cut. */
 static void lines_put_row(struct lines *l, const char *const *cells, bool head)
 {
+	const size_t rest = lines_rest(l);
+	const bool below = l->fields[l->n - 1]->type->given == GIVEN_KIND &&
+			   rest < 2 * ENOUGH && cli_width(cells[l->n - 1]) > rest;
 	size_t had;
 
 	for (size_t i = 0; i < l->n; i++) {
 		if (!l->width[i])
 			continue;
+		if (below && i + 1 == l->n) {
+			putchar('\n');
+			cli_prose(l->cli, cells[i], INDENT);
+			return;
+		}
 		had = lines_put(l, head ? NULL : l->fields[i], cells[i], l->width[i]);
-		if (i + 1 < l->n)
+		if (i + 1 + below < l->n)
 			printf("%*s", (int)(l->width[i] - had + GAP), "");
 	}
 	putchar('\n');
@@ -259,7 +271,9 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 	const json_t *row;
 	size_t i;
 
-	lines_choose(&l);
+	lines_choose(&l, rows, !kept);
+	if (!l.n)
+		return;
 	lines_add_head(&l);
 	json_array_foreach(rows, i, row)
 		for (size_t k = 0; k < l.n; k++)

@@ -23,7 +23,8 @@ static const char *needs_name(struct arena *a, const json_t *need)
 }
 
 /* Prints the text of a need, how long the need exists, and the command that settles the need.
- * All of it is on one line if it fits. Otherwise the last two are on a line of their own. */
+ * All of it is on one line if it fits. Otherwise the last two are on a line of their own, or each
+ * of them. A command is not broken: it moves to the left instead. */
 static void needs_print_one(const struct cli *cli, struct arena *a, const json_t *need,
 			    int at)
 {
@@ -31,23 +32,28 @@ static void needs_print_one(const struct cli *cli, struct arena *a, const json_t
 		   *command = cli_plain(a, json_text_at(need, "command"), false),
 		   *since = json_find_text(need, "since");
 	const char *ago = since ? screen_time(cli, a, since) : "",
-		   *rest = arena_printf(a, "%s%s%s", ago,
-					!*command ? ""
-					: *ago    ? "  -> "
-						  : "-> ",
-					command);
-	const size_t width = cli_width(text) + cli_width(rest) + 2 * INDENT;
+		   *gap = *ago && *command ? "  " : "";
+	const int has = (int)cli_width(text) + 2 * INDENT, room = cli->width - at,
+		  taken = (int)(cli_width(ago) + strlen(gap));
+	int width;
 
-	if ((size_t)at + width <= (size_t)cli->width) {
-		printf("%s  %s%s%s\n", text, screen_dim(cli), rest, screen_plain(cli));
+	command = *command ? arena_printf(a, "-> %s", command) : "";
+	width = (int)cli_width(command);
+	if (has + taken + width <= room) {
+		printf("%s  %s%s%s%s%s\n", text, screen_dim(cli), ago, gap, command,
+		       screen_plain(cli));
 		return;
 	}
 	cli_item(cli, text, at);
-	if (*rest) {
-		printf("%*s%s", at, "", screen_dim(cli));
-		cli_item(cli, rest, at);
-		fputs(screen_plain(cli), stdout);
+	if (*ago && taken + width > room) {
+		printf("%*s%s%s%s\n", at, "", screen_dim(cli), ago, screen_plain(cli));
+		ago = gap = "";
 	}
+	if (!*ago && width > room)
+		at = cli->width - width > INDENT ? cli->width - width : INDENT;
+	if (*ago || *command)
+		printf("%*s%s%s%s%s%s\n", at, "", screen_dim(cli), ago, gap, command,
+		       screen_plain(cli));
 }
 
 void screen_needs(const struct cli *cli, const json_t *rows)

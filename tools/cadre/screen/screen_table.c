@@ -196,6 +196,7 @@ static const char *color_of(const char *word)
 {
 	static const char *const colors[][2] = {
 		{ "failed", "31" },       { "dead", "31" },
+		{ "error", "31" },        { "warn", "33" },
 		{ "stuck", "31" },        { "offline", "31" },
 		{ "blocked", "33" },      { "claimed", "33" },
 		{ "in_progress", "33" },  { "working", "33" },
@@ -434,9 +435,42 @@ size_t cli_fit(const char *s, size_t width)
 	return (size_t)(at - s);
 }
 
+/* The length of a command that begins at `s`, or 0. A command stands between backquotes, or stands
+ * bare in parentheses or behind a colon, a semicolon or an arrow. A longer text is no command. */
+static size_t line_command(const char *s, const char *text)
+{
+	enum { LONGEST = 72 };
+	const bool quoted = *s == '`';
+	size_t n = quoted ? strcspn(s + 1, "`\n") + 1 : 0;
+
+	if (strncmp(s + quoted, "cadre ", 6) != 0 || (quoted && s[n] != '`'))
+		return 0;
+	if (!quoted && (s == text || (s[-1] != '(' && (s - text < 2 || s[-1] != ' ' ||
+						       !strchr(":;>", s[-2])))))
+		return 0;
+	while (!quoted && s[n] && s[n] != '\n' &&
+	       !(strchr(".;,)", s[n]) && strchr(" .\n", s[n + 1])))
+		n++;
+	n += strcspn(s + n, " \n"); /* a comma behind the command */
+	return n <= LONGEST ? n : 0;
+}
+
+/* Moves the end of a line out of a command, because a person copies a command as a whole. The
+ * line ends before the command, or behind the command if the line begins with the command. */
+static size_t line_spare_command(const char *s, size_t at, const char *text)
+{
+	for (size_t i = 0; i < at; i++) {
+		const size_t n = line_command(s + i, text);
+
+		if (n && i + n > at)
+			return i ? i : n;
+	}
+	return at;
+}
+
 /* The number of bytes at the beginning of a line that fit into the width. Only whole words
- * count, if at least one word fits. */
-static size_t line_fit(const char *s, size_t n, size_t width)
+ * count, if at least one word fits. `text`: the text that has the line. */
+static size_t line_fit(const char *s, size_t n, size_t width, const char *text)
 {
 	size_t fit = cli_fit(s, width), at;
 
@@ -444,6 +478,7 @@ static size_t line_fit(const char *s, size_t n, size_t width)
 		return n;
 	for (at = fit; at > 0 && s[at] != ' '; at--)
 		;
+	at = line_spare_command(s, at ? at : fit, text);
 	while (at > 0 && s[at - 1] == ' ')
 		at--; /* two blanks may separate sentences */
 	at = at ? at : fit;
@@ -474,10 +509,11 @@ static void width_put_prose(FILE *out, int columns, const char *text, int indent
 			    bool begun)
 {
 	size_t width = columns > indent + 8 ? (size_t)(columns - indent) : 0;
+	const char *const whole = text;
 
 	while (*text) {
 		size_t n = strcspn(text, "\n"),
-		       fit = width ? line_fit(text, n, width) : n;
+		       fit = width ? line_fit(text, n, width, whole) : n;
 
 		fprintf(out, "%*s%.*s\n", fit && !begun ? indent : 0, "", (int)fit, text);
 		begun = false;

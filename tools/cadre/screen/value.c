@@ -59,8 +59,9 @@ const char *screen_heading(struct arena *a, const char *words)
 {
 	/* Members keep their names for programs. These headings say more to people. */
 	static const char *const headings[][2] = {
-		{ "seq", "id" },     { "message id", "id" }, { "timestamp", "sent" },
-		{ "read", "state" }, { "content", "text" },  { "queued", "mail" },
+		{ "seq", "id" },       { "message id", "id" }, { "timestamp", "sent" },
+		{ "read", "state" },   { "content", "text" },  { "queued", "mail" },
+		{ "fetched", "seen" },
 	};
 	char *text;
 
@@ -367,6 +368,16 @@ static const char *pending_word(const struct record *r, const struct field *fiel
 	return json_is_true(json_object_get(record, "ready")) ? "ready" : "waiting";
 }
 
+/* Whether `field` is the state of a copy that its recipient got and has not acknowledged. */
+static bool is_seen(const struct field *field, const json_t *record)
+{
+	const char *state = json_text_at(record, "state");
+
+	return !strcmp(field->name, "state") &&
+	       (!strcmp(state, "fetched") ||
+		(!strcmp(state, "queued") && json_int_at(record, "attempt") > 0));
+}
+
 /* Formats a field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
@@ -376,6 +387,15 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
+	if (cli->people && !strcmp(field->name, "status") &&
+	    *json_text_at(record, "blocked"))
+		return "blocked"; /* the agent's work stands still */
+	if (cli->people && !strcmp(field->name, "title") && field_find(r, "status") &&
+	    *json_text_at(record, "blocked"))
+		return arena_printf(a, "%s: %s", screen_value(cli, a, field, value),
+				    json_text_at(record, "blocked"));
+	if (cli->people && is_seen(field, record))
+		return "seen";
 	if (pending_word(r, field, record))
 		return pending_word(r, field, record);
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
