@@ -35,8 +35,7 @@ until_is 'ended 0' seen
 seen | grep -q '^before' || bad "the first screen is lost: $(seen)"
 until_done none_left
 
-tmux kill-server
-tmux new-session -d -s w -x 100 -y 20 "sh -c 'trap : INT; \"$CADRE\" status --watch; echo ended \$?; exec cat'" || bad "tmux"
+tmux respawn-pane -k -t w "sh -c 'trap : INT; \"$CADRE\" status --watch; echo ended \$?; exec cat'" || bad "tmux"
 until_is 'q ends' seen
 tmux send-keys -t w C-c
 until_is 'ended 0' seen
