@@ -33,7 +33,7 @@ is 0 verified cadre backup --keep 3
 is 0 verified cadre backup --keep 1
 [ "$(ls "$CADRE_HOME/backups" | grep -c '^state-2.*\.db$')" = 1 ] && [ -e "$CADRE_HOME/backups/mine.db" ] ||
 	bad "kept: $(ls "$CADRE_HOME/backups")"
-last=$(sed 's/: .*//' "$TMPDIR/out")
+last=$(sed -n '1s/: .*//p' "$TMPDIR/out")
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"
 is 2 '^cadre: invalid: --keep must be a number from 1 to 100000$' cadre backup --keep 0
 is 2 'only with the folder of backups' cadre backup --keep 2 "$TMPDIR/other.db"

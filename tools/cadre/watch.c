@@ -80,8 +80,8 @@ static const char *watch_go_on(struct watching *w, char ended[16], struct fault 
 	return over ? ended : NULL;
 }
 
-/* The agent has taken no turn yet. Tells the person so. Returns 0 if the watch goes on, and -1
- * with the fault filled if it cannot. With --once, an agent without a runner is a fault. */
+/* The agent has taken no turn yet. Tells the person so. Returns 0 if the watch goes on. If the
+ * agent has no runner, returns -1 with the fault filled. */
 static int watch_tell_none(struct watching *w, struct fault *f)
 {
 	json_t *answer = run_args(
@@ -104,12 +104,8 @@ static int watch_tell_none(struct watching *w, struct fault *f)
 		"See its work: cadre history %s. Give it a runner: cadre agent update %s "
 		"--runner claude.",
 		w->agent, w->agent);
-	w->none = w->once;
-	if (w->once)
-		return -1;
-	cli_say_fault(w->cli, f);
-	*f = (struct fault){ 0 };
-	return 0;
+	w->none = true;
+	return -1;
 }
 
 /* Waits for a turn that was not shown yet. Returns 0, or -1 with the fault filled. */

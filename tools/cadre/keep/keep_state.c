@@ -693,9 +693,12 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (cli->json)
 		print_json_new(json_pack("{ss,sI}", "path", path, "size",
 					 (json_int_t)st.st_size));
-	else
-		cli_say("%s: %lld KiB, verified; its secret is in %s.secret", path,
-			(long long)(st.st_size + 1023) / 1024, path);
+	else {
+		cli_say("%s: %lld KiB, verified", path,
+			(long long)(st.st_size + 1023) / 1024);
+		cli_say("Keep its secret, too: %s.secret", path);
+		cli_say("To go back to it: cadre restore %s", path);
+	}
 	return 0;
 }
 
