@@ -79,7 +79,7 @@ says 1 '"name":"carl"'
 says 1 'Passed over: project_key, program, model'
 says 2 '"id":"005"'
 says 3 '"id":"006"'
-says 4 '"recipients":1'
+says 4 '{"seq":'
 lacks 4 message_id
 says 5 '"tasks":[{'
 says 6 '"id":"005"'
