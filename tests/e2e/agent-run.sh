@@ -79,6 +79,14 @@ until_is '^ann\tann\tworking' cadre agent list
 cadre send ann "read once" >/dev/null || bad "send"
 is 0 'read once' cadre agent run ann -- sh -c 'setsid -w cadre inbox; setsid -w cadre inbox'
 is 0 'acked' cadre receipt 1
+# Each run is a session of its own, so a later run does not acknowledge a message that an earlier run
+# has shown.
+cadre send ann "shown to the dead" >/dev/null || bad "send"
+(export CADRE_SESSION=of-the-lead
+	is 0 'shown to the dead' cadre agent run ann -- cadre inbox
+	is 0 'no messages' cadre agent run ann -- cadre inbox
+	exit $failed) || failed=1
+is 0 'fetched' cadre receipt "$(cadre messages --limit 1 --json=seq | grep -o '[0-9]\+' | head -n 1)"
 until_is '^ann\tann\toffline' cadre agent list
 # If the process that renews the agent's leases is killed, no second program can run as the
 # agent while the first program runs. When the program is killed, another program can run as the

@@ -99,7 +99,7 @@ static void be(const json_t *env)
 	/* A client may start each command in a new session of the system. All these commands
 	 * are one session of the agent. */
 	client_key(session);
-	setenv("CADRE_SESSION", session, 0);
+	setenv("CADRE_SESSION", session, 1);
 }
 
 /* The name of an agent's files: the team's name, a dot and the agent's name. Neither name
