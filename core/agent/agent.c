@@ -644,7 +644,7 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 			return rc;
 	}
 	if (a.id == call->caller.self)
-		call->caller.offline = false;
+		call->caller.comes_back = false; /* the call itself sets the status */
 	out->name = a.name;
 	out->status = a.status;
 	return 0;
