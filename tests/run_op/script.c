@@ -199,11 +199,8 @@ static void note_events(struct script *s)
 	/* `back`: the event says that the caller, which was offline, is ready. Any call of such
 	 * a caller may emit the event. */
 	static const char events[] =
-		"SELECT e.kind, e.kind = ?2 AND e.actor = e.subject"
-		" AND e.detail = 'ready' AND (SELECT p.detail FROM event p"
-		" WHERE p.kind = e.kind AND p.subject = e.subject AND p.seq < e.seq"
-		" ORDER BY p.seq DESC LIMIT 1) = 'offline' AS back"
-		" FROM event e WHERE e.seq > ?1";
+		"SELECT kind, kind = ?2 AND subject = target AS back"
+		" FROM event WHERE seq > ?1";
 	sqlite3_stmt *st = NULL;
 
 	if (sqlite3_prepare_v2(s->world.store->db, events, -1, &st, NULL) != SQLITE_OK)
