@@ -391,12 +391,11 @@ static int count_mail(struct call *call)
 	/* A session without an identity has no mail until it becomes an agent. */
 	if (call->identity.nobody)
 		agent = call->op->flags & OP_IDENTIFIES ? call->made : 0;
-	if (!agent || call->op->flags & OP_REQUEST)
+	/* A wait for messages tells of messages itself. */
+	if (!agent || call->op->flags & OP_REQUEST ||
+	    (call->op->reached && field_find(call->op->in, "seen")))
 		return 0;
 	rc = inbox_counters(call, agent, &inbox);
-	/* A wait for messages tells of messages itself. */
-	if (inbox.queued > 0 && field_find(call->op->in, "seen"))
-		return rc;
 	if (rc >= 0 && inbox.queued > 0)
 		rc = sql_row(call, inbox_urgent, &urgent, .agent = agent,
 			     .now = call->now, .most = URGENT_MOST);

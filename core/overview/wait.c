@@ -512,27 +512,17 @@ static int watch_message(struct watch *w, const struct inbox_row *m, int64_t que
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether this session has received a message. The session's next receive acknowledges such a
- * message, even if the message's lease has ended. Returns 1 for yes, 0 for no, or a negative
- * fault code. */
-static int watch_knows(struct watch *w, const struct inbox_row *m)
-{
-	const struct event_wait_in *in = w->in;
-
-	return m->attempt ? inbox_knows(w->call, w->self.id, m->message,
-					(const char *const *)in->seen, in->n_seen)
-			  : 0;
-}
-
-/* Finds the first message in a query that is news. Returns 1, 0 if there is none, or a negative
- * fault code. */
+/* Finds the first message in a query that this session has not received. Returns 1, 0 if there
+ * is none, or a negative fault code. */
 static int watch_fresh(struct watch *w, struct query *q, struct inbox_row *m)
 {
-	int rc = 0, known = 1;
+	const char *const *seen = (const char *const *)w->in->seen;
+	int rc;
 
-	while (known > 0 && (rc = sql_next(w->call, q, m)) > 0)
-		known = watch_knows(w, m);
-	return known < 0 ? known : rc;
+	while ((rc = sql_next(w->call, q, m)) > 0 &&
+	       inbox_knows(w->call, w->self.id, m, seen, w->in->n_seen))
+		continue;
+	return rc;
 }
 
 /* Looks for a message, or for the result of a command. */
