@@ -124,7 +124,7 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	if (!out->reached && !out->over && !out->why &&
 	    (rc = tell_owner(call, &t, &out->why)) < 0)
 		return rc;
-	return wait_go_on(call, in->timeout, out->reached || out->over);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over);
 }
 
 /* The statuses of an agent that has nothing to do. */
@@ -168,7 +168,7 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 	out->status = agent_status_now(a.status, holds.any);
 	out->reached = BIT(out->status) & wait_wanted(in->until, in->n_until, at_rest);
 	out->over = !out->reached && (BIT(out->status) & ends);
-	return wait_go_on(call, in->timeout, out->reached || out->over);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over);
 }
 
 /* --- results ---------------------------------------------------------------------- */
@@ -258,7 +258,7 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	out->hostless = !out->reached && !out->over && wait_is_hostless(call, place.here);
 	if (x.state == ASSIGNMENT_STATE_QUEUED)
 		out->place = place_text(&place);
-	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
 }
 
 /* --- teams and workspaces, ended ones too --------------------------------------------- */
@@ -344,7 +344,7 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->hostless = !out->reached && !out->over &&
 			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
 			wait_is_hostless(call, places.here);
-	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
 }
 
 /* Finds the destroyed workspace with this id, name or agent. If there are several, finds the
@@ -441,7 +441,7 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 						   : BIT(w.state);
 	out->hostless = !out->reached && !out->over && (want & next) &&
 			wait_is_hostless(call, place.here);
-	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
 }
 
 /* --- everything that concerns the caller ------------------------------------------------- */
