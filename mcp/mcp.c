@@ -667,7 +667,8 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 	 * is. So `nobody` stays false in a workspace. */
 	m->identity.nobody = !o->identity && !o->acts_as_operator && !m->identity.agent &&
 			     (o->home->dir[0] || o->home->refused.code);
-	/* Only this process knows which of its answers have arrived. So no command shares the
+	/* No command shares the session, because a command does not know which answers of
+	 * `cadre mcp` have arrived. Another `cadre mcp` with the same CADRE_SESSION shares the
 	 * session. */
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
 		 (unsigned long long)(label ? hash_text(label) : home_random()));

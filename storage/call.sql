@@ -8,7 +8,7 @@
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
@@ -18,7 +18,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM team t JOIN agent a ON +a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
@@ -29,7 +29,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM former_name f JOIN team t ON t.id = f.team JOIN agent a ON +a.team = t.id
 WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
@@ -39,7 +39,7 @@ WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
@@ -72,7 +72,7 @@ WITH RECURSIVE place (id) AS (SELECT :holder
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM team b JOIN team t ON t.id = CASE :above WHEN 0 THEN b.id ELSE b.parent END
 JOIN agent a ON a.team = t.id
 WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
@@ -92,7 +92,7 @@ WITH RECURSIVE up (id, parent, created_by) AS (
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 	AND a.kind = {agent_kind.operator}

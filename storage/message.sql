@@ -268,7 +268,8 @@ SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
 -- ordered by number. A lease ends, and a message expires, at the exact time, even if the row
 -- does not show the end yet. When the last allowed lease ends, the message is dead.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
-	reply_to, metadata, sender_name, reply_at, due_at, chain
+	reply_to, metadata, sender_name, reply_at, due_at, chain, session,
+	abs(request) AS request, seen
 FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open}
 	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
@@ -286,7 +287,7 @@ SELECT d.message, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {deliver
 	m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
-	p.at AS reply_at, d.due_at, m.chain
+	p.at AS reply_at, d.due_at, m.chain, 0 AS session, 0 AS request, 0 AS seen
 FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
 LEFT JOIN message p ON p.id = m.reply_to
 WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expires_at > :now)
@@ -297,7 +298,8 @@ ORDER BY d.due_at, d.message LIMIT :limit;
 -- text: sender_name
 -- Messages that a request still holds under a lease.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
-	reply_to, metadata, sender_name, reply_at, due_at, chain
+	reply_to, metadata, sender_name, reply_at, due_at, chain, session,
+	abs(request) AS request, seen
 FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND request = :request AND due_at > :now
@@ -312,7 +314,8 @@ ORDER BY lane, message LIMIT :limit;
 -- are listed, in order. With :often, only messages that were handed out at least :most times
 -- are listed, messages with the fewest hand-outs first.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
-	reply_to, metadata, sender_name, reply_at, due_at, chain
+	reply_to, metadata, sender_name, reply_at, due_at, chain, session,
+	abs(request) AS request, seen
 FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND session = :session AND seen = 0 AND due_at > :now
@@ -399,11 +402,6 @@ WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched}
 -- name: delivery_of
 SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, done_at
 FROM delivery WHERE message = :message AND agent = :agent;
-
--- name: delivery_holder
--- The session and the request that a message was handed out to last.
-SELECT session, abs(request) AS request, seen FROM delivery
-WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
 -- text: after address

@@ -60,7 +60,7 @@ ORDER BY k.name, k.id LIMIT :limit;
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id = :agent AND a.gone = 0 AND t.destroyed_at IS NULL;
 
@@ -72,7 +72,7 @@ WHERE a.id = :agent AND a.gone = 0 AND t.destroyed_at IS NULL;
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
-	a.chain, a.status
+	a.chain, a.status, a.workspace
 FROM agent a JOIN team t ON t.id = a.team
 WHERE a.token = :hash AND a.gone = 0 AND t.destroyed_at IS NULL;
 

@@ -305,7 +305,9 @@ static int who_take_caller(struct call *call, const struct caller_row *r)
 	call->caller.own_team = r->team;
 	call->caller.self = r->agent;
 	call->caller.chain = r->chain;
-	call->caller.offline = r->status == AGENT_STATUS_OFFLINE;
+	/* The status of an agent with a workspace is the guest's to report. */
+	call->caller.comes_back = r->status == AGENT_STATUS_OFFLINE && !r->workspace &&
+				  !call->identity.as && !call->op->quiet;
 	return who_level_of(call, r);
 }
 

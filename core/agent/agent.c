@@ -386,11 +386,28 @@ static int agent_check_first(struct call *call, const struct agent_row *a)
 	return rc < 0 || (rc > 0 && r.is_first) ? rc : agent_taken(call, a);
 }
 
+/* Stores a status, and writes the event with the target `target`. */
+static int agent_store_status(struct call *call, const struct agent_row *a,
+			      int64_t status, int64_t target)
+{
+	int rc = runner_rest(call, a->id, &status);
+
+	if (rc == 0)
+		rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
+			     .now = call->now);
+	return rc <= 0 ? rc
+		       : event_by(call, .kind = EVENT_AGENT_STATUS, .team = a->team,
+				  .actor = event_actor(call), .subject = a->id,
+				  .target = target,
+				  .detail = field_choice(&record_agent_line, "status",
+							 status));
+}
+
 int agent_come_back(struct call *call, const struct agent_row *a)
 {
 	bool away = a->status == AGENT_STATUS_OFFLINE && !a->workspace && !a->gone;
 
-	return away ? agent_say_status(call, a, AGENT_STATUS_READY) : 0;
+	return away ? agent_store_status(call, a, AGENT_STATUS_READY, a->id) : 0;
 }
 
 int agent_register(struct call *call, const struct agent_register_in *in,
@@ -616,16 +633,7 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 
 int agent_say_status(struct call *call, const struct agent_row *a, int64_t status)
 {
-	int rc = runner_rest(call, a->id, &status);
-
-	if (rc == 0)
-		rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
-			     .now = call->now);
-	return rc <= 0 ? rc
-		       : event_by(call, .kind = EVENT_AGENT_STATUS, .team = a->team,
-				  .actor = event_actor(call), .subject = a->id,
-				  .detail = field_choice(&record_agent_line, "status",
-							 status));
+	return agent_store_status(call, a, status, 0);
 }
 
 int agent_status(struct call *call, const struct agent_status_in *in,
@@ -644,7 +652,7 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 			return rc;
 	}
 	if (a.id == call->caller.self)
-		call->caller.offline = false;
+		call->caller.comes_back = false; /* the call itself sets the status */
 	out->name = a.name;
 	out->status = a.status;
 	return 0;

@@ -68,8 +68,8 @@ int agent_tell_doing(struct call *call, const char *only, const char **doing);
 /* Stores the status of an agent. runner_rest() may change the status first. If the stored
  * status changes, an event is written in the agent's team. Returns 0 or negative. */
 int agent_say_status(struct call *call, const struct agent_row *a, int64_t status);
-/* Stores the status `ready` for an agent that was offline. For an agent with a workspace the
- * guest reports the status instead. Returns 0 or negative. */
+/* Stores the status `ready` for an agent that is offline and has no workspace. The guest of a
+ * workspace reports its agent's status. Returns 0 or negative. */
 int agent_come_back(struct call *call, const struct agent_row *a);
 
 /* Whether a name is reserved, so that no agent or team may have it. */

@@ -56,7 +56,8 @@ struct caller {
 				 stopped */
 	int64_t team_limits; /* number of the team's budgets that have a limit */
 	int64_t active_at; /* last activity of the agent, from its row */
-	bool offline; /* the agent was offline, and the call itself sets no status */
+	bool comes_back; /* the call makes its agent ready: the agent was offline and has no
+			    workspace, and the call shows that the agent is at work */
 	int64_t chain; /* the calling agent's chain number: see core/turn/chain.h */
 	const char *name, *team_name; /* `name` is "operator" if no agent calls */
 };

@@ -361,25 +361,31 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 
 /* --- the environment --------------------------------------------------------------- */
 
+/* Writes the name of this process's session. Another session may get the same number later. So
+ * the name has the start of the session's first process, too. */
+static const char *home_name_session(char *out, size_t size)
+{
+	struct process leader;
+
+	pid_find(getsid(0), &leader);
+	snprintf(out, size, "cli:%lld:%lld:%s", (long long)leader.pid,
+		 (long long)leader.start, leader.boot);
+	return out;
+}
+
 static int load_identity(struct home *h, struct fault *f)
 {
 	static const char *const names[] = { "CADRE_TEAM", "CADRE_AGENT", "CADRE_TOKEN",
 					     "CADRE_SESSION" };
 	const char *values[4];
-	struct process leader;
 	char session[128];
 	bool inside;
 
-	/* Another session may get the same number later. So the name has the start of the
-	 * session's first process, too. */
-	pid_find(getsid(0), &leader);
-	snprintf(session, sizeof(session), "cli:%lld:%lld:%s", (long long)leader.pid,
-		 (long long)leader.start, leader.boot);
 	inside = paths_env("CADRE_SOCKET") != NULL; /* this process is in a workspace */
 	for (size_t i = 0; i < 4; i++) {
 		values[i] = paths_env(names[i]);
 		if (i == 3 && !values[i])
-			values[i] = session;
+			values[i] = home_name_session(session, sizeof(session));
 		if (values[i] && !(values[i] = home_keep(h, values[i])))
 			return fault_set(f, FAULT_INVALID, "", "%s is too long",
 					 names[i]);

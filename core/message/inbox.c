@@ -37,21 +37,19 @@ int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 	return (int64_t)(h >> 1 | 1);
 }
 
-int inbox_knows(struct call *call, int64_t agent, int64_t message,
-		const char *const *seen, size_t n)
+bool inbox_knows(const struct call *call, int64_t agent, const struct inbox_row *m,
+		 const char *const *seen, size_t n)
 {
 	int64_t session = inbox_name(call, agent, call->identity.session);
-	struct delivery_holder_row h;
-	int rc = !session ? 0
-			  : sql_row(call, delivery_holder, &h, .message = message,
-				    .agent = agent);
 
-	if (rc <= 0 || h.session != session || h.seen)
-		return rc <= 0 ? rc : h.session == session;
+	if (!session || !m->attempt || m->session != session)
+		return false;
+	if (m->seen)
+		return true;
 	for (size_t i = 0; i < n; i++)
-		if (inbox_name(call, agent, seen[i]) == h.request)
-			return 1;
-	return 0;
+		if (inbox_name(call, agent, seen[i]) == m->request)
+			return true;
+	return false;
 }
 
 /* --- ended leases and messages -------------------------------------------------- */
@@ -350,14 +348,11 @@ static int next_messages(struct handing *h, int64_t limit)
 	struct call *call = h->call;
 	struct inbox_row r;
 	struct query q = { 0 };
-	int rc, known = 0;
+	int rc;
 
 	while ((rc = sql_each(call, &q, inbox_next, &r, .agent = h->agent->id,
 			      .now = call->now, .limit = INT64_MAX)) > 0) {
-		if (h->acks && r.attempt &&
-		    (known = inbox_knows(call, h->agent->id, r.message, NULL, 0))) {
-			if (known < 0)
-				break;
+		if (h->acks && inbox_knows(call, h->agent->id, &r, NULL, 0)) {
 			h->lapsed = true;
 			continue;
 		}
@@ -370,7 +365,7 @@ static int next_messages(struct handing *h, int64_t limit)
 		}
 	}
 	query_end(&q);
-	return known < 0 ? known : rc < 0 ? rc : 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* Updates the counters of the inbox for the messages of the answer. Messages that were handed

@@ -55,12 +55,11 @@ int inbox_show(struct call *call, const struct agent_row *agent, struct showing 
 /* Hashes to 63 bits the name that a caller gives to a hand-out of `agent`'s inbox, or to a
  * session that reads the inbox. Returns 0 for the name NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);
-/* Whether the caller's session was the last to receive a message of `agent`, and the answer is
+/* Whether the caller's session was the last to receive the message `m` of `agent`, and the answer is
  * known to have arrived. `seen` names answers that have arrived. The session's next receive
- * acknowledges such a message, even if the message's lease has ended. Returns 1 for yes, 0 for
- * no, or a negative fault code. */
-int inbox_knows(struct call *call, int64_t agent, int64_t message,
-		const char *const *seen, size_t n);
+ * acknowledges such a message, even if the message's lease has ended. */
+bool inbox_knows(const struct call *call, int64_t agent, const struct inbox_row *m,
+		 const char *const *seen, size_t n);
 
 /* Takes a hand-out back, because it is not known whether the receiver got its answer. The
  * messages and results of the hand-out wait again. If `sent` is true, the caller may have read

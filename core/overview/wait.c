@@ -124,7 +124,7 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	if (!out->reached && !out->over && !out->why &&
 	    (rc = tell_owner(call, &t, &out->why)) < 0)
 		return rc;
-	return wait_go_on(call, in->timeout, out->reached || out->over);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over);
 }
 
 /* The statuses of an agent that has nothing to do. */
@@ -168,7 +168,7 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 	out->status = agent_status_now(a.status, holds.any);
 	out->reached = BIT(out->status) & wait_wanted(in->until, in->n_until, at_rest);
 	out->over = !out->reached && (BIT(out->status) & ends);
-	return wait_go_on(call, in->timeout, out->reached || out->over);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over);
 }
 
 /* --- results ---------------------------------------------------------------------- */
@@ -258,7 +258,7 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	out->hostless = !out->reached && !out->over && wait_is_hostless(call, place.here);
 	if (x.state == ASSIGNMENT_STATE_QUEUED)
 		out->place = place_text(&place);
-	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
 }
 
 /* --- teams and workspaces, ended ones too --------------------------------------------- */
@@ -344,7 +344,7 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->hostless = !out->reached && !out->over &&
 			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
 			wait_is_hostless(call, places.here);
-	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
 }
 
 /* Finds the destroyed workspace with this id, name or agent. If there are several, finds the
@@ -441,7 +441,7 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 						   : BIT(w.state);
 	out->hostless = !out->reached && !out->over && (want & next) &&
 			wait_is_hostless(call, place.here);
-	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
 }
 
 /* --- everything that concerns the caller ------------------------------------------------- */
@@ -449,9 +449,8 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 enum {
 	WAIT_TITLE = 80, /* bytes of a title or of a message in the news */
 	WAIT_READY = 100, /* maximum number of ready tasks that are looked at */
-	WAIT_EVENTS =
-		1000, /* maximum number of newest events that are looked at; each event
-			       of the team runs the read again */
+	WAIT_CHANGES = 1000, /* maximum number of changes that are looked at */
+	WAIT_LOOKS = 10000, /* number of newest events among which changes are found */
 };
 
 struct watch {
@@ -460,6 +459,8 @@ struct watch {
 	struct event_wait_out *out;
 	struct agent_row self;
 	const char *doing; /* what the followed agents do; "" at first */
+	struct changes_since_row *changes; /* since the wait began, the newest first */
+	size_t n_changes;
 };
 
 /* Fills in the news, unless the answer has news already. */
@@ -511,27 +512,17 @@ static int watch_message(struct watch *w, const struct inbox_row *m, int64_t que
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether this session has received a message. The session's next receive acknowledges such a
- * message, even if the message's lease has ended. Returns 1 for yes, 0 for no, or a negative
- * fault code. */
-static int watch_knows(struct watch *w, const struct inbox_row *m)
-{
-	const struct event_wait_in *in = w->in;
-
-	return m->attempt ? inbox_knows(w->call, w->self.id, m->message,
-					(const char *const *)in->seen, in->n_seen)
-			  : 0;
-}
-
-/* Finds the first message in a query that is news. Returns 1, 0 if there is none, or a negative
- * fault code. */
+/* Finds the first message in a query that this session has not received. Returns 1, 0 if there
+ * is none, or a negative fault code. */
 static int watch_fresh(struct watch *w, struct query *q, struct inbox_row *m)
 {
-	int rc = 0, known = 1;
+	const char *const *seen = (const char *const *)w->in->seen;
+	int rc;
 
-	while (known > 0 && (rc = sql_next(w->call, q, m)) > 0)
-		known = watch_knows(w, m);
-	return known < 0 ? known : rc;
+	while ((rc = sql_next(w->call, q, m)) > 0 &&
+	       inbox_knows(w->call, w->self.id, m, seen, w->in->n_seen))
+		continue;
+	return rc;
 }
 
 /* Looks for a message, or for the result of a command. */
@@ -564,6 +555,46 @@ static int watch_mail(struct watch *w)
 	return rc;
 }
 
+/* Finds the changes since the wait began. The first run of a wait has none. */
+static int watch_changes(struct watch *w)
+{
+	struct call *call = w->call;
+	struct event_since_row first;
+	int rc;
+
+	if (!w->in->n_follow || w->out->since >= call->now)
+		return 0;
+	rc = sql_row(call, event_since, &first, .at = w->out->since);
+	return rc <= 0 ? rc
+		       : sql_all(call, changes_since, &w->changes, &w->n_changes,
+				 .team = call->caller.team, .from = first.seq,
+				 .since = w->out->since, .looks = WAIT_LOOKS,
+				 .limit = WAIT_CHANGES);
+}
+
+/* The newest change of a task that another caller made, in words; NULL: no change. */
+static const char *watch_changed(struct watch *w, const struct task_row *t,
+				 const char *why)
+{
+	const struct changes_since_row *c = w->changes, *end = c + w->n_changes;
+	const int64_t self = event_actor(w->call);
+	const char *tells;
+
+	while (c < end && (c->kind == EVENT_AGENT_STATUS || c->subject != t->id ||
+			   c->actor == self))
+		c++;
+	if (c == end)
+		return NULL;
+	tells = event_kind((int)c->kind)->tells;
+	if (!why)
+		why = c->kind == EVENT_TASK_BLOCKED && c->detail ? c->detail : t->title;
+	return arena_printf(&w->call->arena, "%s %.*s%s %s: %s",
+			    event_actor_name(c->actor, c->actor_name),
+			    (int)strcspn(tells, "["), tells,
+			    c->kind == EVENT_TASK_LAPSED ? " on" : "",
+			    task_name(w->call, t->number), watch_line(w->call, why));
+}
+
 /* Looks at a followed task. */
 static int watch_task(struct watch *w, const struct task_row *t)
 {
@@ -571,7 +602,7 @@ static int watch_task(struct watch *w, const struct task_row *t)
 	struct arena *a = &call->arena;
 	const unsigned state = BIT(t->state_now);
 	const unsigned bad = BIT(TASK_STATE_FAILED) | BIT(TASK_STATE_CANCELLED);
-	const char *id = task_name(call, t->number), *why = NULL, *text;
+	const char *id = task_name(call, t->number), *why = NULL, *text, *changed;
 	struct agent_name_row owner = { 0 };
 	int rc = tell_hindrance(call, t, &why);
 
@@ -582,41 +613,32 @@ static int watch_task(struct watch *w, const struct task_row *t)
 			    task_word(t->state_now, t->open_deps),
 			    owner.name ? ", held by " : "", owner.name ? owner.name : "",
 			    why ? ": " : "", why ? why : "");
+	changed = watch_changed(w, t, why);
 	if (why || state & bad)
 		w->out->over = !w->out->has_what;
-	if (why || state & (bad | BIT(TASK_STATE_COMPLETED)) ||
-	    t->updated_at > w->out->since)
-		watch_end(w, NEWS_TASK, id, text);
+	if (changed || why || state & (bad | BIT(TASK_STATE_COMPLETED)))
+		watch_end(w, NEWS_TASK, id, changed ? changed : text);
 	if (owner.name && t->owner != w->self.id)
 		return agent_tell_doing(call, owner.name, &w->doing);
 	w->doing = arena_printf(a, "%s%s%s", w->doing, *w->doing ? "; " : "", text);
 	return 0;
 }
 
-/* Whether an event changed an agent's status, or ended a claim of an agent. */
-static bool watch_is_end(const struct event_newest_row *e, int64_t agent)
-{
-	return e->kind == EVENT_AGENT_STATUS
-		       ? e->subject == agent
-		       : e->kind >= EVENT_TASK_COMPLETED &&
-				 e->kind <= EVENT_TASK_LAPSED &&
-				 (e->actor == agent || e->target == agent);
-}
-
 /* Whether an agent's status has changed, or a claim of the agent has ended, since the wait
- * began. Returns 1 for yes, 0 for no, or a negative fault code. */
-static int watch_has_ended(struct watch *w, int64_t agent)
+ * began. */
+static bool watch_has_ended(const struct watch *w, int64_t agent)
 {
-	struct event_newest_row e;
-	struct query q = { 0 };
-	bool ended = false;
-	int rc;
+	for (size_t i = 0; i < w->n_changes; i++) {
+		const struct changes_since_row *c = &w->changes[i];
 
-	while ((rc = sql_each(w->call, &q, event_newest, &e, .limit = WAIT_EVENTS)) > 0 &&
-	       !ended && e.at > w->out->since)
-		ended = watch_is_end(&e, agent);
-	query_end(&q);
-	return rc < 0 ? rc : ended;
+		if (c->kind == EVENT_AGENT_STATUS
+			    ? c->subject == agent
+			    : c->kind >= EVENT_TASK_COMPLETED &&
+				      c->kind <= EVENT_TASK_LAPSED &&
+				      (c->actor == agent || c->target == agent))
+			return true;
+	}
+	return false;
 }
 
 /* Looks at a followed agent. */
@@ -632,9 +654,7 @@ static int watch_agent(struct watch *w, const struct agent_row *r)
 	status = agent_status_now(r->status, holds.any);
 	if (BIT(status) & (BIT(AGENT_STATUS_FAILED) | BIT(AGENT_STATUS_STUCK)))
 		w->out->over = !w->out->has_what;
-	if (BIT(status) & at_rest && (rc = watch_has_ended(w, r->id)) < 0)
-		return rc;
-	if (w->out->over || (BIT(status) & at_rest && rc))
+	if (w->out->over || (BIT(status) & at_rest && watch_has_ended(w, r->id)))
 		watch_end(w, NEWS_AGENT, r->name,
 			  arena_printf(&w->call->arena, "agent %s is %s", r->name,
 				       field_choice(&record_teammate, "status", status)));
@@ -701,7 +721,8 @@ int event_wait(struct call *call, const struct event_wait_in *in,
 	out->since = call->made;
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &w.self, .id = call->caller.agent)) < 0 ||
-	    (rc = watch_mail(&w)) < 0 || (rc = watch_followed(&w)) < 0 ||
+	    (rc = watch_mail(&w)) < 0 || (rc = watch_changes(&w)) < 0 ||
+	    (rc = watch_followed(&w)) < 0 ||
 	    (rc = watch_ready(&w)) < 0 ||
 	    (!out->has_what && !in->n_follow &&
 	     (rc = agent_tell_doing(call, NULL, &w.doing)) < 0))

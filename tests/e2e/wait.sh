@@ -58,7 +58,7 @@ tasks() { # TASK TASK TASK: called without a host, and later with a host
 	is 7 "nothing has come; task $3 is ready; a is ready" cadre wait "$3" a --timeout 1
 	grep -q "Wait again with: cadre wait $3 a" "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
 	is 3 'there is no task 099' cadre wait task 099 --timeout 5
-	is 2 'timeout' cadre wait task "$3" --timeout soon
+	is 2 'wait-seconds must be' cadre wait task "$3" --timeout soon
 	is 2 'wait must be seconds' cadre wait task "$3" --wait=soon
 }
 
