@@ -121,9 +121,17 @@ SELECT 1 AS so FROM former_name f WHERE f.name = :name AND f.team = :team
 	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL);
 
 -- name: team_hands
--- scan ok: the tasks that are held, and the operator's inbox
--- Counts the held tasks of a team, and the messages that wait in this team for the operator.
-SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
+-- scan ok: the open tasks, the members and the operator's inbox
+-- Counts the members of a team, those of them that do not lead, the open and the held tasks, and
+-- the messages that wait in this team for the operator.
+SELECT (SELECT count(*) FROM agent a WHERE a.team = :team AND a.gone = 0
+		AND a.kind = {agent_kind.member}) AS members,
+	(SELECT count(*) FROM agent a WHERE a.team = :team AND a.gone = 0
+		AND a.kind = {agent_kind.member} AND a.name <> 'lead'
+		AND coalesce(a.role, '') <> 'lead') AS others,
+	(SELECT count(*) FROM task k WHERE k.team = :team
+		AND k.state IN {task_state.open}) AS open,
+	(SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
 		AND (k.lease_until IS NULL OR k.lease_until > :now)) AS held,
 	(SELECT count(*) FROM agent a JOIN delivery d ON d.agent = a.id
 		WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.operator}

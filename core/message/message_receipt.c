@@ -98,13 +98,16 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 	return rc < 0 ? rc : 0;
 }
 
-/* Adds a recipient to those to remind, unless the list has the recipient. */
+/* Adds a recipient to those to remind, unless the list is full or has the recipient. */
 static void receipt_remind(struct call *call, const char **names, const char *name)
 {
+	enum { REMIND_MOST = 20 };
 	const size_t n = strlen(name);
+	size_t named = 0;
 
 	for (const char *s = *names; s && *s; s += strcspn(s, ","), s += *s == ',')
-		if (strcspn(s, ",") == n && !strncmp(s, name, n))
+		if (++named == REMIND_MOST ||
+		    (strcspn(s, ",") == n && !strncmp(s, name, n)))
 			return;
 	*names = arena_printf(&call->arena, "%s%s%s", *names ? *names : "",
 			      *names ? "," : "", name);

@@ -45,11 +45,19 @@ struct removal {
 		size_t named; /* number of names; NAMED + 1 if the list ends with `…` */
 		const char *folder; /* last folder in the list of names, or NULL */
 	} note_names, file_names;
-	/* If a team ends, `held` counts the tasks that its agents hold, and `mail` counts the
-	 * messages that the operator has not read. */
-	int64_t held, mail;
-	const char *held_names, *mail_names; /* the first of each, or NULL */
+	/* If a team ends: the team, and the numbers of things that end with the team and the teams
+	 * below. `others` counts members without the leads, and `mail` counts the messages that the
+	 * operator has not read. */
+	const char *team; /* NULL: no team ends */
+	int64_t members; /* number of members of `team` alone */
+	const char *below; /* names of the teams below, or NULL */
+	size_t n_below;
+	int64_t others, open, held, mail;
+	struct held {
+		const char *team, *name;
+	} * held_names; /* the first held tasks of each team */
 	size_t n_held_names;
+	const char *mail_names; /* the first message, or NULL */
 };
 
 /* Returns the path of a workspace's files on this machine. */
@@ -174,24 +182,24 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 			     s->name, f->name);
 }
 
-/* Adds a task or a message to a list of names, such as `001 Test it (coder)`. */
-static void hands_add(struct call *call, const char **names, const char *name,
-		      const char *of, const char *text)
+enum { TASKS = 2 }; /* maximum number of held tasks that a fault names */
+
+/* Returns the name of a task or a message, such as `001 Test it (coder)`. */
+static const char *hand_name(struct call *call, const char *name, const char *of,
+			     const char *text)
 {
 	enum { WORDS = 32 };
 	int64_t size;
 	const char *words = space_cut(call, text, WORDS, &size);
 
-	*names = arena_printf(&call->arena, "%s%s%s %.*s%s (%s)", *names ? *names : "",
-			      *names ? ", " : "", name, (int)strcspn(words, "\r\n"),
-			      words, size ? "…" : "", of);
+	return arena_printf(&call->arena, "%s %.*s%s (%s)", name,
+			    (int)strcspn(words, "\r\n"), words, size ? "…" : "", of);
 }
 
 /* Names the first tasks that the team's agents hold, and the first message that the operator has
  * not read. */
 static int hands_name(struct call *call, int64_t team)
 {
-	enum { TASKS = 2 };
 	struct removal *l = call->removal;
 	struct team_held_row t;
 	struct team_unread_row m = { 0 };
@@ -199,34 +207,56 @@ static int hands_name(struct call *call, int64_t team)
 	int rc;
 
 	while ((rc = sql_each(call, &q, team_held, &t, .team = team, .now = call->now,
-			      .limit = TASKS)) > 0)
-		if (l->n_held_names++ < TASKS)
-			hands_add(call, &l->held_names, task_name(call, t.number),
-				  t.owner_name, t.title);
+			      .limit = TASKS)) > 0) {
+		struct held *held = arena_push(&call->arena, &l->held_names,
+					       &l->n_held_names, sizeof(*held));
+
+		held->team = l->team;
+		held->name =
+			hand_name(call, task_name(call, t.number), t.owner_name, t.title);
+	}
 	if (rc >= 0 && !l->mail_names &&
 	    (rc = sql_row(call, team_unread, &m, .team = team, .limit = 1)) > 0)
-		hands_add(call, &l->mail_names,
-			  arena_printf(&call->arena, "#%" PRId64, m.message),
-			  m.sender_name, m.content);
+		l->mail_names = hand_name(
+			call, arena_printf(&call->arena, "#%" PRId64, m.message),
+			m.sender_name, m.content);
 	return rc < 0 ? rc : 0;
+}
+
+/* Counts the things that end with the caller's team. Teams come from the lowest up, so a team that
+ * came before is below. */
+static int count_hands(struct call *call, int64_t team)
+{
+	struct removal *l = call->removal;
+	struct team_hands_row hands = { 0 };
+	int rc = sql_row(call, team_hands, &hands, .team = team, .now = call->now);
+
+	if (rc < 0)
+		return rc;
+	if (l->team) {
+		l->below = arena_printf(&call->arena, "%s (%" PRId64 ")%s%s", l->team,
+					l->members, l->below ? ", " : "",
+					l->below ? l->below : "");
+		l->n_below++;
+	}
+	l->team = call->caller.team_name;
+	l->members = hands.members;
+	l->others += hands.others;
+	l->open += hands.open;
+	l->held += hands.held;
+	l->mail += hands.mail;
+	return hands.held || hands.mail ? hands_name(call, team) : 0;
 }
 
 int removal_add_team(struct call *call, int64_t team, const char *purged)
 {
 	struct removal *l = call->removal;
 	size_t from = l->n;
-	struct team_hands_row hands;
 	struct workspace_row w;
 	struct query q = { 0 };
-	int rc = sql_row(call, team_hands, &hands, .team = team, .now = call->now);
+	int rc = count_hands(call, team);
 
 	if (rc < 0)
-		return rc;
-	if (rc > 0) {
-		l->held += hands.held;
-		l->mail += hands.mail;
-	}
-	if (rc > 0 && (hands.held || hands.mail) && (rc = hands_name(call, team)) < 0)
 		return rc;
 	if (purged)
 		arena_add(&call->arena, l->purged, l->n_purged,
@@ -398,30 +428,52 @@ static const char *work_that_goes(struct call *call, const struct removal *l)
 			: arena_printf(a, "%s: %s", what, l->file_names.text);
 }
 
-/* Returns the names of some of `n` things, as the end of a sentence. */
-static const char *hands_named(struct call *call, const char *names, bool all)
+/* Returns the names of the first held tasks: first those of the team, then those of the teams
+ * below, with the names of their teams. */
+static const char *hands_held(struct call *call, const struct removal *l)
 {
-	return names ? arena_printf(&call->arena, ": %s%s", names, all ? "" : ", …") : "";
+	struct arena *a = &call->arena;
+	const char *names = "";
+	int64_t n = 0;
+
+	for (int below = 0; below < 2; below++)
+		for (size_t i = 0; i < l->n_held_names && n < TASKS; i++) {
+			const struct held *held = &l->held_names[i];
+
+			if ((strcmp(held->team, l->team) != 0) != below)
+				continue;
+			names = arena_printf(a, "%s%s%s%s%s", names, n++ ? ", " : ": ",
+					     below ? held->team : "", below ? "/" : "",
+					     held->name);
+		}
+	return arena_printf(a, "%s%s", names, n < l->held ? ", …" : "");
 }
 
-/* `named`: whether the text names the first tasks and the first message. */
+/* Says which teams would end, and what would end with these teams. `named`: whether the text names
+ * the teams below, the first tasks and the first message. */
 static const char *hands(struct call *call, const struct removal *l, bool named)
 {
 	struct arena *a = &call->arena;
-	const char *held = arena_printf(a, "%" PRId64 " task%s held by agents%s", l->held,
-					l->held == 1 ? " is" : "s are",
-					hands_named(call, named ? l->held_names : NULL,
-						    l->held <= (int64_t)l->n_held_names)),
-		   *mail = arena_printf(
-			   a, "the operator has not read %" PRId64 " message%s%s",
-			   l->mail, l->mail == 1 ? "" : "s",
-			   hands_named(call, named ? l->mail_names : NULL, l->mail == 1));
+	const char *text = arena_printf(a, "team %s (%" PRId64 " member%s)", l->team,
+					l->members, plural((size_t)l->members));
 
-	return arena_printf(a, "%s%s%s", l->held ? held : "",
-			    !l->held || !l->mail ? ""
-			    : named              ? "; "
-						 : ", and ",
-			    l->mail ? mail : "");
+	if (l->n_below)
+		text = arena_printf(a, "%s and %zu team%s below%s%s%s", text, l->n_below,
+				    plural(l->n_below), named ? ", " : "",
+				    named ? l->below : "", named ? "," : "");
+	text = arena_printf(a, "%s would be destroyed", text);
+	if (l->open)
+		text = arena_printf(a, "%s: %" PRId64 " open task%s cancelled", text,
+				    l->open, l->open == 1 ? " is" : "s are");
+	if (l->held)
+		text = arena_printf(a, "%s, %" PRId64 " of them held%s", text, l->held,
+				    named ? hands_held(call, l) : "");
+	if (l->mail)
+		text = arena_printf(
+			a, "%s; the operator has not read %" PRId64 " message%s%s%s%s",
+			text, l->mail, plural((size_t)l->mail), named ? ": " : "",
+			named ? l->mail_names : "", named && l->mail > 1 ? ", …" : "");
+	return text;
 }
 
 /* Refuses a call that would lose work. The fault says how much work and whose work. */
@@ -431,13 +483,14 @@ static int workspace_removal_refuse(struct call *call, const struct removal *l)
 	const char *work = l->notes    ? notes_that_go(call, l)
 			   : l->worked ? work_that_goes(call, l)
 				       : "",
-		   *held = l->held || l->mail ? hands(call, l, true) : "";
+		   *held = l->team ? hands(call, l, true) : "";
 
-	if (strlen(work) + strlen(held) + sizeof("; ") > sizeof(call->fault.text))
+	if (*held &&
+	    strlen(work) + strlen(held) + sizeof("; ") > sizeof(call->fault.text))
 		held = hands(call, l, false);
 
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s%s", work,
-		  *work && *held ? "; " : "", held);
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s%s", held,
+		  *work && *held ? "; " : "", work);
 	if (!*work)
 		return fault_hint(&call->fault,
 				  "Add {confirm=true|--yes} to do it. Tasks are "
@@ -523,8 +576,8 @@ static int workspace_removal_plan(struct call *call, struct removal *l)
 		rc = look_into_vault(call, l);
 		workspace_removal_look(call, l);
 	}
-	if (rc >= 0 && (l->worked || l->notes || l->held || l->mail) &&
-	    !is_confirmed(call))
+	if (rc >= 0 && !is_confirmed(call) &&
+	    (l->worked || l->notes || l->n_below || l->others || l->open || l->mail))
 		return workspace_removal_refuse(call, l);
 	return rc < 0 ? rc : 0;
 }

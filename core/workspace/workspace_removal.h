@@ -15,8 +15,9 @@
 /* Adds a workspace to the plan. A handler calls this function while call->plans is true.
  * Returns a number of 0 or more, or a negative fault code. */
 int removal_add(struct call *call, const struct workspace_row *w);
-/* Adds all living workspaces of a team that ends. Also counts the team's held tasks, and the
- * messages that the operator has not read. `purged` is the name of the team's folder in the
+/* Adds all living workspaces of a team that ends, the caller's team; teams below come before the
+ * teams above them. Also counts the members, the open tasks, and the messages that the operator has
+ * not read. `purged` is the name of the team's folder in the
  * vault if the folder is removed, too, else NULL. */
 int removal_add_team(struct call *call, int64_t team, const char *purged);
 

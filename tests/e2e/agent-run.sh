@@ -114,7 +114,7 @@ until_done test -s "$TMPDIR/pid"
 is 0 "^ran$" cadre --team crew-ann agent run b -- echo ran
 kill -TERM $runner
 wait $runner
-cadre team destroy crew-ann >/dev/null || bad "destroy"
+cadre team destroy --yes crew-ann >/dev/null || bad "destroy"
 # A caller with one agent's token cannot run a program as another agent.
 (eval "$(cadre agent env bob)" && is 5 . cadre agent run ann -- true; exit $failed) || failed=1
 exit $failed

@@ -43,7 +43,7 @@ until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
 # The command does not ask before it removes a workspace without work.
-is 0 'team idle is destroyed; the files of 1 workspace are kept until 20..-..-.., or until the trash needs the room: cadre undo' cadre team destroy idle
+is 0 'team idle is destroyed; the files of 1 workspace are kept until 20..-..-.., or until the trash needs the room: cadre undo' cadre team destroy --yes idle
 
 # For workspaces with work, the question names the files and their number.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
@@ -60,7 +60,7 @@ grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said
 
 # On a terminal the command asks. Every answer except yes leaves the workspaces unchanged.
 answers n cadre team destroy shop >said && bad "no was taken for yes"
-grep -q '^(shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
+grep -q '1 file (shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 mcp '{"action":"destroy","workspace":"shop/w-1","confirm":true}' >said
 grep -q '"isError"' said && bad "confirmed over MCP: $(cat said)"
@@ -135,9 +135,9 @@ is 0 . cadre team destroy --yes fill
 cadre team create busy --roles a,b >/dev/null || bad "team"
 cadre --team busy task create "half done" >/dev/null
 cadre --team busy --as a claim >/dev/null
-is 4 '^cadre: conflict: 1 task is held by agents: 001 half done (a)$' cadre team destroy busy
+is 4 '^cadre: conflict: team busy (3 members) would be destroyed: 1 open task is cancelled, 1 of them held: 001 half done (a)$' cadre team destroy busy
 cadre --team busy --as b send operator "read me" >/dev/null
-is 4 '1 task is held by agents: 001 half done (a); the operator has not read 1 message: #[0-9]* read me (b)' cadre team destroy busy
+is 4 ', 1 of them held: 001 half done (a); the operator has not read 1 message: #[0-9]* read me (b)' cadre team destroy busy
 # A person who answers no gets the exit status of a conflict, but no fault.
 cat >"$TMPDIR/no" <<'PY'
 import sys, terminal
@@ -149,9 +149,25 @@ is_said() { tr -d '\r' <"$TMPDIR/out" | grep -q "$1" || bad "no $1: $(cat "$TMPD
 is_said '^nothing was done$'
 ! grep -q conflict "$TMPDIR/out" || bad "a no is a fault: $(cat "$TMPDIR/out")"
 cadre --team busy --as a done 1 "ready" >/dev/null
-is 4 'conflict: the operator has not read 1 message: #[0-9]* read me (b)$' cadre team destroy busy
+is 4 'conflict: team busy (3 members) would be destroyed; the operator has not read 1 message: #[0-9]* read me (b)$' cadre team destroy busy
 cadre --team busy inbox --lease-seconds 0 >/dev/null
-is 0 'busy is destroyed' cadre team destroy busy
+is 0 'busy is destroyed' cadre team destroy --yes busy
+
+# The question also names teams below and counts tasks that nobody holds. An id of a team below has
+# the team's name. A team with nothing but its lead ends without a question.
+cadre team create top --roles lead,a >/dev/null || bad "team"
+cadre team create sub --parent top --roles lead,b,c >/dev/null || bad "team below"
+for n in 1 2 3 4; do cadre --team sub task create "below $n" >/dev/null; done
+for n in 1 2; do cadre --team top task create "above $n" >/dev/null; done
+is 4 '^cadre: conflict: team top (2 members) and 1 team below, sub (3), would be destroyed: 6 open tasks are cancelled$' cadre team destroy top
+for n in lead b c; do cadre --team sub --as $n claim >/dev/null; done
+is 4 '6 open tasks are cancelled, 3 of them held: sub/001 below 1 ([a-z]*), sub/002 below 2 ([a-z]*), …$' cadre team destroy top
+cadre --team top --as a claim >/dev/null
+is 4 '4 of them held: 001 above 1 (a), sub/001 below 1 ([a-z]*), …$' cadre team destroy top
+is 4 '^cadre: conflict: team sub (3 members) would be destroyed: 4 open' cadre team destroy sub
+is 0 'top is destroyed' cadre team destroy --yes top
+cadre team create one --roles lead >/dev/null || bad "team"
+is 0 'one is destroyed' cadre team destroy one
 
 # Without a host, `team destroy` also asks, and says that the team's guests run on until the
 # next host starts.
@@ -171,7 +187,7 @@ until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
 # archived.
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre vault write teams/notes/mine.md "my words" >/dev/null || bad "write"
-is 4 'conflict: 1 note of the vault.s folder teams/notes would be removed (notes/mine.md)$' cadre team destroy notes --purge
+is 4 'conflict: team notes (2 members) would be destroyed; 1 note of the vault.s folder teams/notes would be removed (notes/mine.md)$' cadre team destroy notes --purge
 answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 4 'note teams/notes/mine.md, 8 bytes, would be deleted$' cadre vault delete teams/notes/mine.md

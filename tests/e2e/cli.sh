@@ -410,7 +410,7 @@ cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
 is 0 '^created team many: w-1, w-2, w-3, w-4, w-5, w-6, w-7, w-8 and 5 more$' \
 	cadre team create many --roles '[{"name":"w","count":12}]'
 grep -q '^next: cadre --team many task create TITLE' "$TMPDIR/err" || bad "no next step"
-is 0 . cadre team destroy many
+is 0 . cadre team destroy --yes many
 # Help lists exit statuses and an example. The command line of every example is valid.
 is 0 '^Faults (exit status): invalid 2, not_found 3,' cadre send --help
 is 0 "^  cadre send tester 'the parser is on its way' --thread design$" cadre send --help

@@ -64,6 +64,12 @@ unset CADRE_INBOX_CAPACITY
 
 # For a single key the output is the value alone. The JSON output holds all facts about the key.
 is 0 '^12$' cadre config inbox.capacity
+# On a terminal the command also prints the source of the value and the meaning.
+tty="import sys, terminal; print(terminal.run(sys.argv[1:], 200)[0].decode())"
+is 0 '^inbox.capacity = 12, from ' env PYTHONPATH="$here/lib" /usr/bin/python3 -c "$tty" "$CADRE" config inbox.capacity
+for word in inbox inbox.capacity; do
+	is 0 '^inbox.capacity: [A-Z]' env PYTHONPATH="$here/lib" /usr/bin/python3 -c "$tty" "$CADRE" config $word
+done
 is 0 '^$' sh -c 'cadre config team.default; echo'
 is 0 '^{"file":"'"$toml"'","keys":\[{"key":"state.durability","value":"full","source":"default"' \
 	cadre config --json

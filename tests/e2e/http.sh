@@ -194,7 +194,7 @@ answers 200 '"project":"/srv/puppet"' GET /api/agents "$puppet"
 json '{"name":"abra"}'
 answers 409 '"success":false' PUT /api/agents/puppet-dev "$puppet" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 is 0 'hi' cadre --as abra --team tabs inbox --peek
-is 0 . cadre team destroy tabs
+is 0 . cadre team destroy --yes tabs
 
 # A browser logs in by an address that works once, and stores a cookie that scripts cannot read.
 is 0 '^http://127.0.0.1:[0-9]*/login?code=cadre_' cadre page

@@ -91,6 +91,14 @@ is 0 'level=warn' cadre logs --level warn
 is 2 'error|warn|info|debug' cadre logs --level note
 is 0 . cadre logs -n 1 --level debug
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] || bad "more than a line"
+# On a terminal a line is about the agent that a field names, not about a word in a quoted text. No
+# other field is left out, whatever its value is.
+cp "$log" "$TMPDIR/log.was"
+printf 'time=2026-01-01T00:00:00.000Z level=warn msg=odd text="x agent=mallory y" team=shop peer=coder agent=coder\n' >"$log"
+tty="import sys, terminal; print(terminal.run(sys.argv[1:], 120)[0].decode())"
+is 0 ' coder .*odd  text="x agent=mallory y" team=shop peer=coder' env PYTHONPATH="$here/lib" /usr/bin/python3 -c "$tty" "$CADRE" logs
+! grep -q 'agent=coder' "$TMPDIR/out" || bad "the agent is shown twice"
+cat "$TMPDIR/log.was" >"$log"
 "$CADRE" logs -n 0 -f >"$TMPDIR/followed" &
 follower=$!
 follows() { cadre send tester again >/dev/null; grep -q 'operation=message.send' "$TMPDIR/followed"; }

@@ -37,7 +37,7 @@ rename one three
 rename two one
 rename three two
 is 0 'of two' cadre vault read teams/one/who.md
-is 0 . cadre team destroy ended
+is 0 . cadre team destroy --yes ended
 is 0 . cadre team destroy gone --purge --yes
 is 0 . cadre team create ended
 is 0 . cadre vault write teams/ended/who.md "of the next one"

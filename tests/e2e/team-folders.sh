@@ -12,7 +12,7 @@ as() { cadre --as "$1" --team "$2" vault "$3" "$4" ${5+"$5"}; }
 again() {
 	quietly cadre team create "shop$1" --roles a
 	quietly cadre vault write "teams/shop$1/plan.md" OLD
-	quietly cadre team destroy "shop$1"
+	quietly cadre team destroy --yes "shop$1"
 	quietly cadre team create "shop$1" --roles b
 	is 3 'no note teams/shop' as b "shop$1" read plan.md
 	is 0 . as b "shop$1" write plan.md NEW
@@ -102,7 +102,7 @@ killed() {
 	kill -STOP "$host"
 	kill -KILL "$host"
 	until_done sh -c "! kill -0 $host 2>/dev/null"
-	quietly cadre team destroy kill
+	quietly cadre team destroy --yes kill
 	quietly cadre team create kill --roles b
 	is 3 'no note' as b kill read plan.md
 	is 0 . as b kill write plan.md NEW
@@ -164,9 +164,9 @@ stands() {
 	# be restored.
 	quietly cadre team create "bare$1" --roles a
 	cadre vault list "teams/bare$1" >/dev/null
-	is 0 "^team bare$1 is destroyed$" cadre team destroy "bare$1" --purge
-	quietly cadre team destroy "two$1"
-	quietly cadre team destroy "copy$1"
+	is 0 "^team bare$1 is destroyed$" cadre team destroy --yes "bare$1" --purge
+	quietly cadre team destroy --yes "two$1"
+	quietly cadre team destroy --yes "copy$1"
 }
 
 for how in hosted alone; do

@@ -99,7 +99,7 @@ find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && ba
 cadre team create shy --roles s >/dev/null || bad "team"
 until_is '^TEAM.md$' ls "$vault/teams/shy"
 mkdir -p "$vault/teams/shy/deep/.git" && echo mine >"$vault/teams/shy/deep/.git/x"
-is 0 'team shy is destroyed' cadre team destroy shy --purge
+is 0 'team shy is destroyed' cadre team destroy --yes shy --purge
 until_is '^deep$' ls -A "$vault/teams/shy"
 [ "$(cat "$vault/teams/shy/deep/.git/x")" = mine ] || bad "a hidden file is lost"
 rm -r "$vault/teams/shy"
@@ -134,7 +134,7 @@ until_done test -s "$vault/teams/typed/cards/t.json" -a -s "$vault/teams/below/T
 for page in typed/TEAM.md typed/tasks/001-type.md typed/tasks/INDEX.md below/TEAM.md; do echo "typed into $page" >>"$vault/teams/$page"; done
 echo '{"mine":"typed into a card"}' >"$vault/teams/typed/cards/mine.json"
 is 0 . cadre vault write teams/below/own.md "typed below"
-is 4 "^cadre: conflict: 6 notes of the vault.s folders teams/ would be removed (below/.*, …)$" cadre team destroy typed --purge
+is 4 "; 6 notes of the vault.s folders teams/ would be removed (below/.*, …)$" cadre team destroy typed --purge
 is 0 . cadre team destroy typed --purge --yes
 until_is '^gone$' sh -c "[ -e '$vault/teams/typed' ] || [ -e '$vault/teams/below' ] || echo gone"
 for text in "typed into typed/TEAM.md" "typed into typed/tasks/001-type.md" "typed into typed/tasks/INDEX.md" "typed into below/TEAM.md" "typed into a card" "typed below"; do

@@ -109,6 +109,10 @@ static const struct {
 	{ "# R.\nrecord r\n a int  # A.\n" OP " read\n overview rows | rows\n table b\n"
 	  " out rows r[]  # R.\n",
 	  "a.b: the answer's list has no column 'b'" },
+	{ "# E.\nenum e\n v  # V.\n" READ " next \"{?x=w}go\"\n out x e  # X.\n",
+	  "a.b: 'x' cannot be 'w'" },
+	{ READ " says \"{?x=w}go\"\n out x text  # X.\n", "a.b: 'x' cannot be 'w'" },
+	{ WAITS "out x bool  # X.\n", "does not say what the command waits `for`" },
 	{ OP, "says neither read nor write" },
 	{ OP " read\n", "does not say who" },
 	{ OP " read\n who me\n", "unknown who 'me'" },

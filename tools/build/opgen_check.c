@@ -50,8 +50,28 @@ static void opgen_check_parts(struct schema *s, const struct decl *d,
 			decl_refuse(s, d, ": the answer%s '%s'", what, words->items[i]);
 }
 
+/* Refuses each {?FIELD=VALUE} of a line whose VALUE is no value of the field's enum. */
+static void check_conditions(struct schema *s, const struct decl *d, const char *line)
+{
+	for (; line && (line = strstr(line, "{?")); line++) {
+		const char *name = line + 2;
+		const size_t n = strcspn(name, "=}"), end = strcspn(name, "}");
+		const struct member *m = member_part(&d->out, name, n);
+		char value[64];
+
+		if (name[n] != '=')
+			continue;
+		snprintf(value, sizeof(value), "%.*s", (int)(end - n - 1), name + n + 1);
+		if (!m || !m->type || m->type->kind != DECL_ENUM ||
+		    !member_find(&m->type->in, value))
+			decl_refuse(s, d, ": '%.*s' cannot be '%s'", (int)n, name, value);
+	}
+}
+
 void screen_check(struct schema *s, const struct decl *d)
 {
+	check_conditions(s, d, d->says);
+	check_conditions(s, d, d->next);
 	opgen_check_parts(s, d, &d->columns, is_column, "'s list has no column");
 	opgen_check_parts(s, d, &d->lines, is_column, "'s list has no column");
 	if (d->below && !is_column(d, d->below))

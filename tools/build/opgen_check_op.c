@@ -79,6 +79,8 @@ static void check_flags(struct schema *s, const struct decl *d)
 		  " is answered within a time: only an operation that needs a host" },
 		{ d->reached && (!d->wait || writes),
 		  " reaches: only a read that waits" },
+		{ d->reached && !d->waits_for,
+		  " reaches, and does not say what the command waits `for`" },
 		{ d->moves && !writes, " moves workspaces, and only reads" },
 		{ d->needs_cursor && !writes, " needs the cursor, and only reads" },
 		{ d->needs_folders && !member_find(&d->in, "confirm"),

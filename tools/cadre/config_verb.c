@@ -75,6 +75,15 @@ static void config_verb_show_json(struct shown *s, const char *section)
 	print_json_new(json_pack("{ss*,so}", "file", s->set.file, "keys", keys));
 }
 
+/* Tells a person what a key means. The meaning names the unit of the value. */
+static void config_verb_tell(const struct shown *s, const struct field *key)
+{
+	struct arena a = { 0 };
+
+	cli_prose(s->cli, arena_printf(&a, "%s: %s", key->name, key->doc), 0);
+	arena_release(&a);
+}
+
 static int show_table(struct shown *s, const char *section, struct fault *f)
 {
 	static const char *const names[] = { "key", "value", "from" };
@@ -93,6 +102,9 @@ static int show_table(struct shown *s, const char *section, struct fault *f)
 		table_cell(&t, config_whence(&s->set, key));
 	}
 	table_print(s->cli, &t, true, 0);
+	for (size_t i = 0; section && s->cli->terminal && i < record_config.n_fields; i++)
+		if (config_verb_wants(&record_config.fields[i], section))
+			config_verb_tell(s, &record_config.fields[i]);
 	return 0;
 }
 
@@ -100,12 +112,15 @@ static void config_verb_show_key(struct shown *s, const struct field *key)
 {
 	const char *value = value_text(s, key);
 
-	if (s->cli->json)
+	if (s->cli->json) {
 		print_json_new(key_json(s, key));
-	else if (value && s->cli->terminal)
-		cli_say("%s", value);
-	else if (value)
+	} else if (s->cli->terminal) {
+		cli_say("%s = %s, from %s", key->name, value ? value : "-",
+			config_whence(&s->set, key));
+		config_verb_tell(s, key);
+	} else if (value) {
 		puts(value);
+	}
 }
 
 /* Refuses a word that is no section, and names the section whose name is nearest. */

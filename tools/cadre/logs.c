@@ -101,28 +101,43 @@ struct logs_record {
 	const char *rest; /* the fields that the other parts do not show */
 };
 
-/* Adds the fields behind the message to the record's parts. The first agent, workspace or team is
- * the one that the line is about. */
+/* Takes the field `KEY=VALUE` with which a text begins. Returns the key, or NULL if the text begins
+ * with no field. *end points to the next field. */
+static const char *logs_field(struct arena *a, const char *at, const char **value,
+			      const char **end)
+{
+	const char *key = arena_strndup(a, at, strcspn(at, "= "));
+
+	*value = *key ? find_value(a, at, key, end) : NULL;
+	if (!*value || *end == at)
+		return NULL;
+	*end += strspn(*end, " ");
+	return key;
+}
+
+/* Adds the fields behind the message to the record's parts. The line is about the agent, else about
+ * the workspace, else about the team. */
 static void logs_sort_fields(struct arena *a, const char *at, struct logs_record *r)
 {
 	static const char *const who[] = { "agent", "workspace", "team" };
-	const char *values[3], *end;
+	size_t best = sizeof(who) / sizeof(*who);
+	const char *key, *value, *end, *field = NULL; /* field: the one with r->who */
 
-	for (size_t i = 0; i < 3; i++)
-		values[i] = find_value(a, at, who[i], &end);
-	r->who = values[0] ? values[0] : values[1] ? values[1] : values[2];
-	for (at += strspn(at, " "); *at; at = end + strspn(end, " ")) {
-		const char *key = arena_strndup(a, at, strcspn(at, "= ")),
-			   *value = *key ? find_value(a, at, key, &end) : NULL;
-
-		if (!value || end == at)
-			break;
+	at += strspn(at, " ");
+	for (const char *s = at; (key = logs_field(a, s, &value, &end)); s = end)
+		for (size_t i = 0; i < best; i++)
+			if (!strcmp(key, who[i])) {
+				best = i;
+				r->who = value;
+				field = s;
+			}
+	for (; (key = logs_field(a, at, &value, &end)); at = end)
 		if (!strcmp(key, "error") || !strcmp(key, "hint"))
 			r->what = arena_printf(a, "%s: %s", r->what, value);
-		else if (!r->who || strcmp(value, r->who) != 0)
+		else if (at != field)
 			r->rest = arena_printf(a, "%s%s%.*s", r->rest,
-					       *r->rest ? " " : "", (int)(end - at), at);
-	}
+					       *r->rest ? " " : "",
+					       (int)(end - at) - (end[-1] == ' '), at);
 	if (*at)
 		r->rest = arena_printf(a, "%s%s%s", r->rest, *r->rest ? " " : "", at);
 }
@@ -188,14 +203,8 @@ static void logs_put_json(struct arena *a, const char *line)
 	json_t *out = json_object();
 	const char *at = line, *end, *key, *value;
 
-	while (*at) {
-		key = arena_strndup(a, at, strcspn(at, "= "));
-		value = *key ? find_value(a, at, key, &end) : NULL;
-		if (!value || end == at)
-			break;
+	for (; (key = logs_field(a, at, &value, &end)); at = end)
 		json_object_set_new(out, key, json_text(value));
-		at = end + strspn(end, " ");
-	}
 	if (*at)
 		json_object_set_new(out, "rest", json_text(at));
 	print_json_new(out);

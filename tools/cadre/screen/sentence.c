@@ -3,7 +3,9 @@
  *
  * The schema defines the line for each operation. In the line, {FIELD} and {FIELD.FIELD} stand
  * for parts of the answer. A text in brackets is left out if one of its parts is absent, zero
- * or false.
+ * or false. {?FIELD}, {?FIELD=VALUE} and {!FIELD} print nothing, and are such parts, too:
+ * {?FIELD=VALUE} is absent if the answer has another value, however a screen prints the value, and
+ * {!FIELD} is absent if the field has a value.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -98,19 +100,29 @@ static const char *part_text(struct line *l, const char *name, size_t n, bool *n
 			 false);
 }
 
+/* Whether a part of the answer has a value, as the answer spells the value. */
+static bool part_is(struct line *l, const char *path, const char *word)
+{
+	const struct record *r = l->r;
+	const json_t *record = l->answer, *value;
+	const struct field *field = screen_part(&l->arena, path, &r, &record);
+
+	value = field ? json_object_get(record, field->name) : NULL;
+	return json_is_string(value) && !strcmp(json_string_value(value), word);
+}
+
 /* Whether the part ?FIELD has a value, ?FIELD=VALUE has this value, or !FIELD has no value. */
 static bool part_counts(struct line *l, const char *s, size_t n)
 {
 	const bool absent = *s++ == '!';
 	const size_t name = (size_t)(strchrnul(s, '=') - s);
 	bool nothing = false;
-	const char *text = part_text(l, s, name < --n ? name : n, &nothing);
 
-	if (absent)
-		return nothing;
-	return name < n ? text && !strcmp(text, arena_strndup(&l->arena, s + name + 1,
-							      n - name - 1))
-			: !nothing;
+	if (name < --n)
+		return part_is(l, arena_strndup(&l->arena, s, name),
+			       arena_strndup(&l->arena, s + name + 1, n - name - 1));
+	part_text(l, s, n, &nothing);
+	return nothing == absent;
 }
 
 /* Appends a piece of the line, without the brackets around the piece. Returns false if a part
