@@ -51,8 +51,7 @@ static int not_claimable(struct call *call, const struct task_row *t)
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s (%s)", id,
 			  a.name, task_word(t->state_now, t->open_deps));
 		return fault_hint(f,
-				  "Take another ready task, or wait until the lease of "
-				  "%s on this task ends.",
+				  "Take another ready task, or wait until %s's lease ends.",
 				  a.name);
 	}
 	if (t->state != TASK_STATE_PENDING) {

@@ -88,6 +88,11 @@ is 0 '^ID   STATUS  TITLE  PRIORITY$' env COLUMNS=30 CLICOLOR_FORCE=1 "$CADRE" t
 is 0 "^$(printf '\033')\[1mID" env -u NO_COLOR CLICOLOR_FORCE=1 "$CADRE" task list
 is 0 "$usual" env CLICOLOR_FORCE=0 "$CADRE" task list
 
+# A word of the board that is no status gets the command as a hint.
+for word in ready waiting; do
+	is 2 '^hint: cadre ready lists the tasks' cadre task list --status $word
+done
+
 # A small number is a criterion, 001 is a task. A tick and its removal tell the state after them.
 cadre task create ticks --criteria a --criteria b --criteria c >/dev/null
 cadre --as coder claim 003 >/dev/null
