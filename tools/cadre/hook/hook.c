@@ -162,8 +162,8 @@ static void tell_prime(struct text *out, const json_t *start)
 		"cadre claim [TASK]: take TASK, or the best ready task\n"
 		"cadre note TASK TEXT: say how it goes\n"
 		"cadre reserve PATH: keep others from editing the file\n"
-		"cadre done TASK TEXT: end it with its result; first tick its criteria: cadre "
-		"tick TASK NUMBER\n");
+		"cadre tick TASK NUMBER: tick a criterion, before done\n"
+		"cadre done TASK TEXT: end it with its result\n");
 }
 
 /* Appends a warning that another session in this folder already acts as the agent. `other`: the
