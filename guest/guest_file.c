@@ -388,7 +388,7 @@ static int upload_begin(struct guest_request *q, const struct upload_part *part,
 				 ID_MOST);
 	if (g->n_uploads >= UPLOADS)
 		return fault_set(f, FAULT_EXHAUSTED, "/upload",
-				 "%d files come in parts already", UPLOADS);
+				 "%d uploads in parts are under way already", UPLOADS);
 	u = xcalloc(1, sizeof(*u));
 	u->target.where = strcmp(part->where, "/path") == 0 ? "/path" : "/guest_path";
 	if (target_open(q->guest, &q->arena, &u->target, part->path, f) ||

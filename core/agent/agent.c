@@ -129,11 +129,11 @@ static int agent_set_protocols(struct call *call, int64_t agent, const char **pr
 static int agent_may_lead(struct call *call, const char *name, const char *role,
 			  const char *where)
 {
-	if (name && strcmp(name, "lead") == 0)
-		return who_leads(call, where, "", "make an agent the lead");
-	return role && strcmp(role, "lead") == 0
-		       ? who_leads(call, "/role", "", "make an agent the lead")
-		       : 0;
+	const bool named = name && strcmp(name, "lead") == 0;
+
+	if (!named && (!role || strcmp(role, "lead") != 0))
+		return 0;
+	return who_leads(call, named ? where : "/role", "", "make an agent the lead");
 }
 
 static int agent_check_name(struct call *call, const struct newcomer *n,

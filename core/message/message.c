@@ -567,7 +567,8 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 
 	if (in->on_limit == ON_LIMIT_SKIP)
 		return fault_set(&call->fault, FAULT_INVALID, "/on_limit",
-				 "a reply has one recipient");
+				 "a reply has one recipient, so `skip` has no other "
+				 "recipient to go on to: use `refuse` or `delay`");
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
 	    (rc = message_check_text(call, in->text, in->metadata)) < 0 ||

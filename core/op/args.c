@@ -365,20 +365,30 @@ static int args_unexpected(struct words *w, const char *word)
 	return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'", word);
 }
 
+/* Whether a word without the zeros of an id, such as 1, belongs to a list of numbers. */
+static bool args_is_number_of(const struct field *list, const char *word)
+{
+	return list->type->kind == KIND_INT && list->flags & FIELD_LIST &&
+	       *word >= '1' && *word <= '9' && strlen(word) < 3;
+}
+
 static int take_bare(struct words *w, const char *word)
 {
 	const char *const *names = w->op->cli_fields;
-	const struct field *fd;
+	const struct field *fd, *next;
 	bool last;
 
 	if (!names || !names[w->bare])
 		return args_unexpected(w, word);
 	fd = field_find(w->op->in, names[w->bare]);
-	/* In `done "all is well"`, the word does not fit the argument `task`, so the word is
-	 * the value of the next argument. */
-	if (fd->flags & FIELD_OPTIONAL && names[w->bare + 1] &&
-	    fd->type->kind == KIND_TEXT && !type_matches(fd->type, word))
-		fd = field_find(w->op->in, names[++w->bare]);
+	next = names[w->bare + 1] ? field_find(w->op->in, names[w->bare + 1]) : NULL;
+	/* In `done "all is well"` and `tick 1 2`, the first word is no task, so the word is the
+	 * value of the next argument. */
+	if (next && fd->flags & FIELD_OPTIONAL && fd->type->kind == KIND_TEXT &&
+	    (!type_matches(fd->type, word) || args_is_number_of(next, word))) {
+		fd = next;
+		w->bare++;
+	}
 	last = w->op->cli_rest && !names[w->bare + 1];
 	if (!last)
 		w->bare++;

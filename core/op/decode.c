@@ -26,6 +26,7 @@ struct decoder {
 	enum decode_mode mode;
 	struct arena *arena;
 	struct fault *fault;
+	const struct record *in; /* the whole record */
 };
 
 static size_t put_step(const struct step *step, char *out, size_t room)
@@ -207,9 +208,11 @@ static int decode_enum(struct decoder *d, const struct type *t, json_t *v, int64
 			return 0;
 		}
 	list_choices(t, list, sizeof(list));
-	if (s)
-		return bad(d, step, "'%.40s' is none of %s", s, list);
-	return bad(d, step, "must be one of %s", list);
+	if (!s)
+		return bad(d, step, "must be one of %s", list);
+	bad(d, step, "'%.40s' is none of %s", s, list);
+	return field_instead(d->in, s) ? fault_hint(d->fault, "%s", field_instead(d->in, s))
+				       : d->fault->code;
 }
 
 static int decode_bool(struct decoder *d, json_t *v, bool *at, const struct step *step)
@@ -526,7 +529,7 @@ static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 int op_decode(const struct record *r, json_t *src, void *dst, enum decode_mode mode,
 	      struct arena *arena, struct fault *fault)
 {
-	struct decoder d = { mode, arena, fault };
+	struct decoder d = { mode, arena, fault, r };
 
 	return decode_record(&d, r, src, dst, NULL);
 }

@@ -15,6 +15,13 @@ const char *task_name(struct call *call, int64_t number)
 	return arena_printf(&call->arena, "%03" PRId64, number);
 }
 
+const char *task_command(struct call *call, const char *op, int64_t number)
+{
+	const char *id = task_name(call, number);
+
+	return arena_printf(&call->arena, "{%s}{ task=%s| %s}", op, id, id);
+}
+
 const char *task_word(int64_t state, int64_t open_deps)
 {
 	if (state != TASK_STATE_PENDING)
@@ -86,19 +93,15 @@ int task_hint(struct call *call, int64_t number, enum task_state state)
 	const char *back = state == TASK_STATE_FAILED      ? "task.retry"
 			   : state == TASK_STATE_COMPLETED ? "task.reopen"
 							   : NULL;
-	const char *id = task_name(call, number);
 	struct fault *f = &call->fault;
 
-	if (state == TASK_STATE_PENDING && who_roams(call))
-		return fault_hint(
-			f, "Claim the task as an agent: cadre --as NAME claim %s.", id);
 	if (state == TASK_STATE_PENDING)
-		return fault_hint(f, "Claim the task first: {task.claim}{ task=%s| %s}.",
-				  id, id);
+		return fault_hint(f, "Claim the task first: %s%s.",
+				  task_command(call, "task.claim", number),
+				  who_roams(call) ? "{, agent=NAME| --agent NAME}" : "");
 	if (back)
-		return fault_hint(
-			f, "Put the task back on the board first: {%s}{ task=%s| %s}.",
-			back, id, id);
+		return fault_hint(f, "Put the task back on the board first: %s.",
+				  task_command(call, back, number));
 	return fault_hint(f, "The task has ended: take another one.");
 }
 

@@ -48,10 +48,16 @@ int task_make(struct call *call, const struct task_create_in *in);
 /* Adds a note by an agent to a task. The task counts as changed. */
 int task_add_note(struct call *call, int64_t agent, int64_t task, const char *text);
 
-/* Lists the criteria of a task that are not ticked, each with its number, such as `2 no
- * warning`. `*all` is the number of all criteria. Returns 0 or negative. */
-int task_unticked(struct call *call, int64_t task, const char ***list, size_t *n,
-		  size_t *all);
+/* The criteria of a task: the numbers of the ticked ones, and the others with their numbers,
+ * such as `2 no warning`. */
+struct task_ticks {
+	int64_t *ticked;
+	const char **left;
+	size_t n_ticked, n_left;
+};
+
+/* Fills `t`, which must be empty. Returns 0 or negative. */
+int task_ticks(struct call *call, int64_t task, struct task_ticks *t);
 /* Joins texts with `; `. Texts that do not fit into `most` bytes are counted. */
 const char *task_join(struct call *call, const char *const *texts, size_t n, size_t most);
 
@@ -62,6 +68,9 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 
 /* Returns the name of the task with this number, such as `001`, in the call's arena. */
 const char *task_name(struct call *call, int64_t number);
+/* Returns a command about the task, for a hint, in the form of the caller's door. `op` is the
+ * name of an operation with the argument `task`. */
+const char *task_command(struct call *call, const char *op, int64_t number);
 
 /* The word of the board for a task's state. A pending task is `ready`, or is `waiting` for other
  * tasks. */

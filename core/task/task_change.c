@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/assignment/assignment.h"
@@ -302,8 +301,8 @@ static int may_edit(struct call *call, const struct task_row *t)
 		      "change the task") == 0)
 		return 0;
 	return fault_hint(&call->fault,
-			  "Write a note on the task: {task.note}{ task=%s| %s TEXT}.",
-			  task_name(call, t->number), task_name(call, t->number));
+			  "Write a note on the task: %s{| TEXT}.",
+			  task_command(call, "task.note", t->number));
 }
 
 static int task_change_set_text(struct call *call, const struct task_update_in *in,
@@ -322,8 +321,8 @@ static int task_change_set_text(struct call *call, const struct task_update_in *
 		return rc;
 	fault_set(&call->fault, FAULT_CONFLICT, "/updated_at",
 		  "task %s changed meanwhile", task_name(call, t->number));
-	return fault_hint(&call->fault, "Read the task again: {task.show} %s.",
-			  task_name(call, t->number));
+	return fault_hint(&call->fault, "Read the task again: %s.",
+			  task_command(call, "task.show", t->number));
 }
 
 /* Whether a call gives anything to change. */
@@ -391,14 +390,12 @@ static int task_change_tick(struct call *call, const void *arg, const struct tas
 		rc = sql_run(call, task_criterion_tick, .task = t->id, .n = n,
 			     .done = in->done);
 		if (rc == 0) {
-			const char *id = task_name(call, t->number);
-
 			fault_set(&call->fault, FAULT_NOT_FOUND, "/criterion",
-				  "task %s has no criterion %" PRId64, id, n);
+				  "task %s has no criterion %" PRId64,
+				  task_name(call, t->number), n);
 			return fault_hint(&call->fault,
-					  "The criteria of the task, with numbers: "
-					  "{task.show}{ task=%s| %s}.",
-					  id, id);
+					  "The criteria of the task, with numbers: %s.",
+					  task_command(call, "task.show", t->number));
 		}
 		if (rc > 0)
 			rc = event_emit(call, EVENT_TASK_TICKED, t->id, 0,
@@ -407,19 +404,21 @@ static int task_change_tick(struct call *call, const void *arg, const struct tas
 	return rc < 0 ? rc : sql_run(call, task_touch, .id = t->id, .now = call->now);
 }
 
-int task_unticked(struct call *call, int64_t task, const char ***list, size_t *n,
-		  size_t *all)
+int task_ticks(struct call *call, int64_t task, struct task_ticks *t)
 {
 	struct criterion c = { 0 };
 	struct query q = { 0 };
+	int64_t n = 0;
 	int rc;
 
-	for (*n = *all = 0;
-	     (rc = sql_each(call, &q, task_criteria, &c, .task = task)) > 0;) {
-		++*all;
-		if (!c.done)
-			arena_add(&call->arena, *list, *n,
-				  arena_printf(&call->arena, "%zu %s", *all, c.text));
+	while ((rc = sql_each(call, &q, task_criteria, &c, .task = task)) > 0) {
+		n++;
+		if (c.done)
+			arena_add(&call->arena, t->ticked, t->n_ticked, n);
+		else
+			arena_add(&call->arena, t->left, t->n_left,
+				  arena_printf(&call->arena, "%" PRId64 " %s", n,
+					       c.text));
 	}
 	return rc;
 }
@@ -447,20 +446,16 @@ const char *task_join(struct call *call, const char *const *texts, size_t n, siz
 
 int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick_out *out)
 {
-	const char **left = NULL;
-	size_t n, all, at = 0;
+	struct task_ticks t = { 0 };
 	int rc = task_once(call, in->team, in->task, task_change_tick, in, &out->task);
 
-	if (rc < 0 || (rc = task_unticked(call, call->made, &left, &n, &all)) < 0)
+	if (rc < 0 || (rc = task_ticks(call, call->made, &t)) < 0)
 		return rc;
-	for (int64_t i = 1; i <= (int64_t)all; i++) {
-		if (at < n && strtoll(left[at], NULL, 10) == i)
-			at++;
-		else
-			arena_add(&call->arena, out->ticked, out->n_ticked, i);
-	}
-	for (size_t i = 0; i < n && space_take_text(call, left[i]); i++)
-		arena_add(&call->arena, out->left, out->n_left, left[i]);
+	out->ticked = t.ticked;
+	out->n_ticked = t.n_ticked;
+	for (out->left = t.left;
+	     out->n_left < t.n_left && space_take_text(call, t.left[out->n_left]);)
+		out->n_left++;
 	return 0;
 }
 

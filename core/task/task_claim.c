@@ -50,8 +50,9 @@ static int not_claimable(struct call *call, const struct task_row *t)
 	if (t->owner) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s (%s)", id,
 			  a.name, task_word(t->state_now, t->open_deps));
-		return fault_hint(f, "Take another ready task, or wait for its lease "
-				     "to end.");
+		return fault_hint(f,
+				  "Take another ready task, or wait until %s's lease ends.",
+				  a.name);
 	}
 	if (t->state != TASK_STATE_PENDING) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
@@ -315,7 +316,7 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 			       ? fault_hint(
 					 f,
 					 "Only the owner may do this; the operator can act as "
-					 "the owner: cadre --as %s …",
+					 "the owner{|: cadre --as %s …}.",
 					 a.name)
 			       : fault_hint(f, "Only the owner may do this: ask %s.",
 					    a.name);
@@ -533,18 +534,19 @@ static int begin_chain(struct call *call, const struct task_row *t)
 static int refuse_unticked(struct call *call, const struct task_row *t)
 {
 	const char *id = task_name(call, t->number), *numbers = "";
-	const char **left = NULL;
-	size_t n, all;
-	int rc = task_unticked(call, t->id, &left, &n, &all);
+	struct task_ticks all = { 0 };
+	int rc = task_ticks(call, t->id, &all);
+	const size_t n = all.n_left;
 
 	if (rc < 0 || n == 0)
 		return rc;
 	for (size_t i = 0; i < n && i < UNTICKED_NAMED; i++)
 		numbers = arena_printf(&call->arena, "%s %.*s", numbers,
-				       (int)strcspn(left[i], " "), left[i]);
+				       (int)strcspn(all.left[i], " "), all.left[i]);
 	fault_set(&call->fault, FAULT_CONFLICT, "/task",
-		  "%zu of %zu criteria of task %s %s not ticked: %s", n, all, id,
-		  n == 1 ? "is" : "are", task_join(call, left, n, UNTICKED_BYTES));
+		  "%zu of %zu criteria of task %s %s not ticked: %s", n,
+		  n + all.n_ticked, id, n == 1 ? "is" : "are",
+		  task_join(call, all.left, n, UNTICKED_BYTES));
 	return fault_hint(&call->fault,
 			  "Tick the criteria that are met: {task.tick} %s%s. To complete "
 			  "the task anyway, add {anyway=true|--anyway}.",
@@ -597,21 +599,19 @@ int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail
 /* Notes which criteria were not ticked when a command's result completed a task. */
 static int note_unticked(struct call *call, int64_t agent, const struct task_row *t)
 {
-	const char **left = NULL;
-	size_t n, all;
-	int rc = t->parts & TASK_HAS_CRITERIA
-			 ? task_unticked(call, t->id, &left, &n, &all)
-			 : 0;
+	struct task_ticks all = { 0 };
+	int rc = t->parts & TASK_HAS_CRITERIA ? task_ticks(call, t->id, &all) : 0;
+	const size_t n = all.n_left;
 
-	if (rc < 0 || !left)
+	if (rc < 0 || n == 0)
 		return rc;
 	return task_add_note(
 		call, agent, t->id,
 		arena_printf(&call->arena,
 			     "The command's result completed the task; %zu of %zu "
 			     "criteria %s not ticked: %s",
-			     n, all, n == 1 ? "was" : "were",
-			     task_join(call, left, n, UNTICKED_NOTED)));
+			     n, n + all.n_ticked, n == 1 ? "was" : "were",
+			     task_join(call, all.left, n, UNTICKED_NOTED)));
 }
 
 int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,

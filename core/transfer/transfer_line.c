@@ -122,8 +122,10 @@ static int transfer_line_check_version(const json_t *json, struct fault *f)
 		  "the export is of version %" JSON_INTEGER_FORMAT
 		  ", this program knows version %d",
 		  json_integer_value(version), TRANSFER_VERSION);
+	if (json_integer_value(version) > TRANSFER_VERSION)
+		return fault_hint(f, "update cadre: a newer cadre wrote the export");
 	return fault_hint(f, "import the file with the version of cadre that wrote "
-			     "it, and take a backup of that state");
+			     "it, back up, and restore the backup with this version");
 }
 
 static int transfer_line_read_header(struct transfer_line *line, int64_t now,

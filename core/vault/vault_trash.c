@@ -211,7 +211,9 @@ static int run_delete(struct call *call, struct vault_work *w)
 	if (!w->move.to)
 		return 0;
 	time_format(call->now + settings_keep_ms(call->settings), until);
-	out->note = arena_printf(&call->arena, "it is kept until %.10s at the latest: %s",
+	out->note = arena_printf(&call->arena,
+				 "it is kept until %.10s at the latest; to bring it "
+				 "back: %s",
 				 until,
 				 call->identity.agent ? "vault restore" : "cadre undo");
 	return 0;

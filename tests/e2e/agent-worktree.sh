@@ -34,12 +34,12 @@ is 0 "^$(place ann)\$" cadre agent worktree ann
 is 0 "^$(place kim)\$" cadre agent worktree kim --role tester
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] || bad "more than the folder: $(cat "$TMPDIR/out")"
 is 0 '^kim\ttester\toffline' cadre agent list
-(cd "$(cadre agent worktree kim 2>/dev/null)" && is 0 '^kim of team crew, the agent of' cadre whoami && is 0 '^crew.kim$' git branch --show-current && is 5 'for the lead' cadre agent worktree bob; exit $failed) || failed=1
+(cd "$(cadre agent worktree kim 2>/dev/null)" || bad "no worktree of kim"; is 0 '^kim of team crew, the agent of' cadre whoami; is 0 '^crew.kim$' git branch --show-current; is 5 'for the lead' cadre agent worktree bob; exit $failed) || failed=1
 is 0 "^$(place kim)\$" cadre agent run kim --worktree -- pwd
 is 0 '"path":"'"$(place kim)"'"' cadre agent worktree kim --json
 is 2 'worktree NAME' cadre agent worktree
 is 2 'worktree NAME' cadre agent worktree kim -- true
-(cd / && is 1 'not in a git repository' cadre agent worktree new; exit $failed) || failed=1
+(cd / || bad "cd /"; is 1 'not in a git repository' cadre agent worktree new; exit $failed) || failed=1
 until_is '^new\tnew\toffline' cadre agent list
 
 # A sparse checkout stays sparse. Hooks run, and a hook that fails is reported but stops no

@@ -68,6 +68,14 @@ is 0 'task.created\t.*\tbob\t001\t' cadre events --kind task.created
 cadre --operator --team beta send bob "for you" >/dev/null || bad "no mail"
 script -qec "'$CADRE' --as bob inbox" /dev/null </dev/null | grep -q 'for you' || bad "at a terminal --as takes it for another"
 
+# The note also follows a hint that names another way than to ask.
+cadre --operator --team beta task create "Not of bob" >/dev/null
+sent=$(cadre --operator --team beta --as lead send operator "not of bob" --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
+for asked in "receipt $sent" "task update 002 --title x"; do
+	is 5 'the lead or the operator may' cadre $asked
+	grep -q "$note" "$TMPDIR/err" || bad "$asked: no note"
+done
+
 # The variable CADRE_AGENT also binds a caller, even with --operator. A bound caller stays bound
 # even if the state has lost its database.
 cd "$TMPDIR" || exit 1

@@ -94,7 +94,7 @@ mv "$TMPDIR/new.json" "$cards/coder.json"
 until_done test -e "$cards/coder.conflict.json" || bad "an old card is taken"
 until_done described counts || bad "an old card stays"
 is 0 '"go"' cadre agent whois crew/coder --json
-until_is 'cards/coder.json where=/content error="the card has changed since event .* has another value of: description, skills' cadre logs
+until_is 'cards/coder.json where=/content error="the card has changed since event .* the card and this text differ in: description, skills' cadre logs
 rm "$cards/coder.conflict.json"
 # A saved card is accepted even if the host has changed a field meanwhile. In this test the
 # agent has begun to work.

@@ -40,12 +40,12 @@ is 2 'see .cadre help task' cadre task frob
 # A guessed command works, or the hint is the complete command.
 while IFS='|' read -r typed meant; do
 	eval "set -- $typed"
-	is 2 "did you mean .cadre $meant" cadre "$@" </dev/null
+	is 2 "^hint: did you mean .cadre $meant.[?] see" cadre "$@" </dev/null
 done <<-'END'
 	3|task show 3
 	003|task show 003
 	edit 3|task edit 3. or .cadre workspace edit 3
-	create "a b"|task create 'a b'. or .cadre team create 'a b'. or .cadre token
+	create "a b"|task create 'a b'. or .cadre team create 'a b'. or .cadre token create 'a b'. or .cadre workspace create 'a b'
 	next|claim
 	agent ls|agent list
 	agent add bob|agent register bob
@@ -59,8 +59,9 @@ END
 for words in "teams|team list" "mail|inbox" "msgs|messages" "show|task show" "assign|task assign" \
 	"unblock|task unblock" "comment|note" "update|task update" "new|task create" "task claim|claim" \
 	"task done|done" "task close|done" "task complete|done" "task ls|task list" "message send|send"; do
-	is 0 "^usage: cadre ${words#*|}" cadre ${words%|*} --help
+	is 0 "^usage: cadre ${words#*|}\( \|\$\)" cadre ${words%|*} --help
 done
+is 2 '^hint: see .cadre help.$' cadre ""
 is 0 '^usage: cadre task tick' cadre help "task tick"
 is 0 '^usage: cadre search QUERY' cadre search find --help
 is 2 'see .cadre use --help' cadre use

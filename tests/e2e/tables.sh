@@ -63,6 +63,9 @@ is 0 '^size\tname$' cadre undo --columns=size,name
 is 0 '^title$' cadre status --columns title
 is 0 '^{"tasks":\[{"id":"001","title":"a[\]tb[\][\]c"},{"id":"002","title":"two"}\],' cadre ready --json=id,title
 is 0 '"tasks":\[{"id":"001"},{"id":"002"}\]' cadre task list --json id
+is 0 '^{"overdue":\[' cadre inbox --json overdue
+is 0 '^{"messages":\[' cadre --as coder inbox --json peek
+is 0 '^{"tasks":\[{"id":"001",.*"title"' cadre task --json list
 is 0 '^{"task":{"id":"002"}' cadre task show 002 --json=id
 is 0 '^{"task":{"id":"002",.*"title"' cadre task show --json 002
 is 0 '^{"messages":\[{"content":"one[\]ntwo"}\]' cadre --as coder inbox --take --json=content
@@ -84,4 +87,18 @@ is 0 '^ID   STATUS  TITLE  PRIORITY$' env COLUMNS=30 "$CADRE" task list --table
 is 0 '^ID   STATUS  TITLE  PRIORITY$' env COLUMNS=30 CLICOLOR_FORCE=1 "$CADRE" task list
 is 0 "^$(printf '\033')\[1mID" env -u NO_COLOR CLICOLOR_FORCE=1 "$CADRE" task list
 is 0 "$usual" env CLICOLOR_FORCE=0 "$CADRE" task list
+
+# A word of the board that is no status gets the command as a hint.
+for word in ready waiting; do
+	is 2 '^hint: cadre ready lists the tasks' cadre task list --status $word
+done
+
+# A small number is a criterion, 001 is a task. A tick and its removal tell the state after them.
+cadre task create ticks --criteria a --criteria b --criteria c >/dev/null
+cadre --as coder claim 003 >/dev/null
+is 0 '^task 003: ticked 1, 2; left: 3 c$' cadre --as coder tick 1 2
+is 0 '^task 003: ticked 1; left: 2 b, 3 c$' cadre --as coder tick 2 --no-done
+is 0 '^task 003; left: 1 a, 2 b, 3 c$' cadre --as coder tick 003 1 --no-done
+is 0 '^task 003: ticked 2; left: 1 a, 3 c$' cadre --as coder tick '#3' 2
+is 3 'task 003 has no criterion 3[0-9]' cadre --as coder tick 33
 exit $failed

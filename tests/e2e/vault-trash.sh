@@ -16,7 +16,7 @@ beside '^no notes: No deleted note can be brought back[.]$' cadre vault removed
 is 0 . cadre vault write teams/alpha/plan/a.md "our needle"
 is 4 'would be deleted$' cadre vault delete teams/alpha/plan/a.md
 is 4 'back for 7 days: cadre vault restore' cadre vault delete teams/alpha/plan/a.md
-is 0 'a.md is deleted; it is kept until 20..-..-.. at the latest: cadre undo' cadre vault delete --yes teams/alpha/plan/a.md
+is 0 'a.md is deleted; it is kept until 20..-..-.. at the latest; to bring it back: cadre undo' cadre vault delete --yes teams/alpha/plan/a.md
 [ ! -e "$vault/teams/alpha/plan/a.md" ] || bad "it is still there"
 [ "$(entries)" = 1 ] || bad "the trash holds $(ls -R "$trash")"
 [ "$(stat -c %a "$trash")" = 700 ] || bad "others may look into the trash"

@@ -338,8 +338,8 @@ static int become_program(char **words)
 	return errno == ENOENT ? 127 : 126;
 }
 
-/* Sets a new agent offline after a fault, since a new agent must not seem to be at work. Prints
- * the fault, and returns the exit status. */
+/* Sets a new agent offline, since no program of the agent runs. Prints the fault, if there is
+ * one, and returns the exit status. */
 static int agent_run_end(struct running *r, json_t *env, const struct fault *f)
 {
 	if (r->made && env) {
@@ -347,7 +347,7 @@ static int agent_run_end(struct running *r, json_t *env, const struct fault *f)
 		say_offline();
 	}
 	json_decref(env);
-	return cli_fault(r->cli, f);
+	return f->code ? cli_fault(r->cli, f) : 0;
 }
 
 /* Connects to the state, and finds or registers the agent. Returns the agent's variables, or
@@ -415,7 +415,7 @@ int agent_worktree_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	team = json_text_at(env, "team");
 	token = json_text_at(env, "token");
-	if (!(path = agent_run_move_in(&r, env, &f)) || home_can_keep(&cli->home, &f) ||
+	if (home_can_keep(&cli->home, &f) || !(path = agent_run_move_in(&r, env, &f)) ||
 	    home_keep_here(&cli->home, team, r.name, token, true, &f))
 		return agent_run_end(&r, env, &f);
 	if (cli->json)
@@ -425,10 +425,5 @@ int agent_worktree_main(struct cli *cli, int argc, char **argv)
 		puts(path);
 	fprintf(stderr, "whenever cadre runs there, it acts as %s of team %s\n", r.name,
 		team);
-	if (r.made) {
-		be(env);
-		say_offline();
-	}
-	json_decref(env);
-	return 0;
+	return agent_run_end(&r, env, &f);
 }

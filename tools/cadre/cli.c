@@ -285,14 +285,25 @@ static const char *const *cli_names(struct arena *a, const char *list)
 	return names;
 }
 
-/* Whether the command takes no word but options. argv has `left` words of the command line so
- * far. */
-static bool takes_no_word(int left, char **argv)
+/* Finds the operation of the command. argv has `left` words of the command line so far. */
+static const struct op *op_so_far(int left, char **argv, int *taken)
 {
-	int taken;
-	const struct op *op = op_command(left - 1, argv + 1, &taken);
+	return op_command(left - 1, argv + 1, taken);
+}
 
-	return op && !op->cli_fields;
+/* Whether the command takes no word but options, and `next` is no word of a longer command. */
+static bool takes_no_word(int left, char **argv, char *next)
+{
+	int taken, longer;
+	const struct op *op = op_so_far(left, argv, &taken);
+	char *word = argv[left];
+
+	if (!op || op->cli_fields)
+		return false;
+	argv[left] = next;
+	op_so_far(left + 1, argv, &longer);
+	argv[left] = word;
+	return longer == taken;
 }
 
 /* Takes --columns NAMES and --json=NAMES. `--json` is an option without a value, too, so
@@ -301,16 +312,16 @@ static bool takes_no_word(int left, char **argv)
 static bool take_names(struct cli *cli, int left, int argc, char **argv, int *i)
 {
 	const char *names = cli_option(argc, argv, i, "--columns"), *word = argv[*i];
-	const char *next = *i + 1 < argc ? argv[*i + 1] : "-";
+	char none[] = "-", *next = *i + 1 < argc ? argv[*i + 1] : none;
 
 	if (names)
 		cli->columns = cli_names(&cli->arena, names);
 	if (names || strncmp(word, "--json", 6))
 		return names;
-	if (!word[6] && isalpha((unsigned char)*next) && takes_no_word(left, argv))
-		next = argv[++*i];
+	if (!word[6] && isalpha((unsigned char)*next) && takes_no_word(left, argv, next))
+		++*i;
 	else if (word[6] == '=')
-		next = word + 7;
+		next = argv[*i] + 7;
 	else
 		return false;
 	cli->json = true;
@@ -358,7 +369,7 @@ static bool ends_options(int left, char **argv)
 static bool takes_operator(int left, char **argv)
 {
 	int taken;
-	const struct op *op = op_command(left - 1, argv + 1, &taken);
+	const struct op *op = op_so_far(left, argv, &taken);
 
 	return op && field_find(op->in, "operator");
 }
@@ -835,7 +846,7 @@ int cli_say_fault(const struct cli *cli, const struct fault *f)
 static bool fault_is_of_caller(const struct fault *f)
 {
 	return !strcmp(f->where, "/from") ||
-	       (f->code == FAULT_DENIED && strstr(f->hint, "operator"));
+	       (f->code == FAULT_DENIED && strstr(f->text, "operator"));
 }
 
 int cli_fault(const struct cli *cli, const struct fault *f)

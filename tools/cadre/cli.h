@@ -81,13 +81,13 @@ enum { VERB_COLUMNS = 2, VERB_MEMBERS = 4 };
 
 extern const struct verb verb_table[]; /* the program's verbs; a NULL name ends the table */
 
-/* Returns the verb whose name begins argv, or NULL. `*taken` becomes the number of words in the
- * verb's name. */
 /* Splits a text at blanks. Returns the number of words, at most CLI_SPLIT. */
 enum { CLI_SPLIT = 8 };
 int cli_split(char *words, char *argv[CLI_SPLIT]);
 /* Whether this program has the command. The program in a VM has fewer commands. */
 bool cli_has(const char *command);
+/* Returns the verb whose name begins argv, or NULL. `*taken` becomes the number of words in the
+ * verb's name. */
 const struct verb *cli_verb(int argc, char **argv, int *taken);
 
 /* Runs the whole program. Returns the program's exit status. */

@@ -56,7 +56,7 @@ const struct verb verb_table[] = {
 	{ "gc", "[--keep-days N] [--yes]", "Remove old events, messages and turns that are not needed.", "keep", gc_main, 0 },
 	{ "mcp", "[--operator] [--toolsets SETS] [--output-schemas] [--cost]", "Serve MCP on standard input and output; --cost: print how many tokens the tools take.", "start", mcp_verb, 0 },
 	{ "prime", "", "Print your name, your tasks and your waiting mail, for a model.", "start", prime_main, 0 },
-	{ "hook", "claude|codex|gemini|cursor|opencode [--plugin], pre-commit", "At an event of a client, tell the client's model the news.", "start", hook_main, 0 },
+	{ "hook", "claude|codex|gemini|cursor|opencode [--plugin], pre-commit", "As a hook of a client: tell its model what is new.", "start", hook_main, 0 },
 	{ "completion", "bash|zsh|fish", "Print a completion script for a shell.", "start", completion_main, 0 },
 	{ "help", "[VERB...]", "Explain a verb.", "start", help_main, 0 },
 	{ "version", "", "Print the version.", "start", version_main, 0 },

@@ -79,7 +79,9 @@ static struct near near_second(const char *group, const char *word)
 	return n;
 }
 
-/* Words of other programs, and what they mean: a command, or the second word of a command. */
+/* Words of other programs, and what they mean: a command, or the second word of a command. A
+ * guess only hints; a word of `also` in schema/ acts. So a word stands in `also` if it has one
+ * meaning, and stands here if it has several, or if other groups than that of `also` need it. */
 static const struct {
 	const char *typed, *meant;
 } guesses[] = {
@@ -132,10 +134,13 @@ static void meant_add(struct meant *m, const char *first, const char *second)
 static void meant_guess(struct meant *m, const char *group, const char *word)
 {
 	for (size_t i = 0; i < sizeof(guesses) / sizeof(*guesses); i++) {
-		const char *command = arena_printf(&m->arena, "%s%s%s", group,
-						   *group ? " " : "", guesses[i].meant);
+		const char *command;
 
-		if (!strcmp(guesses[i].typed, word) && cli_has(command))
+		if (strcmp(guesses[i].typed, word) != 0)
+			continue;
+		command = arena_printf(&m->arena, "%s%s%s", group, *group ? " " : "",
+				       guesses[i].meant);
+		if (cli_has(command))
 			meant_add(m, command, NULL);
 	}
 }
@@ -157,7 +162,7 @@ static void meant_find(struct meant *m, const char *group, const char *word)
 {
 	struct near near;
 
-	if (!word[strspn(word, "0123456789")])
+	if (*word && !word[strspn(word, "0123456789")])
 		meant_add(m, "task show", word);
 	else
 		meant_guess(m, group, word);

@@ -149,17 +149,8 @@ static bool is_answered(const struct op *op, const json_t *answer)
 	return is_true(answer, op->reached) || is_true(answer, op->over);
 }
 
-/* Puts the team's name from the answer into the arguments of further reads and into the hint.
- * The team may have been renamed after the call. */
-static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t *answer)
-{
-	json_t *team = json_object_get(answer, "team");
-
-	if (team && field_find(op->in, "team"))
-		json_object_set(args, "team", team);
-}
-
-/* Replaces names in the arguments of further reads by ids from the answer. An id stays the same
+/* Replaces names in the arguments of further reads and in the hint by names and ids from the
+ * answer. The team may have been renamed after the call. An id stays the same
  * even if the name is later given to another thing. The time from which changes are news stays
  * the same, too. */
 static void keep_names(const struct op *op, json_t *args, const json_t *answer)
@@ -314,11 +305,10 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 		next = wait_verb_ask(cli, op, args, until, before, f);
 		if (next) {
 			json_decref(answer), answer = next;
-			wait_verb_keep_team(op, args, answer);
+			keep_names(op, args, answer);
 		}
 		if (!next || is_answered(op, answer) || clock_steady_ms() >= until)
 			break;
-		keep_names(op, args, answer);
 		if (wait_verb_is_hostless(op, answer)) {
 			if (wait_verb_wait_for_host(cli, &p, &since, before))
 				continue;

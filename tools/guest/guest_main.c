@@ -13,7 +13,7 @@ const struct verb verb_table[] = {
 	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", "start", mcp_verb, 0 },
 	{ "whoami", "", "Show who you are here.", "start", whoami_main, 0 },
 	{ "prime", "", "Print your name, your tasks and your waiting mail, for a model.", "start", prime_main, 0 },
-	{ "hook", "claude|codex|gemini|cursor|opencode [--plugin]", "At an event of a client, tell the client's model the news.", "start", hook_main, 0 },
+	{ "hook", "claude|codex|gemini|cursor|opencode [--plugin]", "As a hook of a client: tell its model what is new.", "start", hook_main, 0 },
 	{ "setup", "[CLIENT...|all|--detect] [OPTIONS]", "Add cadre to the configuration of clients such as Claude Code.", "start", setup_main, 0 },
 	{ "help", "[VERB...]", "Explain a verb.", "start", help_main, 0 },
 	{ "version", "", "Print the version.", "start", version_main, 0 },

@@ -77,7 +77,8 @@ static void on_halted(void *arg, struct packet *answer, struct fault *f)
 	t->halting = false;
 	if (!answer) {
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
-			   "a workspace's commands cannot be stopped",
+			   t->halted ? "a workspace's commands cannot go on"
+				     : "a workspace's commands cannot be stopped",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(f));
 		return; /* the host tries again when it reads the rows next */
 	}
@@ -597,7 +598,7 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	if (f->code == FAULT_INVALID)
 		t->old = true; /* the guest does not know Hello */
 	else if (!f->code && workspace && strcmp(workspace, t->id))
-		fault_set(f, FAULT_CONFLICT, "", "the guest of workspace %.40s answers",
+		fault_set(f, FAULT_CONFLICT, "", "the guest of another workspace answers here: %.40s",
 			  workspace);
 	else if (!f->code && !boot)
 		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");

@@ -65,7 +65,8 @@ static int results_check(const struct daemon_result *r, struct fault *f)
 {
 	if (strlen(r->source_message_id) > RESULT_ID_MOST)
 		return fault_set(f, FAULT_INVALID, "/source_message_id",
-				 "is longer than an id");
+				 "is longer than %d bytes, the most that an id may have",
+				 RESULT_ID_MOST);
 	if (r->exit_code < INT32_MIN || r->exit_code > INT32_MAX)
 		return fault_set(f, FAULT_INVALID, "/exit_code",
 				 "is not the exit status of a process: %lld",

@@ -381,7 +381,7 @@ static const struct metric table[] = {
 	  "Calls refused because the epoch of their claim is over.",
 	  .put = put_old_epochs },
 	{ "cadre_batch_calls", "histogram",
-	  "Writing calls that shared one transaction and its commit.",
+	  "Number of writing calls in each transaction: they share its commit.",
 	  .put = put_batches },
 	{ "cadre_fsync_seconds", "histogram",
 	  "Time that a commit waited for the WAL to reach the disk.", .put = put_syncs },

@@ -648,7 +648,8 @@ static int explain_op(const struct op *op)
 		text_addf(
 			out,
 			"\n"
-			"Without a %s at a terminal, an editor opens: $VISUAL, $EDITOR, else vi.\n",
+			"If you give no %s, and cadre runs at a terminal, an editor opens:\n"
+			"$VISUAL, else $EDITOR, else vi.\n",
 			op->editor->name);
 	if (op->flags & OP_IDENTIFIES)
 		text_addf(

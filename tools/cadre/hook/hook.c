@@ -161,6 +161,8 @@ static void tell_prime(struct text *out, const json_t *start)
 		"cadre send NAME TEXT: write to a teammate, lead, operator or '*'\n"
 		"cadre claim [TASK]: take TASK, or the best ready task\n"
 		"cadre note TASK TEXT: say how it goes\n"
+		"cadre reserve PATH: keep others from editing the file\n"
+		"cadre tick TASK NUMBER: tick a criterion, before done\n"
 		"cadre done TASK TEXT: end it with its result\n");
 }
 
