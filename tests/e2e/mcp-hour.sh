@@ -105,7 +105,7 @@ says 24 '"tokens":5'
 # A new task holds another task up. A tick tells what is ticked and what is left.
 says 25 '006 waits for it'
 says 26 'waits for 007 (ready)'
-says 27 '"ticked":[2],"left":["1 it builds"]'
+says 27 '"left":["1 it builds"]'
 # The server's limit ends a wait, and the answer says so. A message that the session has received
 # is no news when its lease has ended, and the next receive acknowledges the message.
 says 28 'in 1 s, the longest wait over MCP without progress (mcp.max_wait_seconds). Call again'
