@@ -165,7 +165,8 @@ FROM event e LEFT JOIN agent a ON a.id = e.actor
 WHERE e.seq >= :from AND e.seq > (SELECT max(x.seq) FROM event x) - :looks
 	AND e.at > :since AND e.team = :team
 	AND (e.kind = {event.agent_status} AND coalesce(e.target, 0) <> e.subject
-		OR e.kind IN {event.task_claimed task_started task_blocked task_unblocked}
+		OR e.kind IN {event.task_created task_ready task_claimed task_started}
+		OR e.kind IN {event.task_blocked task_unblocked}
 		OR e.kind IN {event.task_completed task_failed task_cancelled task_released}
 		OR e.kind IN {event.task_lapsed task_retried task_reopened})
 ORDER BY e.seq DESC LIMIT :limit;

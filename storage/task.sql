@@ -86,7 +86,7 @@ WHERE k.id = :id;
 UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :parts;
 
 -- columns: ready_line
-{columns.task_line}, NULL AS lease_until, NULL AS ended_at, NULL AS holder_name,
+{columns.task_line}, k.lease_until AS lease_until, NULL AS ended_at, NULL AS holder_name,
 	s.name AS assignee_name, {task_state.pending} AS state_now
 
 -- name: task_lines_waiting

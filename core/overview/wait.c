@@ -562,7 +562,7 @@ static int watch_changes(struct watch *w)
 	struct event_since_row first;
 	int rc;
 
-	if (!w->in->n_follow || w->out->since >= call->now)
+	if (w->out->since >= call->now)
 		return 0;
 	rc = sql_row(call, event_since, &first, .at = w->out->since);
 	return rc <= 0 ? rc
@@ -572,19 +572,39 @@ static int watch_changes(struct watch *w)
 				 .limit = WAIT_CHANGES);
 }
 
-/* The newest change of a task that another caller made, in words; NULL: no change. */
-static const char *watch_changed(struct watch *w, const struct task_row *t,
-				 const char *why)
+/* The newest change of a task since the wait began, or NULL. Changes by the actor `but` are left
+ * out. */
+static const struct changes_since_row *watch_change_of(const struct watch *w,
+						       int64_t task, int64_t but)
 {
 	const struct changes_since_row *c = w->changes, *end = c + w->n_changes;
-	const int64_t self = event_actor(w->call);
+
+	while (c < end && (c->kind == EVENT_AGENT_STATUS || c->subject != task ||
+			   c->actor == but))
+		c++;
+	return c < end ? c : NULL;
+}
+
+/* Whether the lease of a claim has ended since the wait began. Without a host no event says so
+ * until the task is claimed again. */
+static bool watch_has_lapsed(const struct watch *w, int64_t lease_until)
+{
+	return lease_until > w->out->since && lease_until <= w->call->now;
+}
+
+/* The newest change of a task that another caller made, in words, or NULL. `text` tells the
+ * task's state. */
+static const char *watch_changed(struct watch *w, const struct task_row *t,
+				 const char *why, const char *text)
+{
+	const struct changes_since_row *c =
+		watch_change_of(w, t->id, event_actor(w->call));
 	const char *tells;
 
-	while (c < end && (c->kind == EVENT_AGENT_STATUS || c->subject != t->id ||
-			   c->actor == self))
-		c++;
-	if (c == end)
-		return NULL;
+	if (!c)
+		return watch_has_lapsed(w, t->lease_until) ? text : NULL;
+	if (c->kind == EVENT_TASK_READY)
+		return text;
 	tells = event_kind((int)c->kind)->tells;
 	if (!why)
 		why = c->kind == EVENT_TASK_BLOCKED && c->detail ? c->detail : t->title;
@@ -607,13 +627,14 @@ static int watch_task(struct watch *w, const struct task_row *t)
 	int rc = tell_hindrance(call, t, &why);
 
 	if (rc < 0 ||
-	    (t->owner && (rc = sql_row(call, agent_name, &owner, .id = t->owner)) < 0))
+	    (t->owner && t->state_now != TASK_STATE_PENDING &&
+	     (rc = sql_row(call, agent_name, &owner, .id = t->owner)) < 0))
 		return rc;
 	text = arena_printf(a, "task %s is %s%s%s%s%s", id,
 			    task_word(t->state_now, t->open_deps),
 			    owner.name ? ", held by " : "", owner.name ? owner.name : "",
 			    why ? ": " : "", why ? why : "");
-	changed = watch_changed(w, t, why);
+	changed = watch_changed(w, t, why, text);
 	if (why || state & bad)
 		w->out->over = !w->out->has_what;
 	if (changed || why || state & (bad | BIT(TASK_STATE_COMPLETED)))
@@ -624,18 +645,18 @@ static int watch_task(struct watch *w, const struct task_row *t)
 	return 0;
 }
 
-/* Whether an agent's status has changed, or a claim of the agent has ended, since the wait
- * began. */
-static bool watch_has_ended(const struct watch *w, int64_t agent)
+/* Whether a claim of an agent has ended since the wait began. For an agent that is at rest, a
+ * new status counts, too. */
+static bool watch_has_ended(const struct watch *w, int64_t agent, bool rests)
 {
 	for (size_t i = 0; i < w->n_changes; i++) {
 		const struct changes_since_row *c = &w->changes[i];
 
 		if (c->kind == EVENT_AGENT_STATUS
-			    ? c->subject == agent
+			    ? rests && c->subject == agent
 			    : c->kind >= EVENT_TASK_COMPLETED &&
 				      c->kind <= EVENT_TASK_LAPSED &&
-				      (c->actor == agent || c->target == agent))
+				      (c->target ? c->target : c->actor) == agent)
 			return true;
 	}
 	return false;
@@ -654,9 +675,12 @@ static int watch_agent(struct watch *w, const struct agent_row *r)
 	status = agent_status_now(r->status, holds.any);
 	if (BIT(status) & (BIT(AGENT_STATUS_FAILED) | BIT(AGENT_STATUS_STUCK)))
 		w->out->over = !w->out->has_what;
-	if (w->out->over || (BIT(status) & at_rest && watch_has_ended(w, r->id)))
+	if (w->out->over || watch_has_ended(w, r->id, BIT(status) & at_rest))
 		watch_end(w, NEWS_AGENT, r->name,
-			  arena_printf(&w->call->arena, "agent %s is %s", r->name,
+			  arena_printf(&w->call->arena, "agent %s %s%s", r->name,
+				       BIT(status) & at_rest || w->out->over
+					       ? "is "
+					       : "has ended a task and is ",
 				       field_choice(&record_teammate, "status", status)));
 	return agent_tell_doing(w->call, r->name, &w->doing);
 }
@@ -697,7 +721,8 @@ static int watch_ready(struct watch *w)
 	while ((rc = sql_each(call, &q, task_ready_lines, &t, .team = call->caller.team,
 			      .limit = WAIT_READY, .now = call->now)) > 0) {
 		own = t.assignee_name && !strcmp(t.assignee_name, w->self.name);
-		fresh = !w->in->n_follow || t.updated_at > w->out->since;
+		fresh = !w->in->n_follow || watch_change_of(w, t.id, -1) ||
+			watch_has_lapsed(w, t.lease_until);
 		if (!fresh || !(own || (!t.assignee_name && !holds.any)))
 			continue;
 		watch_end(w, NEWS_READY, task_name(call, t.number),

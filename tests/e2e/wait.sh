@@ -53,7 +53,7 @@ tasks() { # TASK TASK TASK: called without a host, and later with a host
 	is 7 "timeout: after 1 s task $3 is ready" cadre wait task "$3" --timeout 1
 	grep -q "hint: The work goes on. Wait again with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
 	is 7 "task $3 is ready" cadre wait task "#$3" completed,failed --timeout 0
-	grep -q "Wait again with: cadre wait task '#$3' completed,failed" "$TMPDIR/err" || bad "a shell takes the hint for a comment: $(cat "$TMPDIR/err")"
+	grep -q "Wait again with: cadre wait task $3 completed,failed" "$TMPDIR/err" || bad "the hint: $(cat "$TMPDIR/err")"
 	# The state at the beginning ends no wait for changes, not even the state of an agent at rest.
 	is 7 "nothing has come; task $3 is ready; a is ready" cadre wait "$3" a --timeout 1
 	grep -q "Wait again with: cadre wait $3 a" "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
