@@ -504,18 +504,31 @@ void print_more_rows(const struct cli *cli, const struct op *op, const struct re
 
 /* --- messages -------------------------------------------------------------------- */
 
-/* The text for a message's thread. If the thread's name is the id of a message in the list, the
- * text is this message's number. In all other cases the text is the thread's name. */
+/* The text for a message's thread. If the thread's name is the id of a message in the list, or of
+ * the message that this one answers, the text is that message's number. In all other cases the
+ * text is the thread's name. */
 static const char *thread_of(struct arena *a, const json_t *rows, const json_t *m)
 {
 	const char *thread = json_text_at(m, "thread");
 	const json_t *row;
 	size_t i;
 
+	if (!strcmp(json_text_at(m, "reply_to"), thread))
+		return arena_printf(a, "#%lld", json_int_at(m, "answers"));
+
 	json_array_foreach(rows, i, row)
 		if (!strcmp(json_text_at(row, "message_id"), thread))
 			return arena_printf(a, "#%lld", json_int_at(row, "seq"));
 	return cli_plain(a, thread, false);
+}
+
+/* Whether a received message is a request, or wants an acknowledgement. Lists of messages that
+ * were sent have the member `read`. */
+static bool wants_answer(const json_t *m)
+{
+	return !*json_text_at(m, "read") &&
+	       (json_is_true(json_object_get(m, "ack_required")) ||
+		!strcmp(json_text_at(m, "message_type"), "request"));
 }
 
 static void print_message(const struct cli *cli, const struct record *r,
@@ -543,6 +556,9 @@ static void print_message(const struct cli *cli, const struct record *r,
 	       screen_time(cli, &a, json_text_at(m, "timestamp")),
 	       screen_field(cli, &a, r, &r->fields[0], m), screen_plain(cli));
 	cli_prose(cli, cli_plain(&a, json_text_at(m, "content"), true), 2 * INDENT);
+	if (wants_answer(m))
+		printf("%*s-> cadre reply %lld TEXT\n", INDENT, "",
+		       json_int_at(m, "seq"));
 	arena_release(&a);
 }
 
