@@ -131,6 +131,11 @@ void mcp_go_back(struct mcp *m, const char *place);
  * bytes does not prove that an answer arrived. */
 void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent);
 
+/* Reports the fate of the answers that mcp_wrote() reported under `sent`. A lost answer is taken
+ * back. Only a door whose values `sent` differ may call this function. For a peer of the modern
+ * era the door has to call this function. */
+void mcp_told(struct mcp *m, uint64_t sent, bool arrived);
+
 /* Whether there are written answers that the client has perhaps not read yet. */
 bool mcp_has_unread(const struct mcp *m);
 /* Reports that the client has read all written messages. `sent` is the number of bytes that the

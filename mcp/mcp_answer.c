@@ -23,7 +23,8 @@
  * of a receive with `lease_seconds` 0 are acknowledged as soon as the client sends a request
  * after the answer. A ping does not count as a request after the answer.
  *
- * An answer that could not be written is treated as lost. A client that cancels a request may
+ * An answer that could not be written is treated as lost, and so is an answer whose connection
+ * the client has reset (mcp_told()). A client that cancels a request may
  * not have read the answer, even if the answer is written. After such a cancel, the answer's
  * messages are handed out again. The answer's claim is given back unless the work on the
  * claimed task began or a later request named this task. But a cancel has no effect if the
@@ -60,10 +61,11 @@ static void arrival_free(struct arrival *a)
 	free(a);
 }
 
-/* Whether the client sent the present message after the answer was written. */
+/* Whether the client sent the present message after the answer was written. Requests of the
+ * modern era may come from several clients, and prove nothing about earlier answers. */
 static bool arrive_is_read(const struct mcp *m, const struct arrival *a)
 {
-	return a->written && m->at >= a->sent;
+	return a->written && m->at >= a->sent && m->options.eras != ERA_MODERN;
 }
 
 static struct arrival *arrive_take(struct arrival **at)
@@ -309,9 +311,9 @@ void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent)
 		}
 		a->written = true;
 		a->sent = sent;
-		if (!arrived || !a->takes || m->options.eras == ERA_MODERN)
+		if (!arrived || !a->takes)
 			client_settle(m->client, a->number, arrived);
-		if (arrived && a->lost && m->options.eras != ERA_MODERN)
+		if (arrived && a->lost)
 			at = &a->next;
 		else
 			arrival_free(arrive_take(at));
@@ -357,20 +359,48 @@ static void back_done(void *arg, const char *result, const struct fault *f)
 	(void)arg, (void)result, (void)f; /* the result of this call is not used */
 }
 
-void mcp_arrive_cancel(struct mcp *m, const char *id)
+/* Takes an answer back that did not arrive. */
+static void arrive_undo(struct mcp *m, struct arrival *a)
 {
-	struct arrival **at = &m->arrivals, *a;
-
-	while (*at && strcmp((*at)->id, id) != 0)
-		at = &(*at)->next;
-	if (!*at || ((*at)->seen_read && m->at >= (*at)->read_by))
-		return;
-	a = arrive_take(at);
 	if (!a->written || a->takes)
 		client_settle(m->client, a->number, false);
 	else
 		client_start(m->client, op_message_seen, a->lost, back_done, NULL);
 	arrival_free(a);
+}
+
+void mcp_told(struct mcp *m, uint64_t sent, bool arrived)
+{
+	struct arrival **at = &m->arrivals;
+
+	while (*at) {
+		struct arrival *a = *at;
+
+		if (!a->written || a->sent != sent ||
+		    (arrived && m->options.eras != ERA_MODERN)) {
+			at = &a->next;
+			continue;
+		}
+		arrive_take(at);
+		if (!arrived) {
+			arrive_undo(m, a);
+			continue;
+		}
+		if (a->takes)
+			client_settle(m->client, a->number, true);
+		arrival_free(a);
+	}
+}
+
+void mcp_arrive_cancel(struct mcp *m, const char *id)
+{
+	struct arrival **at = &m->arrivals;
+
+	while (*at && strcmp((*at)->id, id) != 0)
+		at = &(*at)->next;
+	if (!*at || ((*at)->seen_read && m->at >= (*at)->read_by))
+		return;
+	arrive_undo(m, arrive_take(at));
 }
 
 void mcp_arrivals_release(struct mcp *m)

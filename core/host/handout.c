@@ -45,10 +45,7 @@ static void handout_keep(struct conn *c, const struct job *job)
 	free(oldest);
 }
 
-/* Whether an answer that could not be sent has to be taken back. Returns true if the caller
- * confirms answers, if the call may wait, or if the operation has OP_REQUEST. If the answer is
- * not taken back, the caller repeats the call under the same key and gets the same answer. */
-static bool handout_is_undone(const struct job *job)
+bool handout_is_undone(const struct job *job)
 {
 	return job->confirms || job_patience(job) > 0 || job->call.op->flags & OP_REQUEST;
 }
@@ -101,10 +98,10 @@ void handout_close(struct conn *c)
 	}
 }
 
-void handout_settle(struct host *host, const struct given *given, bool arrived)
+void handout_settle(struct host *host, const struct given *given, bool arrived, bool sent)
 {
 	if (arrived)
 		take_for_good(host, given);
 	else
-		undo(host, given, false);
+		undo(host, given, sent);
 }

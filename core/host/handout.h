@@ -25,8 +25,14 @@ void handout_lost(struct conn *c, const char *id, bool gone);
  * may have seen them. */
 void handout_close(struct conn *c);
 
+/* Whether an answer that did not arrive has to be taken back. Returns true if the caller
+ * confirms answers, if the call may wait, or if the operation has OP_REQUEST. If the answer is
+ * not taken back, the caller repeats the call under the same key and gets the same answer. */
+bool handout_is_undone(const struct job *job);
 /* Ends the handout of an answer to a call over HTTP. The call's door says by `arrived` whether
- * the answer has arrived. */
-void handout_settle(struct host *host, const struct given *given, bool arrived);
+ * the answer has arrived. `sent`: the answer was sent, so the caller may have seen a lost
+ * answer. */
+void handout_settle(struct host *host, const struct given *given, bool arrived,
+		    bool sent);
 
 #endif

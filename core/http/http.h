@@ -79,6 +79,8 @@ struct http_service {
 
 /* Whether http_count() for the exchange `one` counts the exchange `other`. */
 typedef bool http_like(const struct http *one, const struct http *other);
+/* Called once, when it is known whether an answer arrived. */
+typedef void http_fate(void *arg, bool arrived);
 /* Gets a piece of the body; `data` is borrowed for the call. */
 typedef void http_piece(struct http *x, const char *data, size_t len);
 /* Called when the body has been read; the callback may answer `x`. */
@@ -149,6 +151,12 @@ void http_give_back(struct http_body *body);
 /* Adds a header to the answer. The service calls this function before the function that
  * answers. Both texts are copied. */
 void http_add_header(struct http *x, const char *name, const char *value);
+/* Calls `fate` when it is known whether the answer to `x` arrived. The service calls this
+ * function before the function that answers. The answer is lost if the peer resets the
+ * connection, or if the connection ends before the answer is written. The answer has arrived if
+ * the peer sends a later request on the connection, closes the connection in order, or keeps
+ * the connection open until the server closes it. */
+void http_tell(struct http *x, http_fate *fate, void *arg);
 /* Answers with a complete body, which is copied. An answer to HEAD is sent without the body. If
  * `type` is NULL, the answer has no Content-Type. */
 void http_answer(struct http *x, int status, const char *type, const char *body,

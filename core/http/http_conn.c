@@ -3,9 +3,12 @@
  * change from one exchange to the next exchange.
  */
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +90,28 @@ static void http_conn_forget(struct http_conn *c, bool tell)
 	http_drop_body(&c->x);
 }
 
+static void http_conn_tell(struct http_conn *c, bool arrived)
+{
+	http_fate *fate = c->fate;
+
+	c->fate = NULL;
+	if (fate)
+		fate(c->fate_arg, arrived);
+}
+
+/* Whether the system of a peer that has ended its side took all answers. The system of a peer
+ * that closed the connection before an answer takes no byte of the answer. The end of the
+ * server's own side counts as one byte, which the peer need not wait for. */
+static bool http_conn_is_taken(const struct http_conn *c)
+{
+	int fd, unsent = 0, error = 0;
+	socklen_t len = sizeof(error);
+
+	return uv_fileno((const uv_handle_t *)&c->tcp, &fd) == 0 &&
+	       ioctl(fd, SIOCOUTQ, &unsent) == 0 && unsent <= 1 &&
+	       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && !error;
+}
+
 static void http_conn_close(struct http_conn *c)
 {
 	struct http_server *s = c->server;
@@ -94,6 +119,7 @@ static void http_conn_close(struct http_conn *c)
 	if (c->closing)
 		return;
 	c->closing = true;
+	http_conn_tell(c, c->state == CONN_HEAD || c->state == CONN_LINGERING);
 	*c->at = c->next;
 	if (c->next)
 		c->next->at = c->at;
@@ -262,11 +288,15 @@ static void http_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *b
 	struct http_conn *c = stream->data;
 
 	if (n < 0) {
+		if (n != UV_EOF || !http_conn_is_taken(c))
+			http_conn_tell(c, false);
 		http_conn_close(c);
 	} else if (n > 0 && (c->state == CONN_ASKED || c->state == CONN_ANSWERING)) {
 		keep_more(c, buf->base, (size_t)n);
 		set_reading(c);
 	} else if (n > 0 && c->state != CONN_LINGERING) {
+		if (c->state == CONN_HEAD)
+			http_conn_tell(c, true);
 		c->progress += n;
 		if (c->state == CONN_BODY && c->progress >= BODY_STEP)
 			http_conn_due(c, c->server->service.limits.body_ms);
@@ -829,6 +859,19 @@ void http_add_header(struct http *x, const char *name, const char *value)
 }
 
 /* --- sending of answers ----------------------------------------------------------------- */
+
+void http_tell(struct http *x, http_fate *fate, void *arg)
+{
+	struct http_conn *c = (struct http_conn *)x;
+
+	/* A peer that sent this request before the earlier answer proves nothing about that
+	 * answer. */
+	http_conn_tell(c, false);
+	c->fate = fate;
+	c->fate_arg = arg;
+	if (c->closing)
+		http_conn_tell(c, false);
+}
 
 void http_answer(struct http *x, int status, const char *type, const char *body,
 		 size_t len)

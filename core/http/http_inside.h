@@ -101,6 +101,8 @@ struct http_conn {
 	/* Members for the answer. */
 	uv_write_t write;
 	uv_shutdown_t shutdown;
+	http_fate *fate; /* waits to hear whether an answer arrived; or NULL */
+	void *fate_arg;
 	bool head_only;
 	struct text out;
 	struct text extra; /* headers that the service added */

@@ -243,6 +243,30 @@ curl -sS -m 0.3 -o /dev/null -H "Authorization: Bearer $spy" -H 'Content-Type: a
 is 0 . cadre send spy --team other "for whoever comes"
 post 200 'for whoever comes' /api/inbox/receive "$spy" '{"request_id":"w3","wait_seconds":5}'
 
+# An answer that its client has read has arrived, whether the connection ends or has a further
+# request. Then a message that was received for good is acknowledged.
+acked() { cadre messages --agent spy --team other --limit 1 --json | grep -q "\"read\":\"acked\""; }
+for way in closed open; do
+	is 0 . cadre send spy --team other "for good, $way"
+	if [ $way = closed ]; then
+		post 200 "for good, $way" /api/inbox/receive "$spy" '{"lease_seconds":0}'
+		until_done acked || bad "not acknowledged: $(cadre messages --agent spy --team other --limit 1 --json)"
+	else
+		/usr/bin/python3 - "$url" "$spy" <<-'END' || bad "not acknowledged on an open connection"
+			import http.client, json, sys, urllib.parse
+			c = http.client.HTTPConnection(urllib.parse.urlsplit(sys.argv[1]).netloc)
+			def ask(method, path, body=None):
+			    c.request(method, path, body, {"Authorization": "Bearer " + sys.argv[2], "Content-Type": "application/json"})
+			    return c.getresponse().read().decode()
+			assert "for good, open" in ask("POST", "/api/inbox/receive", json.dumps({"lease_seconds": 0}))
+			for _ in range(1000):
+			    if '"acked"' in ask("GET", "/api/messages?limit=1"):
+			        sys.exit(0)
+			sys.exit(1)
+		END
+	fi
+done
+
 # Arguments are read from the path, the query and the body.
 answers 200 '"id":"001"' GET /api/tasks/001 "$coder"
 answers 200 '"tasks":\[\]' GET '/api/tasks?status=completed' "$coder"

@@ -7,11 +7,11 @@ in each way: killed, cancelled, reset, or written to a full disk or to nobody.  
 choose among them by name.  Then the doors are asked until nothing is left.  Every message
 must have been seen, and no task be held by nobody who was told.  A try counts only if all
 of it was done: what failed in the storm itself is told and tried again."""
-import collections, contextlib, json, os, random, select, shlex, signal, socket, struct
+import collections, contextlib, json, os, random, re, select, shlex, signal, socket, struct
 import subprocess, sys, time
 import urllib.request
 
-from unseen_world import CADRE, Mcp, Storm, World, procs
+from unseen_world import CADRE, META, Mcp, Storm, World, procs
 
 DICE = random.Random(int(os.environ.get("SEED", "7")))
 PIPE = subprocess.PIPE
@@ -233,6 +233,68 @@ def guest_pipe(w, kind, i):
     return True
 
 
+# --- the host's HTTP door ---------------------------------------------------------------
+
+
+def web_start(w, path, body, *headers):
+    with open(os.path.join(w.home, "endpoint")) as f:
+        port = int(f.read().strip().rsplit(":", 1)[1])
+    s = socket.create_connection(("127.0.0.1", port))
+    s.settimeout(120)
+    text = json.dumps(body).encode()
+    head = ["POST %s HTTP/1.1" % path, "Host: 127.0.0.1", "Authorization: Bearer " + w.token["a"],
+            "Content-Type: application/json", "Accept: application/json, text/event-stream",
+            "Content-Length: %d" % len(text), *headers]
+    s.sendall("\r\n".join([*head, "", ""]).encode() + text)
+    return s
+
+
+def web_ask(w, *what):
+    """The whole answer on a connection of its own."""
+    with contextlib.closing(web_start(w, *what, "Connection: close")) as s:
+        return b"".join(iter(lambda: s.recv(65536), b"")).decode()
+
+
+def web_api(w, words):
+    return "/api/inbox/receive", {k: v for k, v in words.items() if k != "action"}
+
+
+def web_tool(words, **more):
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "inbox", "arguments": words, **more}}
+
+
+def web_legacy(w, words):
+    if not hasattr(w, "session"):
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        got = web_ask(w, "/mcp", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+        w.session = re.search(r"(?i)\r\n(mcp-session-id: \S+)", got)[1]
+    return "/mcp", web_tool(words), w.session
+
+
+def web_modern(w, words):
+    return ("/mcp", web_tool(words, _meta=META), "MCP-Protocol-Version: 2026-07-28",
+            "Mcp-Method: tools/call", "Mcp-Name: inbox")
+
+
+def web_left(w, kind, i, door):
+    """A client leaves at some time before it has read its answer, and asks again."""
+    words = {"action": "receive", **({"lease_seconds": 0} if i % 2 else {})}
+    what = door(w, words)
+    w.sent(w.b, w.b.start(*w.send(kind)))
+    s = web_start(w, *what, *(["Connection: close"] if i % 4 > 1 else []))
+    if i % 3 == 0:
+        select.select([s], [], [], 30)
+    elif i % 3 == 1:
+        soon(.01)
+    if i % 5 == 0:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.close()
+    time.sleep(.01)
+    w.look(web_ask(w, *what))
+    return True
+
+
 # --- claims ----------------------------------------------------------------------------
 
 
@@ -394,6 +456,9 @@ COMMANDS = [("command killed", command_killed), ("command to a full disk", comma
             ("command that nobody reads", command_pipe),
             *eras(mcp_cancelled, "cancelled"), *eras(mcp_killed, "killed or left"),
             *eras(mcp_full, "to a full disk"), *eras(mcp_pipe, "that nobody reads")]
+WEB = [("http call left", lambda w, kind, i: web_left(w, kind, i, web_api)),
+       ("mcp 2025 over http left", lambda w, kind, i: web_left(w, kind, i, web_legacy)),
+       ("mcp 2026 over http left", lambda w, kind, i: web_left(w, kind, i, web_modern))]
 GUESTS = [("http door reset", http_reset), ("http door closed", http_closed),
           ("guest's command killed", guest_killed),
           ("guest's command to a full disk", guest_full),
@@ -407,7 +472,7 @@ def chosen(kinds, words):
 
 
 def main(n, words):
-    plan = [(True, chosen(COMMANDS, words)), (False, chosen(COMMANDS, words))]
+    plan = [(True, chosen(COMMANDS + WEB, words)), (False, chosen(COMMANDS, words))]
     claiming = [(host, one) for _, one in chosen(CLAIMS, words) for host in (True, False)]
     guests = chosen(GUESTS, words)
     parts = sum(len(kinds) for _, kinds in plan) + len(claiming) + len(guests)

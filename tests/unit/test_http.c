@@ -23,6 +23,7 @@ struct world {
 	struct http_server *server;
 	struct http *held; /* a request for /never, which has no answer yet */
 	int gone;
+	int arrived, lost; /* answers of /told */
 	size_t streamed;
 };
 
@@ -56,6 +57,14 @@ static void say(struct http *x, const char *text)
 	http_answer(x, 200, "text/plain", text ? text : "-", text ? strlen(text) : 1);
 }
 
+static void on_told(void *arg, bool arrived)
+{
+	struct world *w = arg;
+
+	w->arrived += arrived;
+	w->lost += !arrived;
+}
+
 static void begin(struct http *x)
 {
 	struct world *w = x->service;
@@ -76,6 +85,9 @@ static void begin(struct http *x)
 		say(x, http_header(x, "x-it"));
 	} else if (strcmp(x->path, "/kept") == 0) {
 		http_answer_kept(x, 200, "text/plain", "kept", 4);
+	} else if (strcmp(x->path, "/told") == 0) {
+		http_tell(x, on_told, w);
+		say(x, "told");
 	} else if (strcmp(x->path, "/fault") == 0) {
 		fault_set(&f, FAULT_CONFLICT, "/it", "a \"quoted\" thing");
 		http_fault(x, 0, &f);
@@ -329,6 +341,52 @@ static void test_broken_body_is_told(void **state)
 	assert_string_equal(statuses(got.data), "400 ");
 	assert_int_equal(w->gone, 1);
 	text_release(&got);
+}
+
+/* Sends a request and waits until its answer can be read. */
+static void ask_told(struct world *w, int fd, const char *said)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	assert_int_equal(send(fd, said, strlen(said), MSG_NOSIGNAL), strlen(said));
+	while (poll(&p, 1, 0) == 0)
+		uv_run(&w->loop, UV_RUN_NOWAIT);
+	uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+/* The service hears whether each answer arrived. A client that leaves unread bytes resets its
+ * connection. */
+static void test_answers_that_arrive(void **state)
+{
+	static const char one[] = "GET /told HTTP/1.1\r\n" HOST "\r\n";
+	static const char last[] = "GET /told HTTP/1.1\r\n" HOST
+				   "Connection: close\r\n\r\n";
+	static const struct {
+		const char *said;
+		int n, reads; /* the client sends `n` requests, and reads `reads` answers */
+	} ways[] = { { one, 1, 1 },  { one, 1, 0 }, { last, 1, 1 },
+		     { last, 1, 0 }, { one, 3, 3 }, { one, 3, 2 } };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct text out = { 0 };
+		bool open = true;
+		int fd = dial(w);
+
+		w->arrived = w->lost = 0;
+		for (int n = 0; n < ways[i].n; n++) {
+			ask_told(w, fd, ways[i].said);
+			assert_int_equal(w->arrived, n);
+			if (n < ways[i].reads)
+				take(fd, &out, &open);
+		}
+		close(fd);
+		for (int n = 0; n < 5; n++)
+			uv_run(&w->loop, UV_RUN_NOWAIT);
+		assert_int_equal(w->arrived, ways[i].reads);
+		assert_int_equal(w->lost, ways[i].n - ways[i].reads);
+		text_release(&out);
+	}
 }
 
 static void test_nul_in_a_head(void **state)
@@ -631,6 +689,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		t(test_talks),
 		t(test_broken_body_is_told),
+		t(test_answers_that_arrive),
 		t(test_nul_in_a_head),
 		t(test_large_heads),
 		t(test_trailers_are_of_the_head),

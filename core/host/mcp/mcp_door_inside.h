@@ -61,7 +61,7 @@ struct mcp_peer {
 	uint64_t checked; /* loop time when the token was last found valid; 0: not
 			     valid */
 	uint64_t used; /* loop time of the last request */
-	uint64_t requests; /* number of requests so far */
+	uint64_t requests; /* number of requests and answers so far */
 	struct exchange *exchanges;
 	struct exchange *listener; /* the stream for notifications, or NULL */
 	struct peer_call *calls;

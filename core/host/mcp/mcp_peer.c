@@ -137,7 +137,7 @@ static void mcp_peer_calls_settle(void *arg, const struct given *given, bool arr
 {
 	struct mcp_peer *p = arg;
 
-	handout_settle(p->host, given, arrived);
+	handout_settle(p->host, given, arrived, false);
 }
 
 const struct client_way peer_way = { mcp_peer_calls_start, mcp_peer_calls_cancel,
@@ -302,21 +302,59 @@ static void exchanges_stir(struct mcp_peer *p)
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static void mcp_exchange_answer(struct exchange *e, const struct mcp_message *message)
+/* A written answer, until it is known whether the answer arrived. The peer may end before. */
+struct mcp_fate {
+	struct host *host;
+	char name[NAME_SIZE]; /* name of the peer */
+	uint64_t sent;
+};
+
+static void mcp_exchange_told(void *arg, bool arrived)
+{
+	struct mcp_fate *fate = arg;
+	struct mcp_peer *p = peer_find(fate->host, fate->name);
+
+	if (p)
+		mcp_told(p->mcp, fate->sent, arrived);
+	free(fate);
+}
+
+static void mcp_exchange_answer(struct exchange *e, const struct mcp_message *message,
+				uint64_t sent)
 {
 	struct http *x = mcp_exchange_let_go(e);
+	struct mcp_fate *fate = xmalloc(sizeof(*fate));
 
+	fate->host = e->peer->host;
+	memcpy(fate->name, e->peer->name, NAME_SIZE);
+	fate->sent = sent;
+	http_tell(x, mcp_exchange_told, fate);
 	if (*e->id)
 		http_add_header(x, "Mcp-Session-Id", e->id);
 	http_answer(x, message->status, "application/json", message->text, message->len);
 }
 
+/* Sends the last message of an exchange, if the client has not left. A client may close a
+ * stream as soon as the last event has come, so such a stream's answer counts as arrived. */
+static void mcp_exchange_give(struct exchange *e, const struct mcp_message *message)
+{
+	struct mcp_peer *p = e->peer;
+	const uint64_t sent = p->requests++;
+
+	mcp_wrote(p->mcp, e->x != NULL, sent);
+	if (e->x && e->flows) {
+		send_event(e, message);
+		mcp_told(p->mcp, sent, true);
+	} else if (e->x) {
+		mcp_exchange_answer(e, message, sent);
+	}
+}
+
 static void answer_held(struct exchange *e)
 {
-	if (e->x)
-		mcp_exchange_answer(e, &(struct mcp_message){ .text = e->held.data,
-							      .len = e->held.len,
-							      .status = 200 });
+	mcp_exchange_give(e, &(struct mcp_message){ .text = e->held.data,
+						    .len = e->held.len,
+						    .status = 200 });
 	exchange_end(e);
 }
 
@@ -346,19 +384,11 @@ static bool hold_answer(struct exchange *e, const struct mcp_message *message)
 
 static void send_last(struct exchange *e, const struct mcp_message *message)
 {
-	struct mcp_peer *p = e->peer;
-	const bool arrives = e->x != NULL;
-
-	if (arrives && hold_answer(e, message))
+	if (e->x && hold_answer(e, message))
 		return;
-	if (e->x && e->flows) {
-		send_event(e, message);
-	} else if (e->x) {
-		*e->id = '\0'; /* the request began no session */
-		mcp_exchange_answer(e, message);
-	}
-	mcp_wrote(p->mcp, arrives, p->requests);
-	exchange_drop(p, e);
+	*e->id = '\0'; /* the request began no session */
+	mcp_exchange_give(e, message);
+	exchange_drop(e->peer, e);
 }
 
 /* exchange_send() is mcp_options.send, and exchange_drop() is mcp_options.drop. */

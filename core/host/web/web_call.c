@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/host/handout.h"
 #include "core/host/metrics/metrics.h"
 #include "core/host/web/web.h"
 #include "core/op/face.h"
@@ -292,6 +293,35 @@ static void reform(struct asked *asked, struct text *body)
 	drop_args(asked);
 }
 
+/* An answer with messages or a claim, until it is known whether the answer arrived. */
+struct web_handout {
+	struct host *host;
+	struct given given;
+	bool undone; /* a lost answer is taken back */
+};
+
+static void web_call_settle(void *arg, bool arrived)
+{
+	struct web_handout *h = arg;
+
+	if (arrived || h->undone)
+		handout_settle(h->host, &h->given, arrived, true);
+	free(h);
+}
+
+static void web_call_hand_out(struct http *x, struct conn *c, struct job *job)
+{
+	struct web_handout *h;
+
+	if (!job->call.given.agent)
+		return;
+	h = xmalloc(sizeof(*h));
+	*h = (struct web_handout){ c->host, job->call.given, handout_is_undone(job) };
+	job->arrived =
+		true; /* handout_answered() leaves the answer to web_call_settle() */
+	http_tell(x, web_call_settle, h);
+}
+
 static void web_call_tell(struct conn *c, struct job *job)
 {
 	struct call *call = &job->call;
@@ -311,6 +341,7 @@ static void web_call_tell(struct conn *c, struct job *job)
 	if (asked->face)
 		reform(asked, &body);
 	text_add(&body, "\n", 1);
+	web_call_hand_out(x, c, job);
 	http_answer(x, 200, "application/json", body.data, body.len);
 	text_release(&body);
 }
@@ -365,6 +396,7 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	x->unhurried = true;
 	if (job_patience(job) > 0)
 		http_watch(x);
+	job->call.settles = true;
 	job->call.rate.paid = how.paid;
 	job->call.rate.stands = how.stands;
 	job->call.rate.stands_for = how.rate;
