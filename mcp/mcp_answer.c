@@ -824,8 +824,10 @@ void wait_hint(const struct request *r, const char *json, struct text *hint)
 	 * the message would be sent twice. */
 	if (ended && r->op->flags & OP_WRITE && !(r->op->flags & OP_REQUEST) &&
 	    r->op->gives == GIVES_MESSAGES)
-		text_addf(hint, "No answer came in %lld s%s. If it comes later, it will be in your inbox.",
-			  (long long)r->wait_s, why);
+		text_addf(
+			hint,
+			"No answer came in %lld s%s. If it comes later, it will be in your inbox.",
+			(long long)r->wait_s, why);
 	else if (ended)
 		text_addf(hint, "Nothing came in %lld s%s. Call again to go on waiting.",
 			  (long long)r->wait_s, why);

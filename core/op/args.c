@@ -368,8 +368,8 @@ static int args_unexpected(struct words *w, const char *word)
 /* Whether a word without the zeros of an id, such as 1, belongs to a list of numbers. */
 static bool args_is_number_of(const struct field *list, const char *word)
 {
-	return list->type->kind == KIND_INT && list->flags & FIELD_LIST &&
-	       *word >= '1' && *word <= '9' && strlen(word) < 3;
+	return list->type->kind == KIND_INT && list->flags & FIELD_LIST && *word >= '1' &&
+	       *word <= '9' && strlen(word) < 3;
 }
 
 static int take_bare(struct words *w, const char *word)

@@ -211,8 +211,9 @@ static int decode_enum(struct decoder *d, const struct type *t, json_t *v, int64
 	if (!s)
 		return bad(d, step, "must be one of %s", list);
 	bad(d, step, "'%.40s' is none of %s", s, list);
-	return field_instead(d->in, s) ? fault_hint(d->fault, "%s", field_instead(d->in, s))
-				       : d->fault->code;
+	return field_instead(d->in, s)
+		       ? fault_hint(d->fault, "%s", field_instead(d->in, s))
+		       : d->fault->code;
 }
 
 static int decode_bool(struct decoder *d, json_t *v, bool *at, const struct step *step)

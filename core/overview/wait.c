@@ -258,7 +258,8 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	out->hostless = !out->reached && !out->over && wait_is_hostless(call, place.here);
 	if (x.state == ASSIGNMENT_STATE_QUEUED)
 		out->place = place_text(&place);
-	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds,
+			  out->reached || out->over || out->hostless);
 }
 
 /* --- teams and workspaces, ended ones too --------------------------------------------- */
@@ -344,7 +345,8 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	out->hostless = !out->reached && !out->over &&
 			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
 			wait_is_hostless(call, places.here);
-	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds,
+			  out->reached || out->over || out->hostless);
 }
 
 /* Finds the destroyed workspace with this id, name or agent. If there are several, finds the
@@ -441,7 +443,8 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 						   : BIT(w.state);
 	out->hostless = !out->reached && !out->over && (want & next) &&
 			wait_is_hostless(call, place.here);
-	return wait_go_on(call, in->wait_seconds, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->wait_seconds,
+			  out->reached || out->over || out->hostless);
 }
 
 /* --- everything that concerns the caller ------------------------------------------------- */
@@ -579,8 +582,8 @@ static const struct changes_since_row *watch_change_of(const struct watch *w,
 {
 	const struct changes_since_row *c = w->changes, *end = c + w->n_changes;
 
-	while (c < end && (c->kind == EVENT_AGENT_STATUS || c->subject != task ||
-			   c->actor == but))
+	while (c < end &&
+	       (c->kind == EVENT_AGENT_STATUS || c->subject != task || c->actor == but))
 		c++;
 	return c < end ? c : NULL;
 }
@@ -626,9 +629,8 @@ static int watch_task(struct watch *w, const struct task_row *t)
 	struct agent_name_row owner = { 0 };
 	int rc = tell_hindrance(call, t, &why);
 
-	if (rc < 0 ||
-	    (t->owner && t->state_now != TASK_STATE_PENDING &&
-	     (rc = sql_row(call, agent_name, &owner, .id = t->owner)) < 0))
+	if (rc < 0 || (t->owner && t->state_now != TASK_STATE_PENDING &&
+		       (rc = sql_row(call, agent_name, &owner, .id = t->owner)) < 0))
 		return rc;
 	text = arena_printf(a, "task %s is %s%s%s%s%s", id,
 			    task_word(t->state_now, t->open_deps),
@@ -747,8 +749,7 @@ int event_wait(struct call *call, const struct event_wait_in *in,
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &w.self, .id = call->caller.agent)) < 0 ||
 	    (rc = watch_mail(&w)) < 0 || (rc = watch_changes(&w)) < 0 ||
-	    (rc = watch_followed(&w)) < 0 ||
-	    (rc = watch_ready(&w)) < 0 ||
+	    (rc = watch_followed(&w)) < 0 || (rc = watch_ready(&w)) < 0 ||
 	    (!out->has_what && !in->n_follow &&
 	     (rc = agent_tell_doing(call, NULL, &w.doing)) < 0))
 		return rc;

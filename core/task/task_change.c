@@ -300,8 +300,7 @@ static int may_edit(struct call *call, const struct task_row *t)
 	if (who_leads(call, "/task", "the task's creator, its owner",
 		      "change the task") == 0)
 		return 0;
-	return fault_hint(&call->fault,
-			  "Write a note on the task: %s{| TEXT}.",
+	return fault_hint(&call->fault, "Write a note on the task: %s{| TEXT}.",
 			  task_command(call, "task.note", t->number));
 }
 

@@ -50,9 +50,9 @@ static int not_claimable(struct call *call, const struct task_row *t)
 	if (t->owner) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s (%s)", id,
 			  a.name, task_word(t->state_now, t->open_deps));
-		return fault_hint(f,
-				  "Take another ready task, or wait until %s's lease ends.",
-				  a.name);
+		return fault_hint(
+			f, "Take another ready task, or wait until %s's lease ends.",
+			a.name);
 	}
 	if (t->state != TASK_STATE_PENDING) {
 		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
@@ -544,8 +544,8 @@ static int refuse_unticked(struct call *call, const struct task_row *t)
 		numbers = arena_printf(&call->arena, "%s %.*s", numbers,
 				       (int)strcspn(all.left[i], " "), all.left[i]);
 	fault_set(&call->fault, FAULT_CONFLICT, "/task",
-		  "%zu of %zu criteria of task %s %s not ticked: %s", n,
-		  n + all.n_ticked, id, n == 1 ? "is" : "are",
+		  "%zu of %zu criteria of task %s %s not ticked: %s", n, n + all.n_ticked,
+		  id, n == 1 ? "is" : "are",
 		  task_join(call, all.left, n, UNTICKED_BYTES));
 	return fault_hint(&call->fault,
 			  "Tick the criteria that are met: {task.tick} %s%s. To complete "

@@ -143,7 +143,8 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	if (rc < 0 || (rc = is_anothers(call, a, from)) < 0)
 		return rc;
 	if (rc > 0)
-		return refuse_moved(call, from, "this text is the card of an earlier agent");
+		return refuse_moved(call, from,
+				    "this text is the card of an earlier agent");
 	is.has_last_active = false; /* the file does not show the time of the last call */
 	as_said = is;
 	move_along(&as_said, said);

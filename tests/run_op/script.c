@@ -198,9 +198,8 @@ static void note_events(struct script *s)
 {
 	/* `back`: the event says that the caller, which was offline, is ready. Any call of such
 	 * a caller may emit the event. */
-	static const char events[] =
-		"SELECT kind, kind = ?2 AND subject = target AS back"
-		" FROM event WHERE seq > ?1";
+	static const char events[] = "SELECT kind, kind = ?2 AND subject = target AS back"
+				     " FROM event WHERE seq > ?1";
 	sqlite3_stmt *st = NULL;
 
 	if (sqlite3_prepare_v2(s->world.store->db, events, -1, &st, NULL) != SQLITE_OK)

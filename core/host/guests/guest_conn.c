@@ -598,7 +598,8 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	if (f->code == FAULT_INVALID)
 		t->old = true; /* the guest does not know Hello */
 	else if (!f->code && workspace && strcmp(workspace, t->id))
-		fault_set(f, FAULT_CONFLICT, "", "the guest of another workspace answers here: %.40s",
+		fault_set(f, FAULT_CONFLICT, "",
+			  "the guest of another workspace answers here: %.40s",
 			  workspace);
 	else if (!f->code && !boot)
 		fault_set(f, FAULT_INVALID, "", "a Hello without a boot_id");
