@@ -37,7 +37,7 @@ cadre up >/dev/null || bad "up"
 url=$(cat "$CADRE_HOME/endpoint") || bad "no endpoint"
 is 0 . cadre team create shop --roles '[{"name":"coder"},{"name":"tester"},{"name":"guard","role":"observer"}]'
 is 0 . cadre team create other --roles spy
-beside '^no tokens: no client has a token; `cadre token create --agent NAME` makes one$' cadre token list
+beside '^no client has a token; `cadre token create --agent NAME` makes one$' cadre token list
 coder=$(cadre token create --agent shop/coder)
 spy=$(cadre token create --agent other/spy)
 guard=$(cadre token create --agent shop/guard)

@@ -79,7 +79,7 @@ costs("ready", 2200, task("ready"))
 costs("events, 100 of them", 2500, a.call("events"))
 size = lambda peer: json.dumps(peer.ask("tools/list")["tools"], separators=(",", ":"))
 costs("tools of core", 3000, size(a))
-costs("with output schemas", 8000, size(Peer("a-4", "--output-schemas")))
+costs("with output schemas", 8200, size(Peer("a-4", "--output-schemas")))
 sys.exit(dear > 0)
 PY
 exit $failed
