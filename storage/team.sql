@@ -122,13 +122,10 @@ SELECT 1 AS so FROM former_name f WHERE f.name = :name AND f.team = :team
 
 -- name: team_hands
 -- scan ok: the open tasks, the members and the operator's inbox
--- Counts the members of a team, those of them that do not lead, the open and the held tasks, and
--- the messages that wait in this team for the operator.
+-- Counts the members of a team, the open and the held tasks, and the messages that wait in this team
+-- for the operator.
 SELECT (SELECT count(*) FROM agent a WHERE a.team = :team AND a.gone = 0
 		AND a.kind = {agent_kind.member}) AS members,
-	(SELECT count(*) FROM agent a WHERE a.team = :team AND a.gone = 0
-		AND a.kind = {agent_kind.member} AND a.name <> 'lead'
-		AND coalesce(a.role, '') <> 'lead') AS others,
 	(SELECT count(*) FROM task k WHERE k.team = :team
 		AND k.state IN {task_state.open}) AS open,
 	(SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL

@@ -337,3 +337,47 @@ void http_parse(struct http_conn *c)
 			    c->trouble ? c->trouble
 				       : llhttp_get_error_reason(&c->parser));
 }
+
+/* --- escapes -------------------------------------------------------------------- */
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+char *http_unescape(struct arena *a, const char *s, size_t len)
+{
+	char *out = arena_alloc(a, len + 1), *to = out;
+
+	for (const char *end = s + len; s < end; s++) {
+		int high = 0, low = 0;
+
+		if (*s != '%') {
+			*to++ = *s;
+			continue;
+		}
+		if (end - s < 3 || (high = hex(s[1])) < 0 || (low = hex(s[2])) < 0 ||
+		    high + low == 0)
+			return NULL;
+		*to++ = (char)(high * 16 + low);
+		s += 2;
+	}
+	return out;
+}
+
+const char *http_query(struct http *x, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = x->query; *at; at += strspn(at, "&")) {
+		size_t len = strcspn(at, "&");
+
+		if (len > n && at[n] == '=' && strncmp(at, name, n) == 0)
+			return http_unescape(&x->arena, at + n + 1, len - n - 1);
+		at += len;
+	}
+	return NULL;
+}

@@ -46,13 +46,12 @@ struct removal {
 		const char *folder; /* last folder in the list of names, or NULL */
 	} note_names, file_names;
 	/* If a team ends: the team, and the numbers of things that end with the team and the teams
-	 * below. `others` counts members without the leads, and `mail` counts the messages that the
-	 * operator has not read. */
+	 * below. `mail` counts the messages that the operator has not read. */
 	const char *team; /* NULL: no team ends */
 	int64_t members; /* number of members of `team` alone */
 	const char *below; /* names of the teams below, or NULL */
 	size_t n_below;
-	int64_t others, open, held, mail;
+	int64_t open, held, mail;
 	struct held {
 		const char *team, *name;
 	} * held_names; /* the first held tasks of each team */
@@ -241,7 +240,6 @@ static int count_hands(struct call *call, int64_t team)
 	}
 	l->team = call->caller.team_name;
 	l->members = hands.members;
-	l->others += hands.others;
 	l->open += hands.open;
 	l->held += hands.held;
 	l->mail += hands.mail;
@@ -577,7 +575,7 @@ static int workspace_removal_plan(struct call *call, struct removal *l)
 		workspace_removal_look(call, l);
 	}
 	if (rc >= 0 && !is_confirmed(call) &&
-	    (l->worked || l->notes || l->n_below || l->others || l->open || l->mail))
+	    (l->worked || l->notes || l->n_below || l->open || l->mail))
 		return workspace_removal_refuse(call, l);
 	return rc < 0 ? rc : 0;
 }

@@ -424,7 +424,6 @@ while read -r line; do
 	(cd "$TMPDIR" && CADRE_TEAM=nowhere cadre "$@") </dev/null >"$TMPDIR/out" 2>"$TMPDIR/err"
 	[ $? != 2 ] || bad "the example of help: $line"
 done <"$TMPDIR/examples"
-is 0 . cadre team destroy --yes shop # an example made it, and another one was asked for a yes
 # `mcp --cost` prints the cost of each set of tools, of all sets together, or of the named sets.
 is 0 '^all  *[0-9][0-9]*  *[0-9]' cadre mcp --cost
 is 0 '^core,workspace  *[0-9]' cadre mcp --cost --toolsets core,workspace

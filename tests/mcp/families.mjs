@@ -196,7 +196,7 @@ export const messages = each([], {}, async (w) => {
 	ok((await w.operator('team_message', { team_id: 'second', to: 'a', content: 'hi', message_type: 'request' })).said.seq);
 	const task = (await w.operator('task', { action: 'create', team: 'second', title: 'do it' })).said.task.id;
 	equal((await w.operator('team_assign', { team_id: 'second', task_id: task, agent_name: 'a' })).said.task.assignee, 'a');
-	equal((await w.operator('team_destroy', { team_id: 'second' })).said.state, 'destroyed');
+	equal((await w.operator('team_destroy', { team_id: 'second', confirm: true })).said.state, 'destroyed');
 	const none = await w.operator('team', { action: 'nothing' });
 	match(JSON.stringify(none.said), /Use one of: budget, create, destroy, list, status, usage, message, receive\./);
 	await rejects(w.operator('team_nothing', {}), /no tool team_nothing/);
