@@ -342,8 +342,8 @@ static bool was_touched(const struct call *call)
 /* A write by an agent also stores the time of the agent's activity, unless this time was stored
  * in the last half minute. The write renews each of the agent's leases of which less than half
  * is left. A write by the operator renews the operator's own claims. The agent's reservations
- * are extended whenever the time of activity is stored. If the caller comes
- * back, the agent becomes ready. A read cannot write, so a read sets call->renew instead. */
+ * are extended whenever the time of activity is stored. If the caller comes back, the agent becomes
+ * ready. A read cannot write, so a read sets call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;

@@ -565,7 +565,7 @@ static int watch_changes(struct watch *w)
 	struct event_since_row first;
 	int rc;
 
-	if (w->out->since >= call->now)
+	if (!w->in->n_follow || w->out->since >= call->now)
 		return 0;
 	rc = sql_row(call, event_since, &first, .at = w->out->since);
 	return rc <= 0 ? rc
@@ -575,17 +575,19 @@ static int watch_changes(struct watch *w)
 				 .limit = WAIT_CHANGES);
 }
 
-/* The newest change of a task since the wait began, or NULL. Changes by the actor `but` are left
- * out. */
+/* The newest change of a task since the wait began, or NULL. For a ready task every change counts.
+ * For a followed task, assignments and the caller's own changes do not count. */
 static const struct changes_since_row *watch_change_of(const struct watch *w,
-						       int64_t task, int64_t but)
+						       int64_t task, bool ready)
 {
 	const struct changes_since_row *c = w->changes, *end = c + w->n_changes;
+	const int64_t self = event_actor(w->call);
 
-	while (c < end &&
-	       (c->kind == EVENT_AGENT_STATUS || c->subject != task || c->actor == but))
-		c++;
-	return c < end ? c : NULL;
+	for (; c < end; c++)
+		if (c->kind != EVENT_AGENT_STATUS && c->subject == task &&
+		    (ready || (c->kind != EVENT_TASK_ASSIGNED && c->actor != self)))
+			return c;
+	return NULL;
 }
 
 /* Whether the lease of a claim has ended since the wait began. Without a host no event says so
@@ -600,8 +602,7 @@ static bool watch_has_lapsed(const struct watch *w, int64_t lease_until)
 static const char *watch_changed(struct watch *w, const struct task_row *t,
 				 const char *why, const char *text)
 {
-	const struct changes_since_row *c =
-		watch_change_of(w, t->id, event_actor(w->call));
+	const struct changes_since_row *c = watch_change_of(w, t->id, false);
 	const char *tells;
 
 	if (!c)
@@ -723,7 +724,7 @@ static int watch_ready(struct watch *w)
 	while ((rc = sql_each(call, &q, task_ready_lines, &t, .team = call->caller.team,
 			      .limit = WAIT_READY, .now = call->now)) > 0) {
 		own = t.assignee_name && !strcmp(t.assignee_name, w->self.name);
-		fresh = !w->in->n_follow || watch_change_of(w, t.id, -1) ||
+		fresh = !w->in->n_follow || watch_change_of(w, t.id, true) ||
 			watch_has_lapsed(w, t.lease_until);
 		if (!fresh || !(own || (!t.assignee_name && !holds.any)))
 			continue;

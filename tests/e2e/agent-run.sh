@@ -72,6 +72,9 @@ wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
 until_is '^ann\tann\toffline' cadre agent list
+# A shell prompt in the agent's folder does not show that the agent is at work.
+(eval "$(cadre agent env ann)" && cadre status --line >/dev/null) || bad "a prompt"
+is 0 '^ann\tann\toffline' cadre agent list
 # A call of the agent after the end of its program, even a read, shows that the agent is at work.
 (eval "$(cadre agent env ann)" && cadre task list >/dev/null) || bad "a call after the end"
 until_is '^ann\tann\tworking' cadre agent list

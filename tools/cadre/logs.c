@@ -97,7 +97,7 @@ static int64_t logs_level_of(struct arena *a, const char *line)
 
 /* A line of the log for a person. */
 struct logs_record {
-	const char *time, *level, *who, *what;
+	const char *time, *level, *subject, *what;
 	const char *rest; /* the fields that the other parts do not show */
 };
 
@@ -121,14 +121,14 @@ static void logs_sort_fields(struct arena *a, const char *at, struct logs_record
 {
 	static const char *const who[] = { "agent", "workspace", "team" };
 	size_t best = sizeof(who) / sizeof(*who);
-	const char *key, *value, *end, *field = NULL; /* field: the one with r->who */
+	const char *key, *value, *end, *field = NULL; /* field: the one with r->subject */
 
 	at += strspn(at, " ");
 	for (const char *s = at; (key = logs_field(a, s, &value, &end)); s = end)
 		for (size_t i = 0; i < best; i++)
 			if (!strcmp(key, who[i])) {
 				best = i;
-				r->who = value;
+				r->subject = value;
 				field = s;
 			}
 	for (; (key = logs_field(a, at, &value, &end)); at = end)
@@ -142,26 +142,26 @@ static void logs_sort_fields(struct arena *a, const char *at, struct logs_record
 		r->rest = arena_printf(a, "%s%s%s", r->rest, *r->rest ? " " : "", at);
 }
 
-/* Prints a record in columns: the time, the level, who it is about, and the text. A narrow
- * terminal shows the text below the others. */
+/* Prints a record in columns: the time, the level, the subject and the text. A narrow terminal
+ * shows the text below the others. */
 static void logs_put_record(const struct cli *cli, struct arena *a,
 			    const struct logs_record *r)
 {
-	enum { LEVEL = 5, WHO = 16, NARROW = 72 };
+	enum { LEVEL = 5, SUBJECT = 16, NARROW = 72 };
 	const bool narrow = cli->width && cli->width < NARROW;
-	const char *who = r->who ? r->who : "host";
-	const size_t has = cli_width(who), fit = has > WHO ? cli_fit(who, WHO - 1) : 0;
-	int at = (int)cli_width(r->time) + LEVEL + WHO + 3 * INDENT;
+	const char *subject = r->subject ? r->subject : "host";
+	const size_t has = cli_width(subject);
+	const size_t fit = has > SUBJECT ? cli_fit(subject, SUBJECT - 1) : 0;
+	const int at = narrow ? INDENT
+			      : (int)cli_width(r->time) + LEVEL + SUBJECT + 3 * INDENT;
 
-	who = fit && !narrow ? arena_printf(a, "%.*s…", (int)fit, who) : who;
+	if (fit && !narrow)
+		subject = arena_printf(a, "%.*s…", (int)fit, subject);
 	printf("%s%s%s  %s%*s  %s%*s", screen_dim(cli), r->time, screen_plain(cli),
 	       cli_colored(cli, a, r->level),
 	       LEVEL - (int)strlen(r->level) > 0 ? LEVEL - (int)strlen(r->level) : 0, "",
-	       who, narrow || has > WHO ? 0 : (int)(WHO - has), "");
-	if (narrow)
-		printf("\n%*s", at = INDENT, "");
-	else
-		printf("%*s", INDENT, "");
+	       subject, narrow || has > SUBJECT ? 0 : (int)(SUBJECT - has), "");
+	printf("%s%*s", narrow ? "\n" : "", INDENT, "");
 	if (*r->rest && (!cli->width ||
 			 at + (int)(cli_width(r->what) + INDENT + cli_width(r->rest)) <=
 				 cli->width)) {

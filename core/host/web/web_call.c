@@ -317,8 +317,7 @@ static void web_call_hand_out(struct http *x, struct conn *c, struct job *job)
 		return;
 	h = xmalloc(sizeof(*h));
 	*h = (struct web_handout){ c->host, job->call.given, handout_is_undone(job) };
-	job->arrived =
-		true; /* handout_answered() leaves the answer to web_call_settle() */
+	job->arrived = true; /* web_call_settle() ends the hand-out */
 	http_tell(x, web_call_settle, h);
 }
 

@@ -690,10 +690,10 @@ int backup_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (stat(path, &st))
 		st.st_size = 0;
-	if (cli->json)
+	if (cli->json) {
 		print_json_new(json_pack("{ss,sI}", "path", path, "size",
 					 (json_int_t)st.st_size));
-	else {
+	} else {
 		cli_say("%s: %lld KiB, verified", path,
 			(long long)(st.st_size + 1023) / 1024);
 		cli_say("Keep its secret, too: %s.secret", path);

@@ -318,7 +318,6 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 		print_heading(&p, answer);
 		putchar('\n');
 	}
-
 	for (; *word && strcmp(*word, "|"); word++) {
 		const struct field *field = field_find(op->out, *word);
 		const json_t *rows = json_object_get(answer, *word);
@@ -515,7 +514,6 @@ static const char *thread_of(struct arena *a, const json_t *rows, const json_t *
 
 	if (!strcmp(json_text_at(m, "reply_to"), thread))
 		return arena_printf(a, "#%lld", json_int_at(m, "answers"));
-
 	json_array_foreach(rows, i, row)
 		if (!strcmp(json_text_at(row, "message_id"), thread))
 			return arena_printf(a, "#%lld", json_int_at(row, "seq"));
