@@ -91,9 +91,9 @@ void conn_close(struct conn *c)
 	c->closing = true;
 }
 
-void handout_settle(struct host *h, const struct given *given, bool arrived)
+void handout_settle(struct host *h, const struct given *given, bool arrived, bool sent)
 {
-	(void)h, (void)given, (void)arrived;
+	(void)h, (void)given, (void)arrived, (void)sent;
 }
 
 void follow_want(struct host *h)
