@@ -94,7 +94,9 @@ network_plan_new(const struct settings *settings,
 	p = xcalloc(1, sizeof(*p));
 	p->rows = xcalloc(rows->n_members, sizeof(*p->rows));
 	p->members = xcalloc(rows->n_members, sizeof(*p->members));
+	/* cppcheck-suppress invalidFunctionArg ; alloc.c's xcalloc() takes 0 */
 	p->forwards = xcalloc(forwards, sizeof(*p->forwards));
+	/* cppcheck-suppress invalidFunctionArg */
 	p->ports = xcalloc(ports, sizeof(*p->ports));
 	snprintf(p->plan.tag, sizeof(p->plan.tag), "%s", settings->tag);
 	p->plan.base = range.base;
