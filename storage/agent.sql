@@ -122,6 +122,20 @@ CASE WHEN k.state = {task_state.blocked} THEN coalesce((SELECT substr(e.detail, 
 	WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
 	ORDER BY e.seq DESC LIMIT 1), 'the event log does not have the reason any more') END
 
+-- columns: held_first
+-- The task that comes first among the tasks that an agent `a` holds: a task in work before a
+-- blocked task, then the latest change.
+(SELECT h.id FROM task h WHERE h.owner = a.id AND (h.lease_until IS NULL OR h.lease_until > :now)
+	ORDER BY CASE h.state WHEN {task_state.blocked} THEN 1 ELSE 0 END, h.updated_at DESC LIMIT 1)
+
+-- columns: held_also
+-- The tasks that the owner of a task `k` holds besides `k`, at most 3.
+(SELECT group_concat(o.text, ', ') FROM (
+	SELECT printf('%03d', h.number) || CASE h.state WHEN {task_state.blocked} THEN ' blocked' ELSE '' END AS text
+	FROM task h WHERE h.owner = k.owner AND h.id <> k.id
+		AND (h.lease_until IS NULL OR h.lease_until > :now)
+	ORDER BY h.number LIMIT 3) o)
+
 -- columns: claimed_at
 -- When a task `k` was claimed, or last changed if the event log has lost the claim.
 coalesce((SELECT e.at FROM event e
@@ -131,18 +145,16 @@ coalesce((SELECT e.at FROM event e
 -- name: agent_lines
 -- into: agent_line
 -- int: queued
--- text: after role skill
+-- text: after role skill also
 -- The members of a team. If a role or a skill is given, only members who have it are listed.
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
 	CASE WHEN k.id THEN printf('%03d', k.number) END AS task,
 	CASE WHEN k.id THEN {columns.claimed_at} END AS claimed_at,
-	{columns.blocked_why} AS blocked
+	{columns.blocked_why} AS blocked, {columns.held_also} AS also
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
-LEFT JOIN task k ON k.id = (SELECT h.id FROM task h WHERE h.owner = a.id
-	AND (h.lease_until IS NULL OR h.lease_until > :now)
-	ORDER BY h.updated_at DESC LIMIT 1)
+LEFT JOIN task k ON k.id = {columns.held_first}
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.name > :after
 	AND (:role IS NULL OR a.role = :role)
 	AND (:skill IS NULL OR EXISTS (SELECT 1 FROM agent_skill s

@@ -40,12 +40,12 @@ FROM task k WHERE k.team = :team AND k.number = :number;
 
 -- name: task_held
 -- row: task
--- The tasks that an agent holds now, the latest change first. A caller sets :limit to 2 to
--- learn whether the agent holds exactly one task.
+-- The tasks that an agent holds now: tasks in work before blocked tasks, then the latest change
+-- first. A caller sets :limit to 2 to learn whether the agent holds exactly one task.
 SELECT {columns.task}, k.state AS state_now
 FROM task k WHERE k.owner = :agent AND +k.team = :team
 	AND (k.lease_until IS NULL OR k.lease_until > :now)
-ORDER BY k.updated_at DESC, k.number LIMIT :limit;
+ORDER BY CASE k.state WHEN {task_state.blocked} THEN 1 ELSE 0 END, k.updated_at DESC, k.number LIMIT :limit;
 
 -- name: task_also_held
 -- The tasks that an agent holds now besides :but, in the order of their creation, which is the
@@ -55,9 +55,10 @@ SELECT k.number FROM task k WHERE k.owner = :agent AND +k.team = :team AND k.id 
 ORDER BY k.id LIMIT :limit;
 
 -- name: task_claimed_at
--- text: blocked
--- When a held task was claimed, and why the task is blocked.
-SELECT {columns.claimed_at} AS at, {columns.blocked_why} AS blocked FROM task k WHERE k.id = :task;
+-- text: blocked also
+-- When a held task was claimed, why the task is blocked, and the owner's further tasks.
+SELECT {columns.claimed_at} AS at, {columns.blocked_why} AS blocked, {columns.held_also} AS also
+FROM task k WHERE k.id = :task;
 
 -- name: task_held_count
 -- The number of tasks that an agent holds now.
@@ -426,6 +427,11 @@ WITH RECURSIVE waits(id) AS (
 	SELECT :task UNION SELECT d.task FROM waits JOIN task_dep d ON d.dep = waits.id)
 SELECT o.id, o.number FROM task_dep d JOIN task o ON o.id = d.dep
 WHERE d.task = :from AND d.dep IN (SELECT id FROM waits) ORDER BY o.number LIMIT 1;
+
+-- name: task_held_up
+-- The first :limit pending tasks that depend on a task.
+SELECT k.number FROM task_dep d JOIN task k ON k.id = d.task
+WHERE d.dep = :task AND k.state = {task_state.pending} ORDER BY d.task LIMIT :limit;
 
 -- name: tasks_behind
 -- scan ok: the rows of the recursion

@@ -218,10 +218,7 @@ ORDER BY name, id LIMIT 1;
 -- Members in the order in which they joined. With :gone, lists the former members. Without
 -- :gone, lists the living members.
 SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
-	w.created_at AS workspace_at,
-	(SELECT k.id FROM task k WHERE k.owner = a.id
-		AND (k.lease_until IS NULL OR k.lease_until > :now)
-		ORDER BY k.updated_at DESC LIMIT 1) AS task
+	w.created_at AS workspace_at, {columns.held_first} AS task
 FROM agent a LEFT JOIN workspace w ON w.id = a.workspace
 WHERE :gone = 0 AND a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id > :after
 UNION ALL
@@ -325,10 +322,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 ORDER BY a.id LIMIT :limit;
 
 -- name: agent_task
--- The task that changed last among the tasks that an agent holds.
-SELECT k.number FROM task k
-WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
-ORDER BY k.updated_at DESC LIMIT 1;
+-- The task that comes first among the tasks that an agent holds.
+SELECT k.number FROM agent a JOIN task k ON k.id = {columns.held_first} WHERE a.id = :agent;
 
 -- name: tasks_for
 -- How many tasks an agent could claim.  The first :most tasks that are assigned to nobody are

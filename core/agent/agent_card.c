@@ -232,10 +232,12 @@ static int whois_tell_work(struct call *call, const struct agent_row *a,
 		out->has_work = true;
 		out->work.id = task_name(call, t.number);
 		out->work.title = space_text(call, t.title, space_all(call) / 4, &size);
-		rc = sql_row(call, task_claimed_at, &claimed, .task = t.id);
+		rc = sql_row(call, task_claimed_at, &claimed, .task = t.id,
+			     .now = call->now);
 		out->work.has_since = rc > 0;
 		out->work.since = rc > 0 ? claimed.at : 0;
 		out->work.blocked = rc > 0 ? claimed.blocked : NULL;
+		out->work.also = rc > 0 ? claimed.also : NULL;
 	}
 	return rc < 0 ? rc : whois_tell_reserved(call, a, out);
 }

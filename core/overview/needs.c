@@ -10,6 +10,7 @@
 
 enum {
 	EACH_MOST = 5, /* maximum number of rows of each kind in an answer */
+	MAIL_MOST = 25, /* maximum number of messages that are read for these rows */
 	COUNT_MOST = 20, /* maximum number of rows of each kind that are counted */
 	RESULTS_MOST = 100, /* maximum number of results that are counted */
 	TEAMS_MOST = 100, /* maximum number of teams with mail; in a count also the
@@ -125,6 +126,13 @@ static struct need message_waits(const struct gathering *g, const struct inbox_r
 	};
 }
 
+/* Whether a message is cadre's notice of a task that add_tasks() lists. */
+static bool message_is_listed(const struct call *call, const struct inbox_row *r)
+{
+	return !strcmp(r->type, "task_update") && !strcmp(r->sender_name, "operator") &&
+	       r->at > call->now - NEWS_MS;
+}
+
 /* Adds the first messages that wait for the caller, with their words. */
 static int add_messages(struct gathering *g, int64_t queued)
 {
@@ -134,11 +142,16 @@ static int add_messages(struct gathering *g, int64_t queued)
 	int rc = 0;
 
 	while (queued && (rc = sql_each(call, &q, inbox_next, &r, .agent = agent_of(g),
-					.now = call->now, .limit = EACH_MOST + 1)) > 0)
+					.now = call->now, .limit = MAIL_MOST)) > 0) {
+		if (message_is_listed(call, &r))
+			continue;
 		needs_add_one(g, message_waits(g, &r),
 			      arena_printf(&call->arena, "%s inbox",
 					   needs_command_of(g)));
-	return rc;
+		if (g->of_kind > EACH_MOST)
+			break;
+	}
+	return query_over(&q, rc);
 }
 
 static int add_mail(struct gathering *g)

@@ -9,7 +9,7 @@
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
-enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
+enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100, BEHIND_SHOWN = 10 };
 
 /* --- telling ------------------------------------------------------------------------- */
 
@@ -236,7 +236,8 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 		.ended_by = over ? r->holder_name : NULL,
 	};
 	if (r->state_now == TASK_STATE_BLOCKED) {
-		if ((rc = sql_row(call, task_claimed_at, &claim, .task = r->id)) < 0)
+		if ((rc = sql_row(call, task_claimed_at, &claim, .task = r->id,
+				  .now = call->now)) < 0)
 			return rc;
 		out->blocked = claim.blocked;
 	}
@@ -304,6 +305,29 @@ static int task_show_tell_page(struct call *call, struct query *q, struct task_p
 	return query_over(q, rc);
 }
 
+/* Tells why the task is blocked, and which tasks wait for the task. */
+static int show_hindrance(struct call *call, const struct task_row *t, struct task *out)
+{
+	struct task_claimed_at_row claim;
+	struct task_held_up_row d;
+	struct query q = { 0 };
+	int rc;
+
+	if (out->status == TASK_STATE_BLOCKED) {
+		if ((rc = sql_row(call, task_claimed_at, &claim, .task = t->id,
+				  .now = call->now)) < 0)
+			return rc;
+		out->blocked = claim.blocked;
+	}
+	if (out->status == TASK_STATE_COMPLETED)
+		return 0;
+	while ((rc = sql_each(call, &q, task_held_up, &d, .task = t->id,
+			      .limit = BEHIND_SHOWN)) > 0)
+		arena_add(&call->arena, out->holds_up, out->n_holds_up,
+			  task_name(call, d.number));
+	return rc;
+}
+
 int task_show(struct call *call, const struct task_show_in *in, struct task_show_out *out)
 {
 	struct task_row t;
@@ -312,7 +336,8 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
-	if ((rc = task_tell(call, t.id, &out->task)) < 0 || !out->task.owner)
+	if ((rc = task_tell(call, t.id, &out->task)) < 0 ||
+	    (rc = show_hindrance(call, &t, &out->task)) < 0 || !out->task.owner)
 		return rc;
 	return reservation_words(call, t.owner, &out->task.reserved,
 				 &out->task.n_reserved);

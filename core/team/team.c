@@ -414,7 +414,8 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 		if (r.task &&
 		    ((rc = sql_row(call, task_by_id, &t, .id = r.task,
 				   .now = call->now)) < 0 ||
-		     (rc = sql_row(call, task_claimed_at, &claim, .task = r.task)) < 0))
+		     (rc = sql_row(call, task_claimed_at, &claim, .task = r.task,
+				   .now = call->now)) < 0))
 			break;
 		struct member m = {
 			.name = r.name,
@@ -427,6 +428,7 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 			.claimed_at = claim.at,
 			.has_claimed_at = claim.at != 0,
 			.blocked = claim.blocked,
+			.also = claim.also,
 			.last_active = r.active_at,
 			.generation = r.generation,
 		};

@@ -112,6 +112,18 @@ static void print_entry(struct page *p, const struct record *r, const json_t *en
 		cli_prose(p->cli, plain_value(p, text, entry), 2 * INDENT);
 }
 
+/* The result of a task that has failed says why; a retry keeps this result. */
+static const char *section_heading(struct page *p, const struct field *field)
+{
+	const char *status = json_text_at(p->record, "status");
+
+	if (strcmp(field->name, "result") || !*status || !strcmp(status, "completed"))
+		return screen_label(&p->arena, field);
+	return !strcmp(status, "failed")      ? "failed"
+	       : !strcmp(status, "cancelled") ? "called off"
+					      : "failed before";
+}
+
 static void print_section(struct page *p, const struct field *field, bool named)
 {
 	const json_t *value = json_object_get(p->record, field->name), *entry;
@@ -125,7 +137,7 @@ static void print_section(struct page *p, const struct field *field, bool named)
 		return;
 	}
 	if (named)
-		printf("%s%s%s\n", screen_dim(p->cli), screen_label(&p->arena, field),
+		printf("%s%s%s\n", screen_dim(p->cli), section_heading(p, field),
 		       screen_plain(p->cli));
 	if (!screen_is_list(field)) {
 		cli_prose(p->cli, plain_value(p, field, p->record), named ? INDENT : 0);

@@ -88,6 +88,14 @@ bool screen_is_shown(const struct field *field, const json_t *record)
 {
 	const json_t *value = json_object_get(record, field->name);
 
+	/* The field `blocked_by` says the same, and more. */
+	if (!strcmp(field->name, "depends_on") &&
+	    json_array_size(value) ==
+		    json_array_size(json_object_get(record, "blocked_by")))
+		return false;
+	if (!strcmp(field->name, "ready") && json_is_true(value) &&
+	    *json_text_at(record, "status"))
+		return false; /* the status says so */
 	return !screen_is_number(field) && !screen_is_empty(value) &&
 	       !is_usual(field, value);
 }
@@ -387,13 +395,18 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
-	if (cli->people && !strcmp(field->name, "status") &&
-	    *json_text_at(record, "blocked"))
+	if (!strcmp(field->name, "status") && *json_text_at(record, "blocked"))
 		return "blocked"; /* the agent's work stands still */
 	if (cli->people && !strcmp(field->name, "title") && field_find(r, "status") &&
 	    *json_text_at(record, "blocked"))
 		return arena_printf(a, "%s: %s", screen_value(cli, a, field, value),
 				    json_text_at(record, "blocked"));
+	if (cli->people && !strcmp(field->name, "task") && *json_text_at(record, "also"))
+		return arena_printf(a, "%s, %s", screen_value(cli, a, field, value),
+				    json_text_at(record, "also"));
+	if (cli->people && !strcmp(field->name, "owner") && !value &&
+	    *json_text_at(record, "assignee"))
+		return arena_printf(a, "for %s", json_text_at(record, "assignee"));
 	if (cli->people && is_seen(field, record))
 		return "seen";
 	if (pending_word(r, field, record))
