@@ -230,7 +230,7 @@ story() {
 	either=yes
 	is 8 '^1 task waits for failed or called-off tasks: 003' cadre --as tester claim
 	either=
-	is 0 'called off, and 003 waits for it' cadre team status
+	is 0 'called off; 003 waits for it' cadre team status
 
 	# With --json a fault is printed on stdout as a JSON object.
 	cadre task show 999 --json >"$TMPDIR/out" 2>"$TMPDIR/err"

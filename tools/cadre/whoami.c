@@ -114,6 +114,9 @@ static void whoami_tell(const struct cli *cli)
 	cli_say("%s%s%s, %s%s%s", id->agent ? id->agent : "the operator",
 		id->team ? " of team " : "", id->team ? id->team : "", why(h),
 		kept ? " " : "", kept ? h->place : "");
+	if (!id->team && h->settings.config.team_default)
+		cli_say("team   %s, as team.default says",
+			h->settings.config.team_default);
 	if (h->dir[0])
 		cli_say("state  %s", h->dir);
 }

@@ -479,6 +479,9 @@ static void print_table(const struct cli *cli, const struct record *r,
 
 		t.whole |= (uint64_t)(kind != KIND_TEXT && kind != KIND_RECORD) << k;
 		t.words |= (uint64_t)(kind == KIND_ENUM) << k;
+		t.zeros |= (uint64_t)(!strcmp(chosen[k]->name, "exit_code") ||
+				      !strcmp(chosen[k]->name, "used"))
+			   << k;
 		t.stay |= (uint64_t)print_stays(columns, chosen[k]->name) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)

@@ -87,6 +87,23 @@ static void lines_choose(struct lines *l, const json_t *rows, bool whole)
 			l->fields[l->n++] = field;
 }
 
+/* Whether rows are of several teams. `kept` has the team of the first row that was printed. */
+static bool lines_have_teams(const json_t *rows, struct layout *kept)
+{
+	const json_t *row;
+	bool several = false;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		const char *team = json_text_at(row, "team");
+
+		if (!*kept->team)
+			snprintf(kept->team, sizeof(kept->team), "%s", team);
+		several |= strcmp(team, kept->team) != 0;
+	}
+	return several;
+}
+
 /* Finds the width of a field. A field without a value in any row is left out. */
 static void lines_measure(struct lines *l, size_t field)
 {
@@ -268,6 +285,7 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 		  const json_t *rows, struct layout *kept)
 {
 	struct lines l = { .cli = cli, .op = op, .r = r };
+	const bool teams = lines_have_teams(rows, kept ? kept : &(struct layout){ 0 });
 	const json_t *row;
 	size_t i;
 
@@ -281,6 +299,9 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 				  lines_text(&l, l.fields[k], row));
 	for (size_t k = 0; k < l.n; k++)
 		lines_measure(&l, k);
+	for (size_t k = 0; k < l.n; k++)
+		if (!teams && !strcmp(l.fields[k]->name, "team"))
+			l.width[k] = 0;
 	for (size_t k = 0; kept && k < l.n; k++) {
 		if (l.width[k] < kept->needed[k].width)
 			l.width[k] = kept->needed[k].width;

@@ -212,6 +212,25 @@ static const char *money_text(struct arena *a, int64_t millionths)
 	return arena_strdup(a, text);
 }
 
+/* Formats a number of a budget. A terminal gets a comma after each third digit. */
+static const char *budget_text(const struct cli *cli, struct arena *a, long long n)
+{
+	const char *digits = arena_printf(a, "%lld", n);
+	const size_t all = strlen(digits);
+	char text[32];
+	size_t at = 0;
+
+	if (!cli->people || n < 0)
+		return digits;
+	for (size_t i = 0; i < all; i++) {
+		text[at++] = digits[i];
+		if ((all - i) % 3 == 1 && i + 1 < all)
+			text[at++] = ',';
+	}
+	text[at] = '\0';
+	return arena_strdup(a, text);
+}
+
 /* Formats percents. A terminal gets a bar. */
 static const char *share_text(const struct cli *cli, struct arena *a, long long percent)
 {
@@ -386,6 +405,26 @@ static bool is_seen(const struct field *field, const json_t *record)
 		(!strcmp(state, "queued") && json_int_at(record, "attempt") > 0));
 }
 
+/* The first line of a command's output that is not empty, or of the command's error output if
+ * the output is empty. */
+static const char *value_output(const struct cli *cli, struct arena *a,
+				const json_t *result)
+{
+	static const char blank[] = " \t\r\n";
+	const char *out = json_text_at(result, "stdout"),
+		   *err = json_text_at(result, "stderr"), *line;
+	size_t n;
+
+	out += strspn(out, blank);
+	err += strspn(err, blank);
+	line = *out ? out : err;
+	n = strcspn(line, "\r\n");
+	while (n && strchr(blank, line[n - 1]))
+		n--;
+	return !n ? screen_none(cli)
+		  : arena_printf(a, "%s%.*s", *out ? "" : "stderr: ", (int)n, line);
+}
+
 /* Formats a field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
@@ -407,6 +446,8 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	if (cli->people && !strcmp(field->name, "owner") && !value &&
 	    *json_text_at(record, "assignee"))
 		return arena_printf(a, "for %s", json_text_at(record, "assignee"));
+	if (cli->people && !strcmp(field->name, "stdout") && field_find(r, "truncated"))
+		return value_output(cli, a, record);
 	if (cli->people && is_seen(field, record))
 		return "seen";
 	if (pending_word(r, field, record))
@@ -417,6 +458,8 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	if (field->type->given == GIVEN_BUDGET && json_is_integer(value) &&
 	    !strcmp(json_text_at(record, "kind"), "cost"))
 		return money_text(a, json_integer_value(value));
+	if (field->type->given == GIVEN_BUDGET && json_is_integer(value))
+		return budget_text(cli, a, json_integer_value(value));
 	if (number && json_is_integer(value))
 		return arena_printf(a, "#%lld", (long long)json_integer_value(value));
 	if (is_acted_for(field, record))
