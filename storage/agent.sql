@@ -152,7 +152,7 @@ SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :n
 	a.active_at AS last_active, a.project,
 	CASE WHEN k.id THEN printf('%03d', k.number) END AS task,
 	CASE WHEN k.id THEN {columns.claimed_at} END AS claimed_at,
-	{columns.blocked_why} AS blocked, {columns.held_also} AS also
+	{columns.blocked_why} AS blocked, CASE WHEN k.id THEN {columns.held_also} END AS also
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
 LEFT JOIN task k ON k.id = {columns.held_first}
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.name > :after

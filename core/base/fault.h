@@ -18,7 +18,7 @@
 	  "An argument is missing or malformed.",                                        \
 	  "Correct the argument that `where` names, and call again.")                    \
 	X(NOT_FOUND, "not_found", 3, 404, "NotFound", "The named thing does not exist.", \
-	  "List the existing names, and use one of them.")                               \
+	  "Correct the name that `where` names, and call again.")                        \
 	X(CONFLICT, "conflict", 4, 409, "Conflict",                                      \
 	  "The present state of the named thing forbids the call.",                      \
 	  "Look at the present state before you try again.")                             \

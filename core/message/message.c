@@ -34,8 +34,8 @@ static int find_answerable(struct call *call, const char *id, const char *where,
 	rc = sql_row(call, delivery_of, &d, .message = m->id, .agent = from->id);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	return fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s",
-			 id);
+	fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s", id);
+	return fault_hint(&call->fault, "See the messages with: {message.list}.");
 }
 
 int64_t message_store(struct call *call, const struct draft *d)

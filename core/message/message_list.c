@@ -197,9 +197,11 @@ int message_part(struct call *call, const struct message_part_in *in,
 			     .team = call->caller.team, .agent = message_list_sees(call));
 	if (rc < 0)
 		return rc;
-	if (rc == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
-				 "there is no message %s", in->message_id);
+	if (rc == 0) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
+			  "there is no message %s", in->message_id);
+		return fault_hint(&call->fault, "See the messages with: {message.list}.");
+	}
 	space_range(call, in->part == MESSAGE_PART_CONTENT ? e.content : e.metadata, &r);
 	out->text = r.text;
 	out->size = r.size;

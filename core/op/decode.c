@@ -137,7 +137,7 @@ static int decode_text(struct decoder *d, const struct type *t, json_t *v,
 	if (check_length(d, t, n, step) < 0)
 		return d->fault->code;
 	if (!type_matches(t, s)) {
-		bad(d, step, "'%.60s' does not match %s", s, t->pattern);
+		bad(d, step, "'%.60s' is malformed", s);
 		return fault_hint(d->fault, "%s", t->doc);
 	}
 	*at = s;

@@ -59,8 +59,7 @@ static int check_value(const struct field *fd, const char *where, const json_t *
 	if (fd->names)
 		return fault_set(f, FAULT_NOT_FOUND, where, "there is no %s %.60s",
 				 fd->names, s);
-	fault_set(f, FAULT_INVALID, where, "'%.60s' does not match %s", s,
-		  fd->type->pattern);
+	fault_set(f, FAULT_INVALID, where, "'%.60s' is malformed", s);
 	return fault_hint(f, "%s", fd->type->doc);
 }
 

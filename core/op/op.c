@@ -193,8 +193,11 @@ size_t type_size(const struct type *t)
 
 static size_t field_distance(const struct field *fd, const char *name)
 {
+	const size_t n = strlen(name);
 	size_t best = near_distance(fd->name, name);
 
+	if (n > 2 && !strncmp(fd->name, name, n))
+		return 1; /* the beginning of a name */
 	for (const char *const *a = fd->aliases; a && *a; a++) {
 		size_t d = near_distance(*a, name);
 

@@ -648,6 +648,13 @@ static int watch_task(struct watch *w, const struct task_row *t)
 	return 0;
 }
 
+static bool watch_ends_claim(int kind)
+{
+	return kind == EVENT_TASK_COMPLETED || kind == EVENT_TASK_FAILED ||
+	       kind == EVENT_TASK_CANCELLED || kind == EVENT_TASK_RELEASED ||
+	       kind == EVENT_TASK_LAPSED;
+}
+
 /* Whether a claim of an agent has ended since the wait began. For an agent that is at rest, a
  * new status counts, too. */
 static bool watch_has_ended(const struct watch *w, int64_t agent, bool rests)
@@ -657,8 +664,7 @@ static bool watch_has_ended(const struct watch *w, int64_t agent, bool rests)
 
 		if (c->kind == EVENT_AGENT_STATUS
 			    ? rests && c->subject == agent
-			    : c->kind >= EVENT_TASK_COMPLETED &&
-				      c->kind <= EVENT_TASK_LAPSED &&
+			    : watch_ends_claim((int)c->kind) &&
 				      (c->target ? c->target : c->actor) == agent)
 			return true;
 	}

@@ -411,11 +411,10 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 		struct task_claimed_at_row claim = { 0 };
 		struct task_row t = { 0 };
 
-		if (r.task &&
-		    ((rc = sql_row(call, task_by_id, &t, .id = r.task,
-				   .now = call->now)) < 0 ||
-		     (rc = sql_row(call, task_claimed_at, &claim, .task = r.task,
-				   .now = call->now)) < 0))
+		if (r.task && ((rc = sql_row(call, task_by_id, &t, .id = r.task,
+					     .now = call->now)) < 0 ||
+			       (rc = sql_row(call, task_claimed_at, &claim,
+					     .task = r.task, .now = call->now)) < 0))
 			break;
 		struct member m = {
 			.name = r.name,

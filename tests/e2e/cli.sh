@@ -404,7 +404,7 @@ is 2 'say which team (--team)' cadre task list
 is 2 'hint: Teams: blue, green' cadre task list
 is 0 . cadre task list --as painter
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
-is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
+is 2 "'-' is malformed .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
 # `team create` prints one line, which names the first eight members and counts the others. A
 # command for the next step is printed on stderr.

@@ -66,7 +66,7 @@ static void refuses_arguments(void **state)
 		{ "{}", "/what", "is required" },
 		{ "{\"what\":null}", "/what", "is required" },
 		{ "{\"what\":[\"lamp\"]}", "/what", "must not be a list" },
-		{ "{\"what\":\"La\"}", "/what", "'La' does not match ^[a-z][a-z0-9-]*$" },
+		{ "{\"what\":\"La\"}", "/what", "'La' is malformed" },
 		{ "{\"thing\":\"lamp\"}", "/thing", "'thing' is not known here" },
 		{ "{\"what\":\"lamp\",\"idempotency_key\":\"k\"}", "/idempotency_key",
 		  "'idempotency_key' is not known here" },

@@ -223,7 +223,7 @@ static const struct {
 	{ "gc.keep_days = 1979-05-27\n", ":1:16: gc.keep_days must be a whole number",
 	  "Days that" },
 	{ "[team.default]\n", ":1:7: team.default must be a text", "Team of" },
-	{ "[team]\ndefault = 'a b'\n", ":2:11: team.default 'a b' does not match",
+	{ "[team]\ndefault = 'a b'\n", ":2:11: team.default 'a b' is malformed",
 	  "Team of" },
 	{ "[team]\ndefault = \"a\\u0000\"\n",
 	  ":2:11: team.default must not contain U+0000", "Team of" },
