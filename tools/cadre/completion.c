@@ -49,10 +49,18 @@ static void put_groups(const json_t *list, const char *by, const char *begun)
 	}
 }
 
+/* A call with an epoch changes a task that the caller holds, or that an agent holds if the
+ * caller is the operator. */
+static bool completion_is_of_held(const struct op *op, const char *name)
+{
+	return op && !strcmp(name, "task") && field_find(op->in, "epoch");
+}
+
 /* Calls the operation that lists the things of the noun `name`, and prints the names of these
- * things. If the operation fails, prints no names and reports no error. */
-static void completion_put_named(struct cli *cli, const char *name, const char *by,
-				 const char *begun)
+ * things. `changes`: the typed operation, or NULL. If the operation fails, prints no names and
+ * reports no error. */
+static void completion_put_named(struct cli *cli, const struct op *changes,
+				 const char *name, const char *by, const char *begun)
 {
 	const struct noun *noun = noun_find(name);
 	const struct op *op = op_find(noun->list);
@@ -64,7 +72,21 @@ static void completion_put_named(struct cli *cli, const char *name, const char *
 		json_object_set_new(args, "team", json_string(cli->team));
 	if (field_find(op->in, "recursive"))
 		json_object_set_new(args, "recursive", json_true());
-	answer = run_args(cli, op, args, &f);
+	if (completion_is_of_held(changes, name))
+		json_object_set_new(args, "status",
+				    json_pack("[sss]", "claimed", "in_progress",
+					      "blocked"));
+	if (completion_is_of_held(changes, name) &&
+	    cli_client(cli, HOME_LOOK, &f) >= 0 && cli->home.identity.agent)
+		json_object_set_new(args, "mine", json_true());
+	answer = run_args(cli, op, json_incref(args), &f);
+	if (json_object_del(args, "status") == 0 &&
+	    !json_array_size(json_object_get(answer, noun->rows))) {
+		json_decref(answer); /* nothing is held: all tasks are offered */
+		json_object_del(args, "mine");
+		answer = run_args(cli, op, json_incref(args), &f);
+	}
+	json_decref(args);
 	list = json_object_get(answer, noun->rows);
 	json_array_foreach(list, i, item) {
 		completion_put(begun, json_find_text(item, noun->called),
@@ -75,14 +97,14 @@ static void completion_put_named(struct cli *cli, const char *name, const char *
 	json_decref(answer);
 }
 
-static void completion_put_values(struct cli *cli, const struct field *field,
-				  const char *begun)
+static void completion_put_values(struct cli *cli, const struct op *op,
+				  const struct field *field, const char *begun)
 {
 	if (field->type->kind == KIND_ENUM)
 		for (const struct choice *c = field->type->choices; c->name; c++)
 			completion_put(begun, c->name, c->doc);
 	else if (field->names)
-		completion_put_named(cli, field->names, field->by, begun);
+		completion_put_named(cli, op, field->names, field->by, begun);
 }
 
 /* --- words of commands -------------------------------------------------------------- */
@@ -257,7 +279,7 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 	if (*begun == '-' && !value)
 		completion_put_options(op, begun);
 	else if (field)
-		completion_put_values(cli, field, begun);
+		completion_put_values(cli, op, field, begun);
 }
 
 /* Finds the noun that is the whole usage of a verb, like `TASK` of `task edit`. NULL: the usage
@@ -277,7 +299,7 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 
 	noun = first_noun(cli_verb(argc, argv, &taken));
 	if (noun && argc == taken && *begun != '-')
-		completion_put_named(cli, noun, NULL, begun);
+		completion_put_named(cli, NULL, noun, NULL, begun);
 	if (!strcmp(verb, "help"))
 		completion_put_verbs(begun);
 	if (!strcmp(verb, "config"))
@@ -301,9 +323,9 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))
-		completion_put_named(cli, "team", NULL, begun);
+		completion_put_named(cli, NULL, "team", NULL, begun);
 	else if (!strcmp(option, "--as"))
-		completion_put_named(cli, "agent", NULL, begun);
+		completion_put_named(cli, NULL, "agent", NULL, begun);
 	else
 		return !strcmp(option, "--home") || !strcmp(option, "--key");
 	return true;
