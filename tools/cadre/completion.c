@@ -76,8 +76,8 @@ static void completion_put_named(struct cli *cli, const struct op *changes,
 		json_object_set_new(args, "status",
 				    json_pack("[sss]", "claimed", "in_progress",
 					      "blocked"));
-	if (completion_is_of_held(changes, name) &&
-	    cli_client(cli, HOME_LOOK, &f) >= 0 && cli->home.identity.agent)
+	if (completion_is_of_held(changes, name) && cli_client(cli, HOME_LOOK, &f) >= 0 &&
+	    cli->home.identity.agent)
 		json_object_set_new(args, "mine", json_true());
 	answer = run_args(cli, op, json_incref(args), &f);
 	if (json_object_del(args, "status") == 0 &&

@@ -24,58 +24,58 @@ struct near {
 /* Words of commands that end something, take something away or bring back a former state.
  * Commands with these words are never suggested, since the person may have meant another
  * command. */
-static const char *const grave[] = { "cancel", "down",    "estop",   "fail",
-				     "forget", "gc",      "kill",    "leave",
-				     "redact", "restart", "restore", "stop" };
+static const char *const meant_grave[] = { "cancel", "down",    "estop",   "fail",
+					   "forget", "gc",      "kill",    "leave",
+					   "redact", "restart", "restore", "stop" };
 
-static bool is_grave(const char *word)
+static bool meant_is_grave(const char *word)
 {
-	for (size_t i = 0; i < sizeof(grave) / sizeof(*grave); i++)
-		if (!strcmp(grave[i], word))
+	for (size_t i = 0; i < sizeof(meant_grave) / sizeof(*meant_grave); i++)
+		if (!strcmp(meant_grave[i], word))
 			return true;
 	return false;
 }
 
 /* Stores a command in `n` if `named` is nearer to `word` than the stored command, and begins
- * with the same letter as `word`. Commands that destroy something, and the words in `grave`,
+ * with the same letter as `word`. Commands that destroy something, and the words in `meant_grave`,
  * are not stored. */
-static void try_near(struct near *n, const struct op *op, const char *named,
-		     const char *word)
+static void meant_try(struct near *n, const struct op *op, const char *named,
+		      const char *word)
 {
 	size_t d = near_distance(named, word);
 
-	if (d < n->distance && *named == *word && !is_grave(named) &&
+	if (d < n->distance && *named == *word && !meant_is_grave(named) &&
 	    !(op && op->flags & OP_DESTRUCTIVE))
 		*n = (struct near){ op ? op->cli[0] : named, op ? op->cli[1] : NULL, d };
 }
 
 /* Finds the command nearest to a single word. A verb, or the first word of a command, may
  * differ by at most two letters. Less than half of the word's letters may differ. */
-static struct near near_first(const char *word)
+static struct near meant_near_first(const char *word)
 {
 	size_t most = strlen(word) > 4 ? 2 : strlen(word) > 2;
 	struct near n = { .distance = most + 1 };
 
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage)
-			try_near(&n, NULL, v->name, word);
+			meant_try(&n, NULL, v->name, word);
 	for (size_t i = 0; i < op_count; i++)
 		if (op_table[i].cli && !op_table[i].cli[1])
-			try_near(&n, &op_table[i], op_table[i].cli[0], word);
+			meant_try(&n, &op_table[i], op_table[i].cli[0], word);
 		else if (op_table[i].cli)
-			try_near(&n, NULL, op_table[i].cli[0], word);
+			meant_try(&n, NULL, op_table[i].cli[0], word);
 	return n;
 }
 
 /* Of the commands of a group, finds the command whose second word is nearest to `word`. */
-static struct near near_second(const char *group, const char *word)
+static struct near meant_near_second(const char *group, const char *word)
 {
 	struct near n = { .distance = strlen(word) < 4 ? 2 : 3 };
 
 	for (size_t i = 0; i < op_count; i++)
 		if (op_table[i].cli && op_table[i].cli[1] &&
 		    !strcmp(op_table[i].cli[0], group))
-			try_near(&n, &op_table[i], op_table[i].cli[1], word);
+			meant_try(&n, &op_table[i], op_table[i].cli[1], word);
 	return n;
 }
 
@@ -154,7 +154,7 @@ static void meant_second(struct meant *m, const char *word)
 			meant_add(m, v->name, NULL);
 	for (const struct op *op = op_table; op < op_table + op_count; op++)
 		if (op->cli && op->cli[1] && !strcmp(op->cli[1], word) &&
-		    !(op->flags & OP_DESTRUCTIVE) && !is_grave(word))
+		    !(op->flags & OP_DESTRUCTIVE) && !meant_is_grave(word))
 			meant_add(m, op->cli[0], word);
 }
 
@@ -170,7 +170,7 @@ static void meant_find(struct meant *m, const char *group, const char *word)
 		meant_second(m, word);
 	if (m->hint)
 		return;
-	near = *group ? near_second(group, word) : near_first(word);
+	near = *group ? meant_near_second(group, word) : meant_near_first(word);
 	if (near.first)
 		meant_add(m, near.first, near.second);
 }
