@@ -625,11 +625,15 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 	json_decref(args);
 }
 
-void request_again(struct request *r, json_t *args)
+void request_next(struct request *r, const struct op *op, json_t *args)
 {
 	if (is_linked(r))
 		request_unlink(r);
-	request_call(r, r->op, args, r->end);
+	json_decref(r->lost);
+	r->lost = NULL;
+	if (op != r->op)
+		r->wait_s = 0;
+	request_call(r, op, args, r->end);
 }
 
 void request_hold(struct request *r)

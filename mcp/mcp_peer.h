@@ -153,8 +153,9 @@ struct request *request_new(struct mcp *m, const struct rpc *rpc, const struct e
 /* Starts an operation, and passes its result or fault to `end`. `end` may run before
  * request_call() returns. The function takes over `args`. */
 void request_call(struct request *r, const struct op *op, json_t *args, call_end *end);
-/* Starts the operation of an ended call again. The function takes over `args`. */
-void request_again(struct request *r, json_t *args);
+/* Starts a further operation, or the same operation again, for a request whose call has ended.
+ * The function takes over `args`. */
+void request_next(struct request *r, const struct op *op, json_t *args);
 /* Keeps a request in the list of requests under way. */
 void request_hold(struct request *r);
 /* Ends a request, and its call if there is one, without an answer. */

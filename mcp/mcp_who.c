@@ -142,7 +142,7 @@ bool who_begins_anew(struct request *r, const struct fault *f)
 	client_become(m->client, &m->identity);
 	r->joins = NULL;
 	mcp_who_set_key(r, r->op, args);
-	request_again(r, args);
+	request_next(r, r->op, args);
 	return true;
 }
 

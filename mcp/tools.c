@@ -477,13 +477,40 @@ static void face_end(struct request *r, const char *result, const struct fault *
 	free(text);
 }
 
+/* If the answer says that mail waits, calls the operation that hands the mail out. The model
+ * then needs no second call. Returns false for any other answer. */
+static bool tools_hands(struct request *r, const char *result)
+{
+	const struct op *op = r->op;
+	const char *const *value = op->hands_values;
+	json_t *answer, *args, *team;
+	const char *what;
+
+	if (!op->hands || r->face || !result)
+		return false;
+	answer = json_take(result, strlen(result), 0, &(json_error_t){ 0 });
+	what = json_text_at(answer, op->out->fields[0].name);
+	while (*value && strcmp(*value, what))
+		value++;
+	json_decref(answer);
+	if (!*value)
+		return false;
+	args = json_object();
+	team = json_object_get(r->args, "team");
+	if (team)
+		json_object_set(args, "team", team);
+	request_next(r, op->hands, args);
+	return true;
+}
+
 static void tool_end(struct request *r, const char *result, const struct fault *f)
 {
-	char *told = result ? who_result(r, result) : NULL;
+	char *told;
 	struct fault moved;
 
-	if (!result && who_begins_anew(r, f))
+	if (tools_hands(r, result) || (!result && who_begins_anew(r, f)))
 		return;
+	told = result ? who_result(r, result) : NULL;
 	who_settle(r);
 	if (result) {
 		request_log(r, LEVEL_DEBUG, "%s done", r->op->name);

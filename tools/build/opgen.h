@@ -143,7 +143,9 @@ struct decl {
 	struct list finds; /* a noun, and the argument with a thing's name */
 	struct list until; /* operation that waits for the work of this operation, and the
 			      values to wait for */
-	const struct decl *rest, *signals, *many, *message,
+	struct list hands; /* operation whose answer follows over MCP, and the values of the
+			      answer's first field with which it follows */
+	const struct decl *rest, *signals, *many, *message, *handed,
 		*waiter; /* found by the check */
 
 	/* members of a face */

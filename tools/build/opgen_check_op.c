@@ -142,6 +142,7 @@ static void check_others(struct schema *s, struct decl *d)
 	if (d->waiter && !d->waiter->reached)
 		decl_refuse(s, d, ": '%s' is no operation that `reaches`",
 			    d->waiter->name);
+	d->handed = opgen_find_next(s, d, d->hands.n ? d->hands.items[0] : NULL);
 	d->many = d->many_name ? schema_find(s, DECL_OP, d->many_name) : NULL;
 	if (d->many_name && (!d->many || !member_find(&d->many->in, d->many_field)))
 		decl_refuse(s, d, ": many '%s %s' is no argument of an operation",

@@ -293,6 +293,7 @@ static const struct {
 	{ "wait", 2, 4, "wait FIELD [when FLAG]", OWN(parse_wait, OF_OPS) },
 	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", TEXT(reached) },
 	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", LIST(until) },
+	{ "hands", 3, WORDS, "hands NOUN.VERB VALUE...", LIST(hands) },
 	{ "misses", 2, 2, "misses FIELD", TEXT(misses) },
 	{ "awaits", 2, 3, "awaits FIELD [FIELD]", LIST(awaits) },
 	{ "within", 2, 2, "within FIELD", TEXT(within) },

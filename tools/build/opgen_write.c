@@ -534,6 +534,10 @@ static void put_helpers(FILE *out, const struct decl *d)
 			    member_find(&d->many->in, d->many_field), false);
 	put_row(out, "rest", "op", d->rest);
 	put_row(out, "signals", "op", d->signals);
+	put_row(out, "hands", "op", d->handed);
+	if (d->handed)
+		opgen_put_words(out, "hands_values",
+				&(struct list){ d->hands.items + 1, d->hands.n - 1 });
 	put_row(out, "until", "op", d->waiter);
 	if (d->waiter)
 		opgen_put_words(out, "until_values",
