@@ -397,7 +397,7 @@ offers '--team blue task edit 001 ""' ''
 is 0 . cadre --team blue task create "Dry it"
 is 0 . cadre --team blue --as painter claim 002
 offers '--team blue done ""' '002 ' # the tasks in work
-offers '--team blue --as lead done ""' '001 002 '
+offers '--team blue --as lead done ""' '002 001 '
 is 0 . cadre --team blue --as painter release 002
 is 0 . cadre --team blue task cancel 002
 offers 'help ver' 'version '
