@@ -150,9 +150,9 @@ coalesce((SELECT e.at FROM event e
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
-	CASE WHEN k.id THEN printf('%03d', k.number) END AS task,
-	CASE WHEN k.id THEN {columns.claimed_at} END AS claimed_at,
-	{columns.blocked_why} AS blocked, CASE WHEN k.id THEN {columns.held_also} END AS also
+	CASE WHEN k.id IS NOT NULL THEN printf('%03d', k.number) END AS task,
+	CASE WHEN k.id IS NOT NULL THEN {columns.claimed_at} END AS claimed_at,
+	{columns.blocked_why} AS blocked, CASE WHEN k.id IS NOT NULL THEN {columns.held_also} END AS also
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
 LEFT JOIN task k ON k.id = {columns.held_first}
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.name > :after
