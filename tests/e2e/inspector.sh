@@ -28,7 +28,7 @@ for way in stdio http; do
 done
 for way in $ways; do
 	is 0 '"name": "team_message"' "$way" --method tools/list
-	is 0 'recipients' "$way" --method tools/call --tool-name team_message --tool-arg to=tester --tool-arg "content=by $way"
+	is 0 'seq' "$way" --method tools/call --tool-name team_message --tool-arg to=tester --tool-arg "content=by $way"
 	is 0 'cadre://board/shop' "$way" --method resources/list
 	is 0 'cadre://board/shop' "$way" --method resources/read --uri cadre://board/shop
 	is 0 '"name":' "$way" --method prompts/list
