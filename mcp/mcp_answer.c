@@ -632,7 +632,7 @@ void request_next(struct request *r, const struct op *op, json_t *args)
 	json_decref(r->lost);
 	r->lost = NULL;
 	if (op != r->op)
-		r->wait_s = 0;
+		r->wait_s = 0; /* the list of requests counted the wait until here */
 	request_call(r, op, args, r->end);
 }
 

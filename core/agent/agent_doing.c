@@ -16,13 +16,14 @@ static void agent_doing_add(struct call *call, const struct agent_line *line,
 {
 	const int64_t s = (call->now - line->last_active) / 1000;
 	const bool in_min = s >= DOING_MIN;
+	const enum agent_status status = agent_status_now(line->status, line->task);
 
 	*doing = arena_printf(
 		&call->arena, "%s%s%s is %s%s%s%s%s, last seen %" PRId64 " %s ago",
 		*doing ? *doing : "", *doing && **doing ? "; " : "", line->name,
-		line->blocked ? "blocked"
-			      : field_choice(&record_agent_line, "status",
-					     agent_status_now(line->status, line->task)),
+		line->blocked && status == AGENT_STATUS_WORKING
+			? "blocked"
+			: field_choice(&record_agent_line, "status", status),
 		line->task ? " on " : "", line->task ? line->task : "",
 		line->blocked ? ": " : "", line->blocked ? line->blocked : "",
 		in_min  ? s / 60

@@ -194,8 +194,8 @@ struct op {
 					the command runs, or NULL */
 	const struct op *signals; /* the operation that passes signals to the command, if
 				     `follows` is set */
-	/* The operation whose answer follows over MCP if the first field of this operation's
-	 * answer has one of the NULL-terminated values, or NULL. */
+	/* The operation whose answer replaces this operation's answer over MCP, or NULL. The
+	 * answer is replaced if its first field has one of the NULL-terminated values. */
 	const struct op *hands;
 	const char *const *hands_values;
 	/* The operation that does the same work for each record of its argument `many_list`, or

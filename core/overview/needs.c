@@ -126,11 +126,11 @@ static struct need message_waits(const struct gathering *g, const struct inbox_r
 	};
 }
 
-/* Whether a message is cadre's notice of a task that add_tasks() lists. */
+/* Whether a message is cadre's notice of a failed or called-off task, which add_tasks() lists. */
 static bool message_is_listed(const struct call *call, const struct inbox_row *r)
 {
-	return !strcmp(r->type, "task_update") && !strcmp(r->sender_name, "operator") &&
-	       r->at > call->now - NEWS_MS;
+	return r->chain == CHAIN_NOTICE && !strcmp(r->type, "task_update") &&
+	       !strcmp(r->sender_name, "operator") && r->at > call->now - NEWS_MS;
 }
 
 /* Adds the first messages that wait for the caller, with their words. */

@@ -9,7 +9,7 @@
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
-enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100, BEHIND_SHOWN = 10 };
+enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100, HELD_UP_SHOWN = 10 };
 
 /* --- telling ------------------------------------------------------------------------- */
 
@@ -322,7 +322,7 @@ static int show_hindrance(struct call *call, const struct task_row *t, struct ta
 	if (out->status == TASK_STATE_COMPLETED)
 		return 0;
 	while ((rc = sql_each(call, &q, task_held_up, &d, .task = t->id,
-			      .limit = BEHIND_SHOWN)) > 0)
+			      .limit = HELD_UP_SHOWN)) > 0)
 		arena_add(&call->arena, out->holds_up, out->n_holds_up,
 			  task_name(call, d.number));
 	return rc;

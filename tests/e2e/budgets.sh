@@ -34,6 +34,7 @@ told=$(row "SELECT group_concat(w.word || CASE WHEN e.at - b.since < iif(w.word 
 [ "$(grep -c 'team top has 500 of 6500 tokens left (max_tokens): 0 are used, 6000 reserved' "$TMPDIR/race")" = 58 ] ||
 	bad "not told why: $(sort "$TMPDIR/race" | uniq -c)"
 is 0 '^top\ttokens\t6500\t0\t6000\t500\t92$' cadre team budget top
+is 0 '^top  *tokens  *6,500  *0  *6,000  *500 ' cadre --table team budget top # USED stays
 [ "$(cadre team budget top --json | grep -o '"path":"top / race-[0-9]*","kind":"tokens","limit":1000' | wc -l)" = 6 ] || bad "not all below are shown"
 
 # Reports of tokens are repeated under the same keys while the host is killed. Each report

@@ -381,6 +381,7 @@ is 0 'no host runs' cadre down
 
 # --- generated texts ------------------------------------------------------------------
 # offers WORDS CANDIDATES: the completions of the last word are CANDIDATES.
+tab=$(printf '\t')
 offers() {
 	want=$2
 	eval "set -- $1"
@@ -398,6 +399,14 @@ is 0 . cadre --team blue task create "Dry it"
 is 0 . cadre --team blue --as painter claim 002
 offers '--team blue done ""' '002 ' # the tasks in work
 offers '--team blue --as lead done ""' '002 001 '
+# An offline agent with a blocked task is offline, in a pipe and on a terminal.
+is 0 'task 002 is blocked: Dry it' cadre --team blue --as painter block 002 "no paint"
+is 0 "^painter${tab}painter${tab}blocked${tab}002" cadre --team blue agent list
+is 0 . cadre --team blue --as painter agent status offline
+is 0 "^painter${tab}painter${tab}offline${tab}002" cadre --team blue agent list
+is 0 '^painter  *painter  *offline  *002' cadre --table --team blue agent list
+is 0 . cadre --team blue --as painter agent status ready
+is 0 . cadre --team blue --as painter unblock 002
 is 0 . cadre --team blue --as painter release 002
 is 0 . cadre --team blue task cancel 002
 offers 'help ver' 'version '
@@ -409,6 +418,11 @@ offers 'team status ""' 'blue green '
 is 2 'say which team (--team)' cadre task list
 is 2 'hint: Teams: blue, green' cadre task list
 is 0 . cadre task list --as painter
+# Events of several teams name their team, and events of one team do not.
+is 0 '^[0-9:]*  blue  *operator  *created 001' cadre --table events --limit 1000
+is 0 '^[0-9:]*  operator  *created 001' cadre --table --team blue events --limit 1000
+is 2 'hint: Write --priority urgent' cadre --team blue send painter x --urgent
+is 2 'hint: Did you mean --ack-required' cadre --team blue send painter x --ack
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' is malformed .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"

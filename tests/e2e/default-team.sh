@@ -31,6 +31,7 @@ is 2 'several teams have an agent coder' cadre agent env coder
 grep -q 'hint: Name the agent.s team too. Teams: crew, shop, yard' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
 is 0 . cadre agent env cook
 is 0 'shop is the default team' cadre use shop
+is 0 '^team   shop, as team.default says$' cadre whoami
 is 0 'In the shop' cadre task list
 is 0 'yard is the default team' cadre use yard
 is 0 'created task 001' cadre task create "In the yard"

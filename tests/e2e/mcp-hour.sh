@@ -73,6 +73,7 @@ inbox {"action":"wait","follow":["006"],"wait_seconds":0}
 inbox {"action":"receive"}
 !"$CADRE" --team shop send carl "all of it, at once"
 inbox {"action":"wait","follow":["006"],"wait_seconds":60}
+inbox {"action":"receive"}
 END
 )
 says() { printf '%s\n' "$said" | grep "^$1 " | grep -qF -e "$2" || bad "answer $1 lacks $2: $(printf '%s\n' "$said" | grep "^$1 ")"; }
@@ -116,6 +117,7 @@ says 30 '"text":"nothing has come'
 says 31 '{"messages":[]}'
 # A wait that ends with mail hands the mail out.
 says 32 '"content":"all of it, at once"'
+says 33 '{"messages":[]}'
 list=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}' | "$CADRE" mcp --toolsets all)
 printf '%s\n' "$list" | grep -oE '"(wait_seconds|timeout|timeout_seconds|timeoutSeconds)":\{[^}]*\}' | grep -vE '"minimum":0,"maximum":(30|300)[,}]' && bad "a wait without its bounds"
 cadre --team shop messages --json | grep -q '"content":"the plan\\n\\nas said".*"priority":"urgent"' || bad "a subject: $(cadre --team shop messages --json)"

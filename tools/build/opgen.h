@@ -143,8 +143,8 @@ struct decl {
 	struct list finds; /* a noun, and the argument with a thing's name */
 	struct list until; /* operation that waits for the work of this operation, and the
 			      values to wait for */
-	struct list hands; /* operation whose answer follows over MCP, and the values of the
-			      answer's first field with which it follows */
+	struct list hands; /* operation whose answer replaces the answer over MCP, and the
+			      values of the answer's first field for which it does */
 	const struct decl *rest, *signals, *many, *message, *handed,
 		*waiter; /* found by the check */
 

@@ -64,6 +64,7 @@ static void completion_put_named(struct cli *cli, const struct op *changes,
 {
 	const struct noun *noun = noun_find(name);
 	const struct op *op = op_find(noun->list);
+	const bool held = completion_is_of_held(changes, name);
 	json_t *args = json_object(), *answer, *list, *item;
 	struct fault f = { 0 };
 	size_t i;
@@ -72,17 +73,16 @@ static void completion_put_named(struct cli *cli, const struct op *changes,
 		json_object_set_new(args, "team", json_string(cli->team));
 	if (field_find(op->in, "recursive"))
 		json_object_set_new(args, "recursive", json_true());
-	if (completion_is_of_held(changes, name))
+	if (held)
 		json_object_set_new(args, "status",
 				    json_pack("[sss]", "claimed", "in_progress",
 					      "blocked"));
-	if (completion_is_of_held(changes, name) && cli_client(cli, HOME_LOOK, &f) >= 0 &&
-	    cli->home.identity.agent)
+	if (held && cli_client(cli, HOME_LOOK, &f) >= 0 && cli->home.identity.agent)
 		json_object_set_new(args, "mine", json_true());
 	answer = run_args(cli, op, json_incref(args), &f);
-	if (json_object_del(args, "status") == 0 &&
-	    !json_array_size(json_object_get(answer, noun->rows))) {
+	if (held && !json_array_size(json_object_get(answer, noun->rows))) {
 		json_decref(answer); /* nothing is held: all tasks are offered */
+		json_object_del(args, "status");
 		json_object_del(args, "mine");
 		answer = run_args(cli, op, json_incref(args), &f);
 	}

@@ -434,7 +434,8 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
-	if (!strcmp(field->name, "status") && *json_text_at(record, "blocked"))
+	if (!strcmp(field->name, "status") && *json_text_at(record, "blocked") &&
+	    !strcmp(json_text_at(record, "status"), "working"))
 		return "blocked"; /* the agent's work stands still */
 	if (cli->people && !strcmp(field->name, "title") && field_find(r, "status") &&
 	    *json_text_at(record, "blocked"))
