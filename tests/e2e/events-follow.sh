@@ -1,6 +1,7 @@
 #!/bin/sh
 # events-follow - on a terminal events are sentences, which begin with the time at every width.
-# `events -f` begins with the last ten events.
+# `events -f` begins with the last ten events. If several teams have events, each line names the
+# team.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -27,7 +28,9 @@ until_is "^$time  as coder  sent #1 to tester, a: have a look" seen
 seen | grep -q "  noted on 001: halfway there$" || bad "no words of a note: $(seen)"
 seen | grep -q "  blocked 001: no compiler$" || bad "no reason: $(seen)"
 cadre team create other-shop --roles someone-else >/dev/null 2>&1
-until_is "registered someone-else" seen
+until_is "^$time  other-shop  operator  *registered someone-else" seen
+cadre --team shop task create "Read it" >/dev/null
+until_is "^$time  shop        operator  *created 002: Read it" seen
 # On a narrow terminal a long sentence stands below its line, and is not cut.
 tmux new-session -d -s n -x 40 -y 60 "'$CADRE' events --team shop; '$CADRE' --team shop task history 001; echo over; sleep 60"
 until_is '^over' tmux capture-pane -t n -p -J

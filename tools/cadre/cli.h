@@ -332,6 +332,8 @@ struct table_column {
 struct layout {
 	struct table_column needed[TABLE_COLUMNS], shown[TABLE_COLUMNS];
 	bool begun; /* some rows are printed */
+	char team[65]; /* of the first row */
+	bool teams; /* other rows are of other teams */
 };
 
 struct table {

@@ -87,6 +87,22 @@ static void lines_choose(struct lines *l, const json_t *rows, bool whole)
 			l->fields[l->n++] = field;
 }
 
+/* Whether the rows, and the rows before them, are of several teams. */
+static bool lines_of_teams(const json_t *rows, struct layout *kept)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		const char *team = json_text_at(row, "team");
+
+		if (!*kept->team)
+			snprintf(kept->team, sizeof(kept->team), "%s", team);
+		kept->teams |= *team && strcmp(team, kept->team) != 0;
+	}
+	return kept->teams;
+}
+
 /* Finds the width of a field. A field without a value in any row is left out. */
 static void lines_measure(struct lines *l, size_t field)
 {
@@ -268,6 +284,8 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 		  const json_t *rows, struct layout *kept)
 {
 	struct lines l = { .cli = cli, .op = op, .r = r };
+	struct layout once = { 0 };
+	const bool teams = lines_of_teams(rows, kept ? kept : &once);
 	const json_t *row;
 	size_t i;
 
@@ -286,6 +304,9 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 			l.width[k] = kept->needed[k].width;
 		kept->needed[k].width = l.width[k];
 	}
+	for (size_t k = 0; k < l.n; k++)
+		if (!teams && !strcmp(l.fields[k]->name, "team"))
+			l.width[k] = 0; /* each line would say the same */
 	if (!op->below)
 		lines_fit(&l);
 	if (l.headed) {
