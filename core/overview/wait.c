@@ -190,9 +190,13 @@ static int find_assignment(struct call *call, const struct result_wait_in *in,
 	if ((rc = assignment_named(call, in->id, false, &message)) > 0)
 		rc = sql_row(call, assignment_by_message, x, .message = message);
 	if (rc == 0) {
-		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
-			  "no command was assigned under %.100s", in->id);
-		return fault_hint(&call->fault, "See them with: {assignment.list}.");
+		if (message)
+			fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				  "message #%lld carries no command", (long long)message);
+		else
+			fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				  "no command was assigned under %.100s", in->id);
+		return fault_hint(&call->fault, "See the commands with: {assignment.list}.");
 	}
 	call->made = x->message;
 	return rc < 0 ? rc : 0;

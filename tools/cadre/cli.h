@@ -344,8 +344,8 @@ struct table {
 	const char *const *names; /* of the columns; NULL: print.c has chosen the columns */
 	/* Sets of columns, one bit for each column. `whole`: columns that are never cut.
 	 * `words`: columns whose cells are names of states. `stay`: columns that are left out
-	 * only after all other columns. */
-	uint64_t whole, words, stay;
+	 * only after all other columns. `zeros`: columns that stay even if each cell is 0. */
+	uint64_t whole, words, stay, zeros;
 };
 
 /* Returns the name of a state, in the state's colour if the terminal shows colours. */

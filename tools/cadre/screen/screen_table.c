@@ -185,7 +185,7 @@ static void screen_table_drop_zeros(const struct table *t, struct table_column *
 
 		while (at < t->n_cells && !strcmp(t->cells[at], "0"))
 			at += t->n_columns;
-		if (at >= t->n_cells)
+		if (at >= t->n_cells && !(t->zeros >> i & 1))
 			columns[i].width = 0;
 	}
 }
