@@ -467,7 +467,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 
 		t.whole |= (uint64_t)(kind != KIND_TEXT && kind != KIND_RECORD) << k;
 		t.words |= (uint64_t)(kind == KIND_ENUM) << k;
-		t.zeros |= (uint64_t)(chosen[k]->type->min < 0) << k; /* no count */
+		t.zeros |= (uint64_t)(chosen[k]->type->max > 0) << k; /* has a range */
 		t.stay |= (uint64_t)print_stays(columns, chosen[k]->name) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)

@@ -217,6 +217,15 @@ static const char *share_text(const struct cli *cli, struct arena *a, long long 
 			    (CELLS - full) * BYTES, "░░░░░░░░░░", percent);
 }
 
+/* Formats an amount. A terminal gets 12,000 for 12000. */
+static const char *value_amount(const struct cli *cli, struct arena *a, long long n)
+{
+	if (!cli->people || (n > -1000 && n < 1000))
+		return arena_printf(a, "%lld", n);
+	return arena_printf(a, "%s,%03lld", value_amount(cli, a, n / 1000),
+			    n < 0 ? -(n % 1000) : n % 1000);
+}
+
 static const char *number_text(const struct cli *cli, struct arena *a,
 			       const struct field *field, long long n)
 {
@@ -224,6 +233,8 @@ static const char *number_text(const struct cli *cli, struct arena *a,
 		return money_text(a, n);
 	if (field->type->given == GIVEN_SHARE)
 		return share_text(cli, a, n);
+	if (field->type->given == GIVEN_BUDGET)
+		return value_amount(cli, a, n);
 	return arena_printf(a, "%lld", n);
 }
 
