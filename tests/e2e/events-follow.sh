@@ -40,11 +40,12 @@ grep -q '^.\{41\}' "$TMPDIR/screen" && bad "a line is too wide: $(cat "$TMPDIR/s
 grep -q '^  sent #1 to tester, a: have a look$' "$TMPDIR/screen" || bad "a sentence is cut: $(cat "$TMPDIR/screen")"
 grep -q "^$time  as coder  noted: halfway there$" "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
 
-# A message of yesterday shows its hour. The message went to two, one of whom has read it.
-cadre --as a inbox >/dev/null
+# A message of yesterday shows its hour. The message went to two, one of whom has
+# acknowledged it.
+cadre --as a inbox >/dev/null && cadre --as a ack 1 >/dev/null || bad "ack"
 sqlite3 "$CADRE_HOME/state.db" 'UPDATE message SET at = at - 86400000'
 tmux new-session -d -s m -x 80 -y 40 "'$CADRE' --team shop messages; sleep 600"
-until_is '^#1  yesterday [0-2][0-9]:[0-5][0-9]  coder  tester, a  queued  have a look' tmux capture-pane -t m -p
+until_is '^#1  yesterday [0-2][0-9]:[0-5][0-9]  coder  tester, a  1 of 2 acked  have a look' tmux capture-pane -t m -p
 
 # An agent's search for the newest events reads at most 100,000 events, and then prints the
 # number from which to continue. The operator's search reads all events.

@@ -389,6 +389,19 @@ static bool is_seen(const struct field *field, const json_t *record)
 		(!strcmp(state, "queued") && json_int_at(record, "attempt") > 0));
 }
 
+/* Of several recipients of a message, some may have acknowledged it. Returns the words for that,
+ * or NULL if `field` does not say how far the recipients have read the message. */
+static const char *value_acked_by(struct arena *a, const struct field *field,
+				  const json_t *record)
+{
+	const long long acked = json_int_at(record, "acked_by"),
+			all = json_int_at(record, "recipients");
+
+	return strcmp(field->name, "read") != 0 || !acked || acked == all
+		       ? NULL
+		       : arena_printf(a, "%lld of %lld acked", acked, all);
+}
+
 /* Formats a field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
@@ -407,6 +420,8 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 				    json_text_at(record, "blocked"));
 	if (cli->people && is_seen(field, record))
 		return "seen";
+	if (cli->people && value_acked_by(a, field, record))
+		return value_acked_by(a, field, record);
 	if (pending_word(r, field, record))
 		return pending_word(r, field, record);
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
