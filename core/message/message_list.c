@@ -35,12 +35,12 @@ int message_copies(struct call *call, int64_t message, bool all, struct copies *
 			  .abroad = m.abroad, .all = all)) <= 0 ||
 	    !r.n)
 		return rc < 0 ? rc : 0;
-	out->to = all ? "*"
-		  : r.n > NAMES
-			  ? arena_printf(&call->arena, "%s, +%lld", r.names,
-					 (long long)(r.total > r.n ? r.total : r.n) -
-						 NAMES)
-			  : r.names;
+	out->to =
+		all ? "*"
+		: r.n > NAMES
+			? arena_printf(&call->arena, "%s, +%lld", r.names,
+				       (long long)(r.total > r.n ? r.total : r.n) - NAMES)
+			: r.names;
 	out->read = r.queued  ? READ_MARK_QUEUED
 		    : r.held  ? READ_MARK_SEEN
 		    : r.acked ? READ_MARK_ACKED

@@ -196,7 +196,8 @@ static int find_assignment(struct call *call, const struct result_wait_in *in,
 		else
 			fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
 				  "no command was assigned under %.100s", in->id);
-		return fault_hint(&call->fault, "See the commands with: {assignment.list}.");
+		return fault_hint(&call->fault,
+				  "See the commands with: {assignment.list}.");
 	}
 	call->made = x->message;
 	return rc < 0 ? rc : 0;

@@ -114,7 +114,8 @@ static void whoami_find_team(struct cli *cli, struct whoami_team *t)
 	if (config_load(&set, cli->home.dir, cli->flags, &f) == 0) {
 		config_read(&set, &now);
 		if (now.team_default)
-			snprintf(t->from, sizeof(t->from), "%s", config_whence(&set, key));
+			snprintf(t->from, sizeof(t->from), "%s",
+				 config_whence(&set, key));
 	}
 	config_release(&set);
 	answer = f.code ? NULL : run_args(cli, op_team_status, json_object(), &f);
@@ -133,8 +134,8 @@ static void whoami_tell_json(struct cli *cli)
 
 	whoami_find_team(cli, &t);
 	print_json_new(json_pack(
-		"{ss*,ss*,sb,ss,ss*,ss*,ss*,ss*}", "agent", agent, "team", h->identity.team,
-		"operator", !agent, "by", reasons[h->who], "place",
+		"{ss*,ss*,sb,ss,ss*,ss*,ss*,ss*}", "agent", agent, "team",
+		h->identity.team, "operator", !agent, "by", reasons[h->who], "place",
 		whoami_is_kept(h) ? h->place : NULL, "home", h->dir[0] ? h->dir : NULL,
 		"default_team", *t.name ? t.name : NULL, "default_from",
 		*t.name && *t.from ? t.from : NULL));

@@ -540,9 +540,9 @@ static void print_message(const struct cli *cli, const struct record *r,
 	       cli_plain(&a, json_text_at(m, "from"), false), screen_plain(cli),
 	       cli_plain(&a, json_text_at(m, "to"), false));
 	if (*json_text_at(m, "read"))
-		printf("  %s", cli_colored(cli, &a,
-					   screen_field(cli, &a, r, field_find(r, "read"),
-							m)));
+		printf("  %s",
+		       cli_colored(cli, &a,
+				   screen_field(cli, &a, r, field_find(r, "read"), m)));
 	if (strcmp(json_text_at(m, "message_type"), "text"))
 		printf("  %s", cli_plain(&a, json_text_at(m, "message_type"), false));
 	if (!strcmp(json_text_at(m, "priority"), "urgent"))
