@@ -82,6 +82,8 @@ bool message_is_number(const char *text);
  * exist. Returns 0 or a negative fault. */
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
+/* Fails with not_found at `where`: no message has the name `id`. */
+int message_none(struct call *call, const char *id, const char *where);
 
 /* A page of the recipients of a message, sorted by name. */
 struct delivery_page {

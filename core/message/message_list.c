@@ -155,10 +155,11 @@ int message_thread(struct call *call, const struct message_thread_in *in,
 	out->messages = p.items;
 	out->n_messages = p.n;
 	out->more = p.more;
-	if (p.n == 0 && in->after == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/thread",
-				 "there is no thread %s", in->thread);
-	return 0;
+	if (p.n || in->after)
+		return 0;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/thread", "there is no thread %s",
+		  in->thread);
+	return fault_hint(&call->fault, "See the messages with: {message.list}.");
 }
 
 int message_list(struct call *call, const struct message_list_in *in,
@@ -208,8 +209,7 @@ int message_part(struct call *call, const struct message_part_in *in,
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
-				 "there is no message %s", in->message_id);
+		return message_none(call, in->message_id, "/message_id");
 	space_range(call, in->part == MESSAGE_PART_CONTENT ? e.content : e.metadata, &r);
 	out->text = r.text;
 	out->size = r.size;
