@@ -36,9 +36,12 @@ shown 80 --as coder reserve Makefile --ttl 3600
 shown 100 agent whois coder
 has '^coder of team shop is working$'
 has '^task      001  Write the parser, claimed '
-has '^mail      1 waiting$'
+has '^mail      1 waiting, the oldest '
 has '^reserved  src/\*\*, Makefile$'
-has '^said      .*: the parser is on its way$'
+has '^said      .* to tester: the parser is on its way$'
+has '^active    '
+shown 100 agent whois lead
+has '^mail      none$'
 is 0 '^released src/\*\*, Makefile$' cadre --as coder unreserve
 is 0 '^coder has nothing reserved$' cadre --as coder unreserve
 is 0 '^nothing to change in task 001$' cadre task update 1
