@@ -179,6 +179,14 @@ SELECT coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1)) AS message;
 
+-- name: inbox_since
+-- The time at which the oldest open message of an inbox was sent: 0 if no message is open.
+SELECT coalesce(min(m.at), 0) AS at
+FROM (SELECT {delivery_lane.urgent} AS lane UNION ALL SELECT {delivery_lane.normal}) l
+JOIN message m ON m.id = (SELECT d.message FROM delivery d
+	WHERE d.agent = :agent AND d.lane = l.lane AND d.state IN {delivery_state.open}
+	ORDER BY d.message LIMIT 1);
+
 -- name: delivery_drop
 UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state IN {delivery_state.waiting};
@@ -463,7 +471,7 @@ SELECT count(*) AS n FROM delayed WHERE message = :message;
 
 -- name: message_said
 -- The last message that an agent has sent, among the newest 10,000 messages of the state.
-SELECT at, content FROM message
+SELECT id, at, to_all, content FROM message
 WHERE id > (SELECT max(id) FROM message) - 10000 AND team = :team AND sender = :agent
 	AND redacted_at IS NULL
 ORDER BY id DESC LIMIT 1;

@@ -12,6 +12,7 @@
 #include "core/call/id.h"
 #include "core/call/space.h"
 #include "core/message/inbox.h"
+#include "core/message/message.h"
 #include "core/task/task.h"
 #include "core/turn/turn.h"
 
@@ -248,6 +249,7 @@ static int whois_tell_said(struct call *call, const struct agent_row *a,
 			   struct agent_whois_out *out)
 {
 	struct message_said_row m;
+	struct copies c = { 0 };
 	int64_t size;
 	int rc;
 
@@ -261,7 +263,27 @@ static int whois_tell_said(struct call *call, const struct agent_row *a,
 		out->said = arena_printf(&call->arena, "%s…", out->said);
 	out->has_said_at = true;
 	out->said_at = m.at;
-	return 0;
+	rc = message_copies(call, m.id, m.to_all, &c);
+	out->said_to = c.to;
+	return rc < 0 ? rc : 0;
+}
+
+static int whois_tell_mail(struct call *call, const struct agent_row *a,
+			   struct agent_whois_out *out)
+{
+	struct inbox_state_row inbox;
+	struct inbox_since_row since;
+	int rc = inbox_counters(call, a->id, &inbox);
+
+	if (rc < 0)
+		return rc;
+	out->queued = inbox.queued;
+	out->leased = inbox.leased;
+	out->assignments = inbox.assignments;
+	rc = sql_row(call, inbox_since, &since, .agent = a->id);
+	out->has_mail_since = rc > 0 && since.at;
+	out->mail_since = out->has_mail_since ? since.at : 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int whois_tell_turn(struct call *call, const struct agent_row *a,
@@ -287,18 +309,13 @@ static int whois_tell_turn(struct call *call, const struct agent_row *a,
 int agent_whois(struct call *call, const struct agent_whois_in *in,
 		struct agent_whois_out *out)
 {
-	struct inbox_state_row inbox;
 	struct agent_row a;
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
-	    (rc = inbox_counters(call, a.id, &inbox)) < 0)
-		return rc;
-	out->queued = inbox.queued;
-	out->leased = inbox.leased;
-	out->assignments = inbox.assignments;
-	if ((rc = card_tell(call, &a, &out->card)) < 0 ||
+	    (rc = whois_tell_mail(call, &a, out)) < 0 ||
+	    (rc = card_tell(call, &a, &out->card)) < 0 ||
 	    (rc = whois_tell_work(call, &a, out)) < 0 ||
 	    (rc = whois_tell_said(call, &a, out)) < 0)
 		return rc;

@@ -624,10 +624,34 @@ static int no_result(struct call *call, int64_t message)
 
 	if (rc < 0)
 		return rc;
-	return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
-			 x.state == ASSIGNMENT_STATE_CANCELLED
-				 ? "the assignment was called off, so it has no result"
-				 : "the command has no result yet");
+	if (rc > 0 && x.state != ASSIGNMENT_STATE_CANCELLED) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+			  "the command has no result yet");
+		return fault_hint(&call->fault, "Wait for it with: {result.wait} #%lld.",
+				  (long long)message);
+	}
+	if (rc > 0)
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+			  "the assignment was called off, so it has no result");
+	else
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+			  "message #%lld carries no command, so it has no result",
+			  (long long)message);
+	return fault_hint(&call->fault, "See the results with: {result.list}.");
+}
+
+/* Says why `id` names no result. */
+static int assignment_none(struct call *call, const char *id)
+{
+	int64_t message = 0;
+	int rc = assignment_named(call, id, false, &message);
+
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		return no_result(call, message);
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/id", "there is no result of %s", id);
+	return fault_hint(&call->fault, "See the results with: {result.list}.");
 }
 
 int result_show(struct call *call, const struct result_show_in *in,
@@ -645,8 +669,7 @@ int result_show(struct call *call, const struct result_show_in *in,
 	    (rc = assignment_named(call, in->id, true, &message)) < 0)
 		return rc;
 	if (rc == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
-				 "there is no result of %s", in->id);
+		return assignment_none(call, in->id);
 	rc = sql_row(call, result_by_message, &r, .message = message,
 		     .first = in->offset + 1, .stdout_length = out_too ? length : 0,
 		     .stderr_length = err_too ? length : 0);

@@ -117,7 +117,7 @@ static int event_show_tell_message(struct call *call, const struct event_line_ro
 				   struct event *e)
 {
 	struct event_message_text_row m;
-	int64_t read;
+	struct copies c = { 0 };
 	int rc =
 		sql_row(call, event_message_text, &m, .id = r->subject,
 			.agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent);
@@ -125,9 +125,11 @@ static int event_show_tell_message(struct call *call, const struct event_line_ro
 	if (rc <= 0)
 		return rc;
 	e->text = m.text;
-	return r->kind == EVENT_MESSAGE_SENT && !r->target
-		       ? message_copies(call, r->subject, m.to_all, &e->to, &read)
-		       : 0;
+	if (r->kind != EVENT_MESSAGE_SENT || r->target)
+		return 0;
+	rc = message_copies(call, r->subject, m.to_all, &c);
+	e->to = c.to;
+	return rc;
 }
 
 int event_tell(struct call *call, const struct event_line_row *r, struct event *e)

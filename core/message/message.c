@@ -32,10 +32,7 @@ static int find_answerable(struct call *call, const char *id, const char *where,
 	if (rc < 0 || m->sender == from->id || call->caller.level >= WHO_LEAD)
 		return rc;
 	rc = sql_row(call, delivery_of, &d, .message = m->id, .agent = from->id);
-	if (rc)
-		return rc < 0 ? rc : 0;
-	fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s", id);
-	return fault_hint(&call->fault, "See the messages with: {message.list}.");
+	return rc ? (rc < 0 ? rc : 0) : message_none(call, id, where);
 }
 
 int64_t message_store(struct call *call, const struct draft *d)

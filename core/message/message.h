@@ -82,6 +82,8 @@ bool message_is_number(const char *text);
  * exist. Returns 0 or a negative fault. */
 int message_find(struct call *call, const char *id, const char *where,
 		 struct message_head_row *m);
+/* Fails with not_found at `where`: no message has the name `id`. */
+int message_none(struct call *call, const char *id, const char *where);
 
 /* A page of the recipients of a message, sorted by name. */
 struct delivery_page {
@@ -114,9 +116,14 @@ int inbox_unlease(struct call *call, int64_t agent);
 /* Stores the end of a lease that ran out, or of a message whose time to live has passed. */
 int delivery_expire(struct call *call, const struct inbox_lapsed_row *d);
 
-/* The recipients of a message as lists show them, `*` if `all`, and how far they have read the
- * message. Returns 1, 0 if the message has no copies, or a fault code. */
-int message_copies(struct call *call, int64_t message, bool all, const char **to,
-		   int64_t *read);
+struct copies {
+	const char *to; /* the recipients as lists show them; `*`: the whole team */
+	int64_t read; /* READ_MARK_… */
+	int64_t n, acked; /* recipients, at most 100 are counted */
+};
+
+/* Finds the recipients of a message, and how far they have read the message. `all`: the message
+ * went to the whole team. Returns 1, 0 if the message has no copies, or a fault code. */
+int message_copies(struct call *call, int64_t message, bool all, struct copies *out);
 
 #endif

@@ -24,8 +24,7 @@ struct page {
 	int failed; /* fault code of a row that could not be read, or 0 */
 };
 
-int message_copies(struct call *call, int64_t message, bool all, const char **to,
-		   int64_t *read)
+int message_copies(struct call *call, int64_t message, bool all, struct copies *out)
 {
 	struct message_head_row m;
 	struct message_copies_row r;
@@ -36,15 +35,18 @@ int message_copies(struct call *call, int64_t message, bool all, const char **to
 			  .abroad = m.abroad, .all = all)) <= 0 ||
 	    !r.n)
 		return rc < 0 ? rc : 0;
-	*to = all ? "*"
-	      : r.n > NAMES
-		      ? arena_printf(&call->arena, "%s, +%lld", r.names,
-				     (long long)(r.total > r.n ? r.total : r.n) - NAMES)
-		      : r.names;
-	*read = r.queued  ? READ_MARK_QUEUED
-		: r.held  ? READ_MARK_SEEN
-		: r.acked ? READ_MARK_ACKED
-			  : READ_MARK_LOST;
+	out->to =
+		all ? "*"
+		: r.n > NAMES
+			? arena_printf(&call->arena, "%s, +%lld", r.names,
+				       (long long)(r.total > r.n ? r.total : r.n) - NAMES)
+			: r.names;
+	out->read = r.queued  ? READ_MARK_QUEUED
+		    : r.held  ? READ_MARK_SEEN
+		    : r.acked ? READ_MARK_ACKED
+			      : READ_MARK_LOST;
+	out->n = r.n;
+	out->acked = r.acked;
 	return 1;
 }
 
@@ -52,12 +54,20 @@ int message_copies(struct call *call, int64_t message, bool all, const char **to
  * false and leaves the row for the next page. */
 static bool page_add(struct call *call, struct page *p, const struct envelope_row *row)
 {
+	struct copies c = { 0 };
 	struct envelope e;
 	int rc;
 
 	envelope_fill(call, row, &e);
-	rc = message_copies(call, row->id, row->to_all, &e.to, &e.read);
-	e.has_read = rc > 0;
+	rc = message_copies(call, row->id, row->to_all, &c);
+	if (rc > 0) {
+		e.to = c.to;
+		e.read = c.read;
+		e.has_read = true;
+		e.has_recipients = e.has_acked_by = c.n > 1 && c.n < 100;
+		e.recipients = c.n;
+		e.acked_by = c.acked;
+	}
 	if (rc < 0) {
 		p->failed = rc;
 		return false;
@@ -145,10 +155,11 @@ int message_thread(struct call *call, const struct message_thread_in *in,
 	out->messages = p.items;
 	out->n_messages = p.n;
 	out->more = p.more;
-	if (p.n == 0 && in->after == 0)
-		return fault_set(&call->fault, FAULT_NOT_FOUND, "/thread",
-				 "there is no thread %s", in->thread);
-	return 0;
+	if (p.n || in->after)
+		return 0;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/thread", "there is no thread %s",
+		  in->thread);
+	return fault_hint(&call->fault, "See the messages with: {message.list}.");
 }
 
 int message_list(struct call *call, const struct message_list_in *in,
@@ -197,11 +208,8 @@ int message_part(struct call *call, const struct message_part_in *in,
 			     .team = call->caller.team, .agent = message_list_sees(call));
 	if (rc < 0)
 		return rc;
-	if (rc == 0) {
-		fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
-			  "there is no message %s", in->message_id);
-		return fault_hint(&call->fault, "See the messages with: {message.list}.");
-	}
+	if (rc == 0)
+		return message_none(call, in->message_id, "/message_id");
 	space_range(call, in->part == MESSAGE_PART_CONTENT ? e.content : e.metadata, &r);
 	out->text = r.text;
 	out->size = r.size;

@@ -139,8 +139,11 @@ int message_find(struct call *call, const char *id, const char *where,
 {
 	int rc = message_named(call, id, where, m);
 
-	if (rc)
-		return rc < 0 ? rc : 0;
+	return rc ? (rc < 0 ? rc : 0) : message_none(call, id, where);
+}
+
+int message_none(struct call *call, const char *id, const char *where)
+{
 	fault_set(&call->fault, FAULT_NOT_FOUND, where, "there is no message %s", id);
 	return fault_hint(&call->fault, "See the messages with: {message.list}.");
 }

@@ -89,7 +89,7 @@ enum given_as {
 	GIVEN_SECRET, /* only @FILE or -, since other users can see the words of a
 			 command */
 	GIVEN_MONEY, /* millionths of a dollar; $4.20 on screens and at the command line */
-	GIVEN_BUDGET, /* an amount of the budget that the record's field `kind` names */
+	GIVEN_BUDGET, /* an amount of a budget; money if the record's field `kind` is `cost` */
 	GIVEN_WAIT, /* seconds to wait; lists of tools name the least and the most */
 	GIVEN_SHARE, /* percent; screens draw a bar */
 	GIVEN_ROUGH, /* a time that is known to the minute */

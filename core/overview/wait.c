@@ -171,6 +171,17 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 	return wait_go_on(call, in->wait_seconds, out->reached || out->over);
 }
 
+enum { WAIT_TITLE = 80 }; /* bytes of a title, a message or an error that a wait tells */
+
+/* Returns the first line of a text, at most WAIT_TITLE bytes. */
+static const char *wait_line(struct call *call, const char *text)
+{
+	int64_t size;
+
+	return space_cut(call, arena_strndup(&call->arena, text, strcspn(text, "\r\n")),
+			 WAIT_TITLE, &size);
+}
+
 /* --- results ---------------------------------------------------------------------- */
 
 /* Finds the assignment. Later runs of the call find the assignment by its row. Returns 0 or a
@@ -190,9 +201,14 @@ static int find_assignment(struct call *call, const struct result_wait_in *in,
 	if ((rc = assignment_named(call, in->id, false, &message)) > 0)
 		rc = sql_row(call, assignment_by_message, x, .message = message);
 	if (rc == 0) {
-		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
-			  "no command was assigned under %.100s", in->id);
-		return fault_hint(&call->fault, "See them with: {assignment.list}.");
+		if (message)
+			fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				  "message #%lld carries no command", (long long)message);
+		else
+			fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				  "no command was assigned under %.100s", in->id);
+		return fault_hint(&call->fault,
+				  "See the commands with: {assignment.list}.");
 	}
 	call->made = x->message;
 	return rc < 0 ? rc : 0;
@@ -237,7 +253,7 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 	    (rc = check_knows(call, &x)) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = x.agent)) < 0 ||
 	    (rc = sql_row(call, result_by_message, &r, .message = x.message, .first = 1,
-			  .stdout_length = 0, .stderr_length = 0)) < 0 ||
+			  .stdout_length = 0, .stderr_length = 2 * WAIT_TITLE)) < 0 ||
 	    sql_row(call, assignment_place, &place, .message = x.message,
 		    .host = store_host(call->store)) < 0)
 		return call->fault.code;
@@ -255,6 +271,8 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 		.reached = rc > 0 && r.success,
 		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
 	};
+	if (rc > 0 && !r.success && *r.stderr)
+		out->stderr = wait_line(call, r.stderr);
 	out->hostless = !out->reached && !out->over && wait_is_hostless(call, place.here);
 	if (x.state == ASSIGNMENT_STATE_QUEUED)
 		out->place = place_text(&place);
@@ -450,7 +468,6 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 /* --- everything that concerns the caller ------------------------------------------------- */
 
 enum {
-	WAIT_TITLE = 80, /* bytes of a title or of a message in the news */
 	WAIT_READY = 100, /* maximum number of ready tasks that are looked at */
 	WAIT_CHANGES = 1000, /* maximum number of changes that are looked at */
 	WAIT_LOOKS = 10000, /* number of newest events among which changes are found */
@@ -477,15 +494,6 @@ static void watch_end(struct watch *w, enum news what, const char *name, const c
 	w->out->text = text;
 }
 
-/* Returns the first line of a text, at most WAIT_TITLE bytes. */
-static const char *watch_line(struct call *call, const char *text)
-{
-	int64_t size;
-
-	return space_cut(call, arena_strndup(&call->arena, text, strcspn(text, "\r\n")),
-			 WAIT_TITLE, &size);
-}
-
 /* Whether a waiting message answers the caller. An agent to which the caller wrote before may
  * answer without `reply_to`. */
 static int watch_is_reply(struct watch *w, const struct inbox_row *m)
@@ -508,7 +516,7 @@ static int watch_message(struct watch *w, const struct inbox_row *m, int64_t que
 		watch_end(w, rc ? NEWS_REPLY : NEWS_MAIL, name,
 			  arena_printf(
 				  a, "%s%s from %s: %s%s", rc ? "reply " : "message ",
-				  name, m->sender_name, watch_line(w->call, m->content),
+				  name, m->sender_name, wait_line(w->call, m->content),
 				  queued < 2 ? ""
 					     : arena_printf(a, "; %" PRId64 " more wait",
 							    queued - 1)));
@@ -616,7 +624,7 @@ static const char *watch_changed(struct watch *w, const struct task_row *t,
 			    event_actor_name(c->actor, c->actor_name),
 			    (int)strcspn(tells, "["), tells,
 			    c->kind == EVENT_TASK_LAPSED ? " on" : "",
-			    task_name(w->call, t->number), watch_line(w->call, why));
+			    task_name(w->call, t->number), wait_line(w->call, why));
 }
 
 /* Looks at a followed task. */
@@ -737,7 +745,7 @@ static int watch_ready(struct watch *w)
 		watch_end(w, NEWS_READY, task_name(call, t.number),
 			  arena_printf(&call->arena, "task %s is ready: %s",
 				       task_name(call, t.number),
-				       watch_line(call, t.title)));
+				       wait_line(call, t.title)));
 		break;
 	}
 	return query_over(&q, rc);

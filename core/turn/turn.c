@@ -702,6 +702,7 @@ static bool add_turn(struct page *p, const struct history_turns_row *r)
 static bool turn_history_add_message(struct page *p, const struct history_messages_row *r)
 {
 	int rc;
+	struct copies c = { 0 };
 	struct history_entry e = { .kind = "message",
 				   .at = r->at,
 				   .has_turn = r->turn != 0,
@@ -715,7 +716,9 @@ static bool turn_history_add_message(struct page *p, const struct history_messag
 		e.metadata = arena_printf(&p->call->arena,
 					  "{\"type\":\"inter-agent\",\"sender\":\"%s\"}",
 					  r->name);
-	rc = message_copies(p->call, r->id, r->to_all, &e.to, &e.read);
+	rc = message_copies(p->call, r->id, r->to_all, &c);
+	e.to = c.to;
+	e.read = c.read;
 	e.has_read = rc > 0;
 	if (rc < 0) {
 		p->failed = rc;

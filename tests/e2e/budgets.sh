@@ -78,6 +78,7 @@ is 0 '^shop\tcost\t\$5\t\$4\.231\t\$0\t\$0\.769\t84$' cadre team budget shop
 is 2 'max.cost must be a whole number' cadre team update shop --max-cost '$5.0000001'
 script -qec "stty cols 100; '$CADRE' team budget shop" /dev/null >"$TMPDIR/out" </dev/null
 grep -q '████████░░  84 %' "$TMPDIR/out" || bad "no bar: $(cat "$TMPDIR/out")"
+is 0 '^top  *tokens  *7,000  *500  *6,000  *500  ' env COLUMNS=80 "$CADRE" team budget top --table
 
 # A team that ends returns its unspent budget.
 first=$(row "SELECT c.name FROM team c WHERE c.name LIKE 'race-%' ORDER BY c.id LIMIT 1")

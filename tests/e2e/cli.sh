@@ -226,7 +226,7 @@ story() {
 	is 0 'blocked by 002 (cancelled)' cadre task show 003
 	beside '^1 task waits for failed or called-off tasks: 003' cadre task list
 	beside '^1 task waits for failed or called-off tasks: 003' cadre ready
-	is 0 'pending; 1 task waits for failed or called-off tasks: 003' cadre --as tester prime
+	is 0 'waiting for others; 1 task waits for failed or called-off tasks: 003' cadre --as tester prime
 	either=yes
 	is 8 '^1 task waits for failed or called-off tasks: 003' cadre --as tester claim
 	either=

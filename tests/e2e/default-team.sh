@@ -21,21 +21,25 @@ is 0 . cadre team create shop --roles coder,tester
 is 0 . cadre --as lead --team shop team create crew --roles painter
 is 0 'created task 001' cadre task create "In the shop"
 is 0 'painter.*crew\|crew.*painter' cadre agent whois painter --json
+is 0 '^team   shop by default, the only team below no other$' cadre whoami
 is 0 . cadre agent env tester
 
 # --- two teams: one has to be said, and may be said once --------------------------------
 
 is 0 . cadre team create yard --roles coder,cook
 is 2 'say which team' cadre task list
+is 0 '^team   none by default; to set one: cadre use TEAM$' cadre whoami
 is 2 'several teams have an agent coder' cadre agent env coder
 grep -q 'hint: Name the agent.s team too. Teams: crew, shop, yard' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
 is 0 . cadre agent env cook
 is 0 'shop is the default team' cadre use shop
-is 0 '^team   shop, as team.default says$' cadre whoami
 is 0 'In the shop' cadre task list
 is 0 'yard is the default team' cadre use yard
 is 0 'created task 001' cadre task create "In the yard"
 [ "$(cat .cadre/cadre.toml)" = 'team.default = "yard"' ] || bad "the file: $(cat .cadre/cadre.toml)"
+is 0 '^team   yard by default, as /.*/\.cadre/cadre\.toml:1 says$' cadre whoami
+is 0 '"default_team":"shop","default_from":"CADRE_TEAM_DEFAULT"' env CADRE_TEAM_DEFAULT=shop "$CADRE" whoami --json
+! cadre --as cook whoami | grep '^team ' || bad "an agent has a default team"
 is 0 'In the shop' cadre --team shop task list
 is 0 'note: here the default team is yard: CADRE_TEAM_DEFAULT sets it' env CADRE_TEAM_DEFAULT=yard "$CADRE" use shop
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # events-follow - on a terminal events are sentences, which begin with the time at every width.
-# `events -f` begins with the last ten events.
+# `events -f` begins with the last ten events. If several teams have events, each line names the
+# team.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -27,7 +28,9 @@ until_is "^$time  as coder  sent #1 to tester, a: have a look" seen
 seen | grep -q "  noted on 001: halfway there$" || bad "no words of a note: $(seen)"
 seen | grep -q "  blocked 001: no compiler$" || bad "no reason: $(seen)"
 cadre team create other-shop --roles someone-else >/dev/null 2>&1
-until_is "registered someone-else" seen
+until_is "^$time  other-shop  operator  *registered someone-else" seen
+cadre --team shop task create "Read it" >/dev/null
+until_is "^$time  shop        operator  *created 002: Read it" seen
 # On a narrow terminal a long sentence stands below its line, and is not cut.
 tmux new-session -d -s n -x 40 -y 60 "'$CADRE' events --team shop; '$CADRE' --team shop task history 001; echo over; sleep 60"
 until_is '^over' tmux capture-pane -t n -p -J
@@ -37,11 +40,12 @@ grep -q '^.\{41\}' "$TMPDIR/screen" && bad "a line is too wide: $(cat "$TMPDIR/s
 grep -q '^  sent #1 to tester, a: have a look$' "$TMPDIR/screen" || bad "a sentence is cut: $(cat "$TMPDIR/screen")"
 grep -q "^$time  as coder  noted: halfway there$" "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
 
-# A message of yesterday shows its hour. The message went to two, one of whom has read it.
-cadre --as a inbox >/dev/null
+# A message of yesterday shows its hour. The message went to two, one of whom has
+# acknowledged it.
+cadre --as a inbox >/dev/null && cadre --as a ack 1 >/dev/null || bad "ack"
 sqlite3 "$CADRE_HOME/state.db" 'UPDATE message SET at = at - 86400000'
 tmux new-session -d -s m -x 80 -y 40 "'$CADRE' --team shop messages; sleep 600"
-until_is '^#1  yesterday [0-2][0-9]:[0-5][0-9]  coder  tester, a  queued  have a look' tmux capture-pane -t m -p
+until_is '^#1  yesterday [0-2][0-9]:[0-5][0-9]  coder  tester, a  1 of 2 acked  have a look' tmux capture-pane -t m -p
 
 # An agent's search for the newest events reads at most 100,000 events, and then prints the
 # number from which to continue. The operator's search reads all events.

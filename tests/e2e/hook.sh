@@ -77,7 +77,7 @@ all() { # runs once without a host and once with a host
 		event $name; nothing claude
 		event $name; nothing codex
 	done
-	event SessionStart ',"source":"startup"'; tells claude-code "$(context SessionStart)" '^You are coder of team crew.*Unread messages: 0'
+	event SessionStart ',"source":"startup"'; tells claude-code "$(context SessionStart)" '^You are coder of team crew.*\nNext: cadre (wait|claim)'
 
 	# A message's text cannot look like the heading of another message, whatever characters
 	# the text has as line ends.
@@ -94,7 +94,7 @@ all() { # runs once without a host and once with a host
 	mail 'for the next turn' --priority urgent
 	export CADRE_TURN=1
 	event PostToolUse "$tool"; nothing claude
-	event SessionStart ',"source":"startup"'; tells claude-code "$(context SessionStart)" 'Unread messages: 1.*end it with its result\n$'
+	event SessionStart ',"source":"startup"'; tells claude-code "$(context SessionStart)" 'Next: 1 message for you: cadre inbox.*end it with its result\n$'
 	unset CADRE_TURN
 	event PostToolUse "$tool"; tells claude "$(context PostToolUse)" ' for the next turn\n'
 
@@ -136,7 +136,7 @@ all() { # runs once without a host and once with a host
 
 	mail hello
 	event SessionStart ',"source":"resume","model":"m","permission_mode":"default"'
-	tells codex "$(context SessionStart)" 'Unread messages: 1.*cadre done TASK TEXT.* hello\n'
+	tells codex "$(context SessionStart)" 'Next: 1 message for you: cadre inbox.*cadre done TASK TEXT.* hello\n'
 	mail hello
 	event BeforeAgent ',"timestamp":"2026-11-27T00:00:00Z","prompt":"go"'; tells gemini "$(context BeforeAgent)" ' hello\n'
 	mail soon --priority urgent

@@ -197,8 +197,13 @@ cadre task create "task 12" >/dev/null
 cadre task create "task 13" >/dev/null
 is 0 'the command of task 012 is done$' cadre task assign 012 a --command 'sleep 0.3; echo hello' --wait
 is 0 hello cadre result 012
-ends 9 '"waited":{.*"exit_code":3,"reached":false,"over":true' cadre task assign 013 a --command 'sleep 2; exit 3' --wait --json
+is 0 'task 012: exit code 0$' cadre result 012
+is 0 'EXIT CODE' env COLUMNS=60 "$CADRE" results --table
+is 0 '  a   *0  ' env COLUMNS=80 "$CADRE" results --table
+ends 9 '"waited":{.*"exit_code":3,"stderr":"boom","reached":false,"over":true' cadre task assign 013 a --command 'sleep 2; echo boom >&2; exit 3' --wait --json
 ends 9 . cadre wait result 013
+is 0 ' 3 .* boom' env COLUMNS=80 "$CADRE" results --table
+! cadre result 013 --table | grep -q success || bad "the exit code is told twice"
 is 0 'team crew is ' cadre wait team crew
 cadre task create "task 14" >/dev/null
 is 0 'assigned task 014 to b' cadre task assign 014 b --wait

@@ -16,11 +16,18 @@ has() { # PATTERN: the last screen must have it
 	grep -q -e "$1" "$TMPDIR/out" || bad "no '$1'"
 }
 
-cadre team create shop --roles coder,tester >/dev/null || bad "team create"
+cadre team create shop --roles coder,tester,docs >/dev/null || bad "team create"
 cadre task create 'Write the parser' >/dev/null
 cadre --as coder claim >/dev/null || bad "claim"
 cadre --as coder send tester 'the parser is on its way' >/dev/null
 cadre --as tester send coder 'hurry' >/dev/null
+
+# A refusal names the command that shows messages, also if the caller may not see the message.
+for none in 'reply 1 x' 'thread none' 'receipt 99' 'message part 99'; do
+	is 3 'See the messages with: cadre messages' cadre --as docs $none
+done
+is 2 'Write --priority urgent' cadre --as coder send tester now --urgent
+is 2 'Write --priority urgent' cadre --as coder reply 2 now --urgent
 
 is 0 '^reserved src/\*\*; the lease ends ' cadre --as coder reserve 'src/**'
 shown 80 --as coder reserve Makefile --ttl 3600
@@ -29,9 +36,12 @@ shown 80 --as coder reserve Makefile --ttl 3600
 shown 100 agent whois coder
 has '^coder of team shop is working$'
 has '^task      001  Write the parser, claimed '
-has '^mail      1 waiting$'
+has '^mail      1 waiting, the oldest '
 has '^reserved  src/\*\*, Makefile$'
-has '^said      .*: the parser is on its way$'
+has '^said      .* to tester: the parser is on its way$'
+has '^active    '
+shown 100 agent whois lead
+has '^mail      none$'
 is 0 '^released src/\*\*, Makefile$' cadre --as coder unreserve
 is 0 '^coder has nothing reserved$' cadre --as coder unreserve
 is 0 '^nothing to change in task 001$' cadre task update 1

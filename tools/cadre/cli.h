@@ -332,7 +332,8 @@ struct table_column {
 struct layout {
 	struct table_column needed[TABLE_COLUMNS], shown[TABLE_COLUMNS];
 	bool begun; /* some rows are printed */
-	char team[128]; /* of the first row */
+	char team[65]; /* of the first row */
+	bool teams; /* other rows are of other teams */
 };
 
 struct table {
@@ -343,7 +344,7 @@ struct table {
 	const char *const *names; /* of the columns; NULL: print.c has chosen the columns */
 	/* Sets of columns, one bit for each column. `whole`: columns that are never cut.
 	 * `words`: columns whose cells are names of states. `stay`: columns that are left out
-	 * only after all other columns. `zeros`: columns that stay if each cell is 0. */
+	 * only after all other columns. `zeros`: columns that stay even if each cell is 0. */
 	uint64_t whole, words, stay, zeros;
 };
 

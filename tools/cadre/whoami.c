@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/home/here.h"
+#include "core/home/home_config.h"
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
@@ -92,31 +93,71 @@ static int whoami_forget(struct cli *cli, struct fault *f)
 	return 0;
 }
 
-static void whoami_tell_json(const struct cli *cli)
+/* The team of an operator who names no team. */
+struct whoami_team {
+	char name[65]; /* empty: there is no such team */
+	char from[4200]; /* the setting that names the team; empty: it is the only team */
+};
+
+static void whoami_find_team(struct cli *cli, struct whoami_team *t)
+{
+	const struct field *key = record_config.fields;
+	struct config_set set = { 0 };
+	struct fault f = { 0 };
+	struct config now;
+	json_t *answer;
+
+	if (cli->home.identity.agent || cli->home.identity.team || !cli->home.dir[0])
+		return;
+	while (strcmp(key->name, "team.default") != 0)
+		key++;
+	if (config_load(&set, cli->home.dir, cli->flags, &f) == 0) {
+		config_read(&set, &now);
+		if (now.team_default)
+			snprintf(t->from, sizeof(t->from), "%s",
+				 config_whence(&set, key));
+	}
+	config_release(&set);
+	answer = f.code ? NULL : run_args(cli, op_team_status, json_object(), &f);
+	if (answer)
+		snprintf(t->name, sizeof(t->name), "%s", json_text_at(answer, "name"));
+	json_decref(answer);
+}
+
+static void whoami_tell_json(struct cli *cli)
 {
 	static const char *const reasons[] = { "default", "variable", "option",
 					       "place",   "session",  "joined" };
 	const struct home *h = &cli->home;
 	const char *agent = h->identity.agent;
+	struct whoami_team t = { 0 };
 
+	whoami_find_team(cli, &t);
 	print_json_new(json_pack(
-		"{ss*,ss*,sb,ss,ss*,ss*}", "agent", agent, "team", h->identity.team,
-		"operator", !agent, "by", reasons[h->who], "place",
-		whoami_is_kept(h) ? h->place : NULL, "home", h->dir[0] ? h->dir : NULL));
+		"{ss*,ss*,sb,ss,ss*,ss*,ss*,ss*}", "agent", agent, "team",
+		h->identity.team, "operator", !agent, "by", reasons[h->who], "place",
+		whoami_is_kept(h) ? h->place : NULL, "home", h->dir[0] ? h->dir : NULL,
+		"default_team", *t.name ? t.name : NULL, "default_from",
+		*t.name && *t.from ? t.from : NULL));
 }
 
-static void whoami_tell(const struct cli *cli)
+static void whoami_tell(struct cli *cli)
 {
 	const struct home *h = &cli->home;
 	const struct identity *id = &h->identity;
-	bool kept = whoami_is_kept(h);
+	const bool kept = whoami_is_kept(h);
+	struct whoami_team t = { 0 };
 
 	cli_say("%s%s%s, %s%s%s", id->agent ? id->agent : "the operator",
 		id->team ? " of team " : "", id->team ? id->team : "", why(h),
 		kept ? " " : "", kept ? h->place : "");
-	if (!id->team && h->settings.config.team_default)
-		cli_say("team   %s, as team.default says",
-			h->settings.config.team_default);
+	whoami_find_team(cli, &t);
+	if (*t.name && *t.from)
+		cli_say("team   %s by default, as %s says", t.name, t.from);
+	else if (*t.name)
+		cli_say("team   %s by default, the only team below no other", t.name);
+	else if (!id->agent && !id->team && h->dir[0])
+		cli_say("team   none by default; to set one: cadre use TEAM");
 	if (h->dir[0])
 		cli_say("state  %s", h->dir);
 }

@@ -81,19 +81,38 @@ static void add_held(struct text *out, const json_t *start)
 			  json_int_at(start, "holds_more"));
 }
 
-static void add_board(struct text *out, const json_t *start)
+/* Says what the agent does first: mail before held tasks, held tasks before a new task. */
+static void tell_add_next(struct text *out, const json_t *start)
 {
-	const json_t *best = json_object_get(start, "best");
+	const json_t *held = json_array_get(json_object_get(start, "holding"), 0),
+		     *best = json_object_get(start, "best");
+	const long long unread = json_int_at(start, "unread");
 
-	text_addf(out, "Tasks: %lld ready, %lld pending", json_int_at(start, "ready"),
-		  json_int_at(start, "pending"));
-	if (best) {
-		text_addf(out, "; best: %s ", json_text_at(best, "id"));
+	if (unread)
+		text_addf(out, "Next: %lld message%s for you: cadre inbox", unread,
+			  unread == 1 ? "" : "s");
+	else if (held)
+		text_addf(out, "Next: go on with %s", json_text_at(held, "id"));
+	else if (!json_int_at(start, "ready"))
+		text_addf(out, "Next: cadre wait");
+	else
+		text_addf(out, "Next: cadre claim");
+	if (!unread && !held && best) {
+		text_addf(out, " %s: ", json_text_at(best, "id"));
 		tell_add_line(out, json_text_at(best, "title"));
 	}
+	text_addf(out, "\n");
+}
+
+static void add_board(struct text *out, const json_t *start)
+{
+	const long long ready = json_int_at(start, "ready");
+
+	text_addf(out, "Tasks: %lld ready, %lld waiting for others", ready,
+		  json_int_at(start, "pending") - ready);
 	if (*json_text_at(start, "stuck"))
 		text_addf(out, "; %s", json_text_at(start, "stuck"));
-	text_addf(out, "\nUnread messages: %lld\n", json_int_at(start, "unread"));
+	text_addf(out, "\n");
 }
 
 static void tell_add_team(struct text *out, const json_t *start)
@@ -145,6 +164,7 @@ static void tell_prime(struct text *out, const json_t *start)
 		tell_add_line(out, json_text_at(start, "role"));
 	}
 	text_addf(out, ".\n");
+	tell_add_next(out, start);
 	add_held(out, start);
 	add_board(out, start);
 	tell_add_team(out, start);

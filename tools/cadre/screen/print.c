@@ -163,13 +163,13 @@ static const struct field *screen_page_take(struct page *p, const char *word,
 	return field && screen_is_shown(field, p->record) ? field : NULL;
 }
 
-/* Whether a template shows the field, as {FIELD} or {RECORD.FIELD}. */
+/* Whether a template uses the field, as {FIELD}, {RECORD.FIELD} or {?FIELD}. */
 static bool page_tells(const char *said, const struct field *field)
 {
 	const size_t n = strlen(field->name);
 
 	for (const char *at = said; at && (at = strstr(at, field->name)); at += n)
-		if (at > said && strchr("{.", at[-1]) && at[n] == '}')
+		if (at > said && strchr("{.?", at[-1]) && at[n] == '}')
 			return true;
 	return false;
 }
@@ -479,9 +479,7 @@ static void print_table(const struct cli *cli, const struct record *r,
 
 		t.whole |= (uint64_t)(kind != KIND_TEXT && kind != KIND_RECORD) << k;
 		t.words |= (uint64_t)(kind == KIND_ENUM) << k;
-		t.zeros |= (uint64_t)(!strcmp(chosen[k]->name, "exit_code") ||
-				      !strcmp(chosen[k]->name, "used"))
-			   << k;
+		t.zeros |= (uint64_t)(chosen[k]->type->max > 0) << k; /* has a range */
 		t.stay |= (uint64_t)print_stays(columns, chosen[k]->name) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)
@@ -554,7 +552,9 @@ static void print_message(const struct cli *cli, const struct record *r,
 	       cli_plain(&a, json_text_at(m, "from"), false), screen_plain(cli),
 	       cli_plain(&a, json_text_at(m, "to"), false));
 	if (*json_text_at(m, "read"))
-		printf("  %s", cli_colored(cli, &a, json_text_at(m, "read")));
+		printf("  %s",
+		       cli_colored(cli, &a,
+				   screen_field(cli, &a, r, field_find(r, "read"), m)));
 	if (strcmp(json_text_at(m, "message_type"), "text"))
 		printf("  %s", cli_plain(&a, json_text_at(m, "message_type"), false));
 	if (!strcmp(json_text_at(m, "priority"), "urgent"))

@@ -87,11 +87,10 @@ static void lines_choose(struct lines *l, const json_t *rows, bool whole)
 			l->fields[l->n++] = field;
 }
 
-/* Whether rows are of several teams. `kept` has the team of the first row that was printed. */
-static bool lines_have_teams(const json_t *rows, struct layout *kept)
+/* Whether the rows, and the rows before them, are of several teams. */
+static bool lines_of_teams(const json_t *rows, struct layout *kept)
 {
 	const json_t *row;
-	bool several = false;
 	size_t i;
 
 	json_array_foreach(rows, i, row) {
@@ -99,9 +98,9 @@ static bool lines_have_teams(const json_t *rows, struct layout *kept)
 
 		if (!*kept->team)
 			snprintf(kept->team, sizeof(kept->team), "%s", team);
-		several |= strcmp(team, kept->team) != 0;
+		kept->teams |= *team && strcmp(team, kept->team) != 0;
 	}
-	return several;
+	return kept->teams;
 }
 
 /* Finds the width of a field. A field without a value in any row is left out. */
@@ -285,7 +284,8 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 		  const json_t *rows, struct layout *kept)
 {
 	struct lines l = { .cli = cli, .op = op, .r = r };
-	const bool teams = lines_have_teams(rows, kept ? kept : &(struct layout){ 0 });
+	struct layout once = { 0 };
+	const bool teams = lines_of_teams(rows, kept ? kept : &once);
 	const json_t *row;
 	size_t i;
 
@@ -299,14 +299,14 @@ void screen_lines(const struct cli *cli, const struct op *op, const struct recor
 				  lines_text(&l, l.fields[k], row));
 	for (size_t k = 0; k < l.n; k++)
 		lines_measure(&l, k);
-	for (size_t k = 0; k < l.n; k++)
-		if (!teams && !strcmp(l.fields[k]->name, "team"))
-			l.width[k] = 0;
 	for (size_t k = 0; kept && k < l.n; k++) {
 		if (l.width[k] < kept->needed[k].width)
 			l.width[k] = kept->needed[k].width;
 		kept->needed[k].width = l.width[k];
 	}
+	for (size_t k = 0; k < l.n; k++)
+		if (!teams && !strcmp(l.fields[k]->name, "team"))
+			l.width[k] = 0; /* each line would say the same */
 	if (!op->below)
 		lines_fit(&l);
 	if (l.headed) {

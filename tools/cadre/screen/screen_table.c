@@ -183,7 +183,8 @@ static void screen_table_drop_zeros(const struct table *t, struct table_column *
 	for (size_t i = 1; i < t->n_columns; i++) {
 		size_t at = t->n_columns + i;
 
-		while (at < t->n_cells && !strcmp(t->cells[at], "0"))
+		while (at < t->n_cells &&
+		       (!strcmp(t->cells[at], "0") || !strcmp(t->cells[at], "$0")))
 			at += t->n_columns;
 		if (at >= t->n_cells && !(t->zeros >> i & 1))
 			columns[i].width = 0;

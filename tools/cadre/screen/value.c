@@ -244,6 +244,15 @@ static const char *share_text(const struct cli *cli, struct arena *a, long long 
 			    (CELLS - full) * BYTES, "░░░░░░░░░░", percent);
 }
 
+/* Formats an amount. A terminal gets 12,000 for 12000. */
+static const char *value_amount(const struct cli *cli, struct arena *a, long long n)
+{
+	if (!cli->people || (n > -1000 && n < 1000))
+		return arena_printf(a, "%lld", n);
+	return arena_printf(a, "%s,%03lld", value_amount(cli, a, n / 1000),
+			    n < 0 ? -(n % 1000) : n % 1000);
+}
+
 static const char *number_text(const struct cli *cli, struct arena *a,
 			       const struct field *field, long long n)
 {
@@ -251,6 +260,8 @@ static const char *number_text(const struct cli *cli, struct arena *a,
 		return money_text(a, n);
 	if (field->type->given == GIVEN_SHARE)
 		return share_text(cli, a, n);
+	if (field->type->given == GIVEN_BUDGET)
+		return value_amount(cli, a, n);
 	return arena_printf(a, "%lld", n);
 }
 
@@ -405,24 +416,17 @@ static bool is_seen(const struct field *field, const json_t *record)
 		(!strcmp(state, "queued") && json_int_at(record, "attempt") > 0));
 }
 
-/* The first line of a command's output that is not empty, or of the command's error output if
- * the output is empty. */
-static const char *value_output(const struct cli *cli, struct arena *a,
-				const json_t *result)
+/* Of several recipients of a message, some may have acknowledged it. Returns the words for that,
+ * or NULL if `field` does not say how far the recipients have read the message. */
+static const char *value_acked_by(struct arena *a, const struct field *field,
+				  const json_t *record)
 {
-	static const char blank[] = " \t\r\n";
-	const char *out = json_text_at(result, "stdout"),
-		   *err = json_text_at(result, "stderr"), *line;
-	size_t n;
+	const long long acked = json_int_at(record, "acked_by"),
+			all = json_int_at(record, "recipients");
 
-	out += strspn(out, blank);
-	err += strspn(err, blank);
-	line = *out ? out : err;
-	n = strcspn(line, "\r\n");
-	while (n && strchr(blank, line[n - 1]))
-		n--;
-	return !n ? screen_none(cli)
-		  : arena_printf(a, "%s%.*s", *out ? "" : "stderr: ", (int)n, line);
+	return strcmp(field->name, "read") != 0 || !acked || acked == all
+		       ? NULL
+		       : arena_printf(a, "%lld of %lld acked", acked, all);
 }
 
 /* Formats a field of a record on one line. */
@@ -447,10 +451,10 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	if (cli->people && !strcmp(field->name, "owner") && !value &&
 	    *json_text_at(record, "assignee"))
 		return arena_printf(a, "for %s", json_text_at(record, "assignee"));
-	if (cli->people && !strcmp(field->name, "stdout") && field_find(r, "truncated"))
-		return value_output(cli, a, record);
 	if (cli->people && is_seen(field, record))
 		return "seen";
+	if (cli->people && value_acked_by(a, field, record))
+		return value_acked_by(a, field, record);
 	if (pending_word(r, field, record))
 		return pending_word(r, field, record);
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
