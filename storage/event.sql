@@ -156,15 +156,16 @@ DELETE FROM replay WHERE (key, caller) IN (SELECT key, caller FROM replay
 
 -- name: changes_since
 -- text: actor_name
--- Changes of a team's agents and tasks after the time :since, newest first: changes of a status,
--- and of a task's state, holder or assignee. The return of an offline agent is left out. Looks at events
--- from the number :from, at most at the newest :looks.
+-- Changes of a team's agents and tasks after the event :after, newest first: changes of an agent's
+-- status or name, and of a task's state, holder or assignee. The return of an offline agent is left
+-- out. Looks at most at the newest :looks events.
 -- scan ok: backwards over the events since a wait began; :looks limits how far
 SELECT e.kind, e.actor, e.subject, e.target, e.detail, a.name AS actor_name
 FROM event e LEFT JOIN agent a ON a.id = e.actor
-WHERE e.seq >= :from AND e.seq > (SELECT max(x.seq) FROM event x) - :looks
-	AND e.at > :since AND e.team = :team
+WHERE e.seq > :after AND e.seq > (SELECT max(x.seq) FROM event x) - :looks
+	AND e.team = :team
 	AND (e.kind = {event.agent_status} AND coalesce(e.target, 0) <> e.subject
+		OR e.kind = {event.agent_updated} AND e.detail IS NOT NULL
 		OR e.kind IN {event.task_created task_ready task_claimed task_started}
 		OR e.kind IN {event.task_blocked task_unblocked task_assigned}
 		OR e.kind IN {event.task_completed task_failed task_cancelled task_released}

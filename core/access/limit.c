@@ -239,7 +239,7 @@ int limit_keep(struct call *call, const struct limit_keep_in *in,
 	return 0;
 }
 
-enum { MINUTE_US = 60000000 };
+enum { MINUTE_US = 60000000, JITTER_US = 1000000 };
 
 /* Microseconds until a bucket gets one call back. */
 static int64_t each(const struct rate_size *size)
@@ -248,13 +248,15 @@ static int64_t each(const struct rate_size *size)
 }
 
 /* Microseconds until a bucket is full: at most the time in which an empty bucket becomes full.
- * After a change of the limits, or after the clock was put back, the time from `now` to
- * `full_at` may be longer. */
+ * Calls that run at once know the time a little differently. A much later `full_at` comes from
+ * another clock, or from other limits, and limits nothing. */
 static int64_t lack_of(const struct rate_size *size, int64_t now, int64_t full_at)
 {
 	int64_t whole = size->burst * each(size), lack = full_at - now;
 
-	return lack < 0 ? 0 : lack > whole ? whole : lack;
+	if (lack < 0 || lack > whole + JITTER_US)
+		return 0;
+	return lack > whole ? whole : lack;
 }
 
 int64_t rate_take(const struct rate_size *size, int64_t now, int64_t *full_at)

@@ -173,13 +173,16 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 
 enum { WAIT_TITLE = 80 }; /* bytes of a title, a message or an error that a wait tells */
 
-/* Returns the first line of a text, at most WAIT_TITLE bytes. */
+/* Returns the first line of a text, at most WAIT_TITLE bytes. A mark tells that there is more. */
 static const char *wait_line(struct call *call, const char *text)
 {
+	const size_t line = strcspn(text, "\r\n");
+	const bool more = text[line + strspn(text + line, "\r\n")];
 	int64_t size;
 
-	return space_cut(call, arena_strndup(&call->arena, text, strcspn(text, "\r\n")),
-			 WAIT_TITLE, &size);
+	text = space_cut(call, arena_strndup(&call->arena, text, line), WAIT_TITLE,
+			 &size);
+	return size || more ? arena_printf(&call->arena, "%s…", text) : text;
 }
 
 /* --- results ---------------------------------------------------------------------- */
@@ -569,18 +572,29 @@ static int watch_mail(struct watch *w)
 /* Finds the changes since the wait began. The first run of a wait has none. */
 static int watch_changes(struct watch *w)
 {
-	struct call *call = w->call;
-	struct event_since_row first;
-	int rc;
-
-	if (!w->in->n_follow || w->out->since >= call->now)
+	if (!w->in->n_follow || !w->in->has_after)
 		return 0;
-	rc = sql_row(call, event_since, &first, .at = w->out->since);
-	return rc <= 0 ? rc
-		       : sql_all(call, changes_since, &w->changes, &w->n_changes,
-				 .team = call->caller.team, .from = first.seq,
-				 .since = w->out->since, .looks = WAIT_LOOKS,
-				 .limit = WAIT_CHANGES);
+	return sql_all(w->call, changes_since, &w->changes, &w->n_changes,
+		       .team = w->call->caller.team, .after = w->in->after,
+		       .looks = WAIT_LOOKS, .limit = WAIT_CHANGES);
+}
+
+/* Notes in the arguments, which later runs of the call get again, when the wait began. Changes
+ * are told apart by the numbers of events, since the clock may be set during the wait. Only the
+ * end of a lease needs a time: it has no event. */
+static int watch_begin(struct call *call, const struct event_wait_in *in,
+		       struct event_wait_out *out)
+{
+	struct event_wait_in *kept = call->in;
+	struct event_last_row last = { .seq = in->after };
+
+	if (!in->has_after && sql_row(call, event_last, &last) < 0)
+		return call->fault.code;
+	out->after = kept->after = last.seq;
+	out->since = kept->since = in->has_since ? in->since : call->now;
+	kept->has_after = kept->has_since = true;
+	call->made = out->since; /* marks later runs */
+	return 0;
 }
 
 /* The newest change of a task since the wait began, or NULL. For a ready task every change counts.
@@ -592,7 +606,8 @@ static const struct changes_since_row *watch_change_of(const struct watch *w,
 	const int64_t self = event_actor(w->call);
 
 	for (; c < end; c++)
-		if (c->kind != EVENT_AGENT_STATUS && c->subject == task &&
+		if (c->kind != EVENT_AGENT_STATUS && c->kind != EVENT_AGENT_UPDATED &&
+		    c->subject == task &&
 		    (ready || (c->kind != EVENT_TASK_ASSIGNED && c->actor != self)))
 			return c;
 	return NULL;
@@ -679,6 +694,17 @@ static bool watch_has_ended(const struct watch *w, int64_t agent, bool rests)
 	return false;
 }
 
+/* Finds an agent by the name that it had when the wait began. */
+static int watch_find_agent(struct watch *w, const char *name, struct agent_row *r)
+{
+	const struct changes_since_row *c = w->changes + w->n_changes;
+
+	while (c-- > w->changes)
+		if (c->kind == EVENT_AGENT_UPDATED && !strcmp(c->detail, name))
+			return sql_row(w->call, agent_by_id, r, .id = c->subject);
+	return who_agent(w->call, name, "/follow", r);
+}
+
 /* Looks at a followed agent. */
 static int watch_agent(struct watch *w, const struct agent_row *r)
 {
@@ -716,7 +742,7 @@ static int watch_followed(struct watch *w)
 		if (!name[strspn(name, "#0123456789")])
 			rc = (rc = task_find(call, name, &t)) < 0 ? rc
 								  : watch_task(w, &t);
-		else if ((rc = who_agent(call, name, "/follow", &a)) >= 0)
+		else if ((rc = watch_find_agent(w, name, &a)) >= 0)
 			rc = watch_agent(w, &a);
 	}
 	return rc < 0 ? rc : 0;
@@ -757,11 +783,8 @@ int event_wait(struct call *call, const struct event_wait_in *in,
 	struct watch w = { .call = call, .in = in, .out = out, .doing = "" };
 	int rc;
 
-	/* `made` has the time of the first run. */
-	if (!call->made)
-		call->made = in->has_since ? in->since : call->now;
-	out->since = call->made;
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = watch_begin(call, in, out)) < 0 ||
+	    (rc = who_team(call, in->team)) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &w.self, .id = call->caller.agent)) < 0 ||
 	    (rc = watch_mail(&w)) < 0 || (rc = watch_changes(&w)) < 0 ||
 	    (rc = watch_followed(&w)) < 0 || (rc = watch_ready(&w)) < 0 ||

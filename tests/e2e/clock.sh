@@ -91,6 +91,16 @@ set_clock 0
 ended() { ! kill -0 "$short" 2>/dev/null; }
 ended_long() { ! kill -0 "$long" 2>/dev/null; }
 until_done ended || { bad "set back: a wait of 5 s has not ended"; kill "$short"; }
+# A wait sees a change that comes after the clock was put back.
+"$CADRE" --team red --as lead wait 001 --timeout $((60 * TEST_SCALE)) >"$TMPDIR/change" 2>&1 </dev/null &
+change=$!
+until_done sleeps $change
+sleep "$TEST_SCALE"
+set_clock -3600
+cadre --team red --as ann task block 001 "no key" >/dev/null && wait $change || bad "set back: the wait for a change ended with $?"
+grep -q 'ann blocked 001: no key' "$TMPDIR/change" || bad "set back: the wait for a change says: $(cat "$TMPDIR/change")"
+set_clock 0
+cadre --team red --as ann task unblock 001 >/dev/null || bad "unblock"
 
 # `up` waits for a stopped host only for the time that --timeout gives.
 kill -STOP "$host"

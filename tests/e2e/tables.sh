@@ -68,6 +68,11 @@ is 0 '^{"messages":\[' cadre --as coder inbox --json peek
 is 0 '^{"tasks":\[{"id":"001",.*"title"' cadre task --json list
 is 0 '^{"task":{"id":"002"}' cadre task show 002 --json=id
 is 0 '^{"task":{"id":"002",.*"title"' cadre task show --json 002
+# A message whose text is not among the names was not seen, so it waits again.
+for names in --json=seq --columns=seq,from; do
+	is 0 . cadre --as coder inbox $names
+	cadre --as coder inbox $names 2>&1 >/dev/null | grep -q 'these messages wait again' || bad "$names takes a message that nobody saw"
+done
 is 0 '^{"messages":\[{"content":"one[\]ntwo"}\]' cadre --as coder inbox --take --json=content
 cadre --as coder inbox --json | grep -q '"messages":\[\]' || bad "a printed message was not taken"
 is 0 '"priority":3' cadre task show 002 --json

@@ -130,22 +130,40 @@ static void hint_at_undo(const json_t *answer)
 		      stderr);
 }
 
+/* Whether --json=NAMES or --columns leaves out the texts of messages that were handed out. */
+static bool deliver_is_textless(const struct cli *cli, const struct op *op,
+				const json_t *answer)
+{
+	const char *const *name = cli->json ? cli->members : cli->columns;
+
+	if (!name || !(op->flags & OP_REQUEST) || !has_any(answer, "messages"))
+		return false;
+	while (*name && strcmp(*name, "content") != 0)
+		name++;
+	return !*name;
+}
+
 /* Called after the last byte of the answer was written. `answer` is NULL if there is no answer.
- * An answer that was written is marked as seen. An answer that could not be written is taken
- * back. Returns the exit status. */
+ * An answer that was written with the texts of its messages is marked as seen. Any other answer
+ * is taken back. Returns the exit status. */
 static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		       const json_t *answer, int status)
 {
-	bool written = !cli_unwritten(cli);
+	const bool written = !cli_unwritten(cli),
+		   seen = written && !deliver_is_textless(cli, op, answer);
 	int number;
 
 	if (cli->client)
-		client_settle_all(cli->client, written && answer);
+		client_settle_all(cli->client, seen && answer);
+	if (answer && written && !seen)
+		cli_tell(
+			"hint: these messages wait again, since `content` is not among the "
+			"names");
 	if (answer && !written) {
 		hint_at_undo(answer);
 		status = fault_info(FAULT_IO)->exit_status;
 	}
-	if (answer && written)
+	if (answer && seen)
 		deliver_note_seen(cli, op, args, answer);
 	number = signals_next();
 	if (number)
