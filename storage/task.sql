@@ -60,6 +60,11 @@ ORDER BY k.id LIMIT :limit;
 SELECT {columns.claimed_at} AS at, {columns.blocked_why} AS blocked, {columns.held_also} AS also
 FROM task k WHERE k.id = :task;
 
+-- name: task_blocked
+-- text: why
+-- Why a task is blocked.
+SELECT {columns.blocked_why} AS why FROM task k WHERE k.id = :task;
+
 -- name: task_held_count
 -- The number of tasks that an agent holds now.
 SELECT count(*) AS n FROM task WHERE owner = :agent AND +team = :team

@@ -46,7 +46,10 @@ static int tell_held(struct call *call, int64_t agent, struct agent_start_out *o
 	most = n > 2 ? 2 * TEXT_SHOWN / n : TEXT_SHOWN;
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		const bool ends = held[i].lease_until && held[i].lease_until < ESTOP_FAR;
+		struct task_blocked_row hindrance = { 0 };
 
+		if (held[i].state_now == TASK_STATE_BLOCKED)
+			rc = sql_row(call, task_blocked, &hindrance, .task = held[i].id);
 		arena_add(&call->arena, out->holding, out->n_holding,
 			  (struct held_task){
 				  .id = task_name(call, held[i].number),
@@ -56,6 +59,7 @@ static int tell_held(struct call *call, int64_t agent, struct agent_start_out *o
 				  .left_seconds =
 					  ends ? (held[i].lease_until - call->now) / 1000
 					       : 0,
+				  .blocked = short_text(call, hindrance.why, most),
 			  });
 	}
 	return rc;

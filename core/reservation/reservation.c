@@ -3,6 +3,7 @@
  */
 #include "core/reservation/reservation.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/access/who.h"
@@ -165,16 +166,14 @@ static int too_much(struct call *call, const char *where)
 static int in_the_way(struct call *call, const struct reservation_line_row *r,
 		      const char *glob, size_t i)
 {
-	char until[25] = "";
+	const int64_t minutes = (r->lease_until - call->now + 59999) / 60000;
 
-	time_format(r->lease_until, until);
 	fault_set(&call->fault, FAULT_CONFLICT, reservation_place(call, "globs", i),
-		  "%s: %s holds %s of %s until %s", glob, r->name,
+		  "%s: %s holds %s of %s for %" PRId64 " min more", glob, r->name,
 		  r->shared ? "a shared reservation" : "the reservation", r->paths,
-		  until);
+		  minutes);
 	return fault_hint(&call->fault,
-			  "Choose other paths, wait until then, or ask %s to "
-			  "release them.",
+			  "Choose other paths, wait, or ask %s to release them.",
 			  r->name);
 }
 

@@ -214,7 +214,7 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 {
 	const bool over = is_over(r->state_now),
 		   held = !over && r->state_now != TASK_STATE_PENDING;
-	struct task_claimed_at_row claim;
+	struct task_blocked_row hindrance;
 	struct task_blockers_row d;
 	struct query q = { 0 };
 	int rc = 0;
@@ -236,10 +236,9 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 		.ended_by = over ? r->holder_name : NULL,
 	};
 	if (r->state_now == TASK_STATE_BLOCKED) {
-		if ((rc = sql_row(call, task_claimed_at, &claim, .task = r->id,
-				  .now = call->now)) < 0)
+		if ((rc = sql_row(call, task_blocked, &hindrance, .task = r->id)) < 0)
 			return rc;
-		out->blocked = claim.blocked;
+		out->blocked = hindrance.why;
 	}
 	if (r->open_deps == 0)
 		return 0;
@@ -276,16 +275,20 @@ struct task_page {
 	struct task_line *lines;
 	size_t n_lines;
 	int64_t limit;
-	unsigned states; /* bits of the wanted states; 0: all states */
+	unsigned states; /* bits of enum board_state; 0: all states */
 	enum task_group group; /* the group whose rows are added now */
 	bool more;
 };
 
 static bool wants(const struct task_page *p, const struct task_line_row *r)
 {
-	return (!p->states || p->states >> r->state_now & 1) &&
-	       (p->group == GROUP_ANY ||
-		p->group == task_show_group_of(r->state_now, r->open_deps));
+	const enum task_group group = task_show_group_of(r->state_now, r->open_deps);
+	const unsigned own = 1u << r->state_now |
+			     (unsigned)(group == GROUP_READY) << BOARD_STATE_READY |
+			     (unsigned)(group == GROUP_WAITING) << BOARD_STATE_WAITING;
+
+	return (!p->states || p->states & own) &&
+	       (p->group == GROUP_ANY || p->group == group);
 }
 
 static int task_show_tell_page(struct call *call, struct query *q, struct task_page *p)
@@ -308,16 +311,15 @@ static int task_show_tell_page(struct call *call, struct query *q, struct task_p
 /* Tells why the task is blocked, and which tasks wait for the task. */
 static int show_hindrance(struct call *call, const struct task_row *t, struct task *out)
 {
-	struct task_claimed_at_row claim;
+	struct task_blocked_row hindrance;
 	struct task_held_up_row d;
 	struct query q = { 0 };
 	int rc;
 
 	if (out->status == TASK_STATE_BLOCKED) {
-		if ((rc = sql_row(call, task_claimed_at, &claim, .task = t->id,
-				  .now = call->now)) < 0)
+		if ((rc = sql_row(call, task_blocked, &hindrance, .task = t->id)) < 0)
 			return rc;
-		out->blocked = claim.blocked;
+		out->blocked = hindrance.why;
 	}
 	if (out->status == TASK_STATE_COMPLETED)
 		return 0;
@@ -363,6 +365,9 @@ static unsigned states_of(const struct task_list_in *in)
 		return states;
 	return OPEN_STATES;
 }
+
+/* The first states of a board are those of a task. */
+_Static_assert((int)BOARD_STATE_CANCELLED == (int)TASK_STATE_CANCELLED, "states differ");
 
 /* Parameters of task_lines_in for the states whose bits are set. */
 #define TASK_STATES(bits)                                    \

@@ -121,6 +121,7 @@ all() { # runs once without a host and once with a host
 	coder cadre claim "$held" >/dev/null || bad "claim $held"
 	event PostToolUse "$tool"; nothing claude
 	coder cadre block "$held" 'a stone' >/dev/null || bad "block"
+	coder cadre prime | grep -q "^Your task $held, blocked: Hold: a stone$" || bad "prime names no reason"
 	event Stop ',"stop_hook_active":false'; nothing claude
 	coder cadre task unblock "$held" >/dev/null || bad "unblock"
 	event Stop ',"stop_hook_active":false'; tells claude '{"decision":"block","reason":"TEXT"}' "you still hold task $held"

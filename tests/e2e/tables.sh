@@ -93,10 +93,28 @@ is 0 '^ID   STATUS  TITLE  PRIORITY$' env COLUMNS=30 CLICOLOR_FORCE=1 "$CADRE" t
 is 0 "^$(printf '\033')\[1mID" env -u NO_COLOR CLICOLOR_FORCE=1 "$CADRE" task list
 is 0 "$usual" env CLICOLOR_FORCE=0 "$CADRE" task list
 
-# A word of the board that is no status gets the command as a hint.
-for word in ready waiting; do
-	is 2 '^hint: cadre ready lists the tasks' cadre task list --status $word
-done
+# Both kinds of pending tasks can be chosen. For a person, a task's page ends with the next command,
+# a text asks for a reply, and a notice in the operator's name is from cadre.
+is 0 '^001  ready ' cadre task list --status ready --table
+cadre task list --status waiting 2>&1 | grep -q '^no tasks with --status waiting' || bad "a ready task waits"
+next() { # WORD...: what the page of task 001 says
+	cadre task show 001 --table "$@" 2>&1 | sed -n 's/^next: //p'
+}
+[ "$(next)" = "cadre claim 001" ] || bad "a ready task: $(next)"
+[ "$(next --as coder)" = "cadre --as coder claim 001" ] || bad "as coder: $(next --as coder)"
+cadre --as coder claim 001 >/dev/null
+cadre --as coder block 001 stone >/dev/null
+[ "$(next)" = "cadre --as coder task unblock 001" ] || bad "a blocked task: $(next)"
+[ "$(cadre task show 001 --table | grep -c stone)" = 1 ] || bad "the reason is told twice"
+cadre --as coder task unblock 001 >/dev/null
+cadre --as coder fail 001 stone >/dev/null
+[ "$(next)" = "cadre task retry 001" ] || bad "a failed task: $(next)"
+cadre --as coder send operator 'which?' >/dev/null
+is 0 '^coder -> operator ' cadre inbox peek --table
+is 0 '^  -> cadre reply [0-9]* TEXT' cadre inbox peek --table
+cadre send operator --message-type news 'as said' >/dev/null
+is 0 '^cadre -> operator  news ' cadre inbox peek --table
+cadre task retry 001 >/dev/null
 
 # A small number is a criterion, 001 is a task. A tick and its removal tell the state after them.
 cadre task create ticks --criteria a --criteria b --criteria c >/dev/null

@@ -55,12 +55,17 @@ static void check_conditions(struct schema *s, const struct decl *d, const char 
 {
 	for (; line && (line = strstr(line, "{?")); line++) {
 		const char *name = line + 2;
-		const size_t n = strcspn(name, "=}"), end = strcspn(name, "}");
-		const struct member *m = member_part(&d->out, name, n);
+		const size_t n = strcspn(name, "=}"), end = strcspn(name, "}"),
+			     whole = strcspn(name, ".=}");
+		const struct member *m = member_part(&d->out, name, whole);
 		char value[64];
 
 		if (name[n] != '=')
 			continue;
+		if (m && whole < n)
+			m = is_records(m) ? member_part(&m->type->in, name + whole + 1,
+							n - whole - 1)
+					  : NULL;
 		snprintf(value, sizeof(value), "%.*s", (int)(end - n - 1), name + n + 1);
 		if (!m || !m->type || m->type->kind != DECL_ENUM ||
 		    !member_find(&m->type->in, value))

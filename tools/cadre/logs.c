@@ -5,6 +5,7 @@
  * On a terminal the times are local clock times, and lines are wrapped at words. Elsewhere the
  * lines are printed unchanged.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -322,8 +323,11 @@ int logs_main(struct cli *cli, int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/log/host.log", cli->home.dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
-		fault_set(&f, FAULT_NOT_FOUND, "", "%.150s: %m", path);
-		fault_hint(&f, "a host writes the log: start one with `cadre up`");
+		if (errno == ENOENT)
+			fault_set(&f, FAULT_NOT_FOUND, "", "there is no log yet");
+		else
+			fault_set(&f, FAULT_NOT_FOUND, "", "%.150s: %m", path);
+		fault_hint(&f, "A host writes the log. Start a host with: cadre up.");
 		return cli_fault(cli, &f);
 	}
 	if (lines < 0) /* --level leaves few lines, so all of them are shown */

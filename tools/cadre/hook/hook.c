@@ -71,9 +71,13 @@ static void add_held(struct text *out, const json_t *start)
 			  json_text_at(task, "status"));
 		if (left)
 			text_addf(out, ", yours for %lld min more",
-				  (long long)json_integer_value(left) / 60);
+				  ((long long)json_integer_value(left) + 59) / 60);
 		text_addf(out, ": ");
 		tell_add_line(out, json_text_at(task, "title"));
+		if (*json_text_at(task, "blocked")) {
+			text_addf(out, ": ");
+			tell_add_line(out, json_text_at(task, "blocked"));
+		}
 		text_addf(out, "\n");
 	}
 	if (json_int_at(start, "holds_more"))

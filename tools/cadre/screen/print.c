@@ -88,6 +88,7 @@ static const char *plain_value(struct page *p, const struct field *field,
 static void print_entry(struct page *p, const struct record *r, const json_t *entry)
 {
 	const struct field *text = field_find(r, "text");
+	const char *gap = "";
 	bool box = false;
 
 	printf("%*s%s", INDENT, "", screen_dim(p->cli));
@@ -101,7 +102,8 @@ static void print_entry(struct page *p, const struct record *r, const json_t *en
 						: ' ');
 		} else if (field != text && field->type->kind != KIND_INT &&
 			   json_object_get(entry, field->name)) {
-			printf("%s  ", plain_value(p, field, entry));
+			printf("%s%s", gap, plain_value(p, field, entry));
+			gap = "  ";
 		}
 	}
 	printf("%s", screen_plain(p->cli));
@@ -124,12 +126,21 @@ static const char *section_heading(struct page *p, const struct field *field)
 					      : "failed before";
 }
 
+/* Whether a note only repeats why the task is blocked: another section says this. */
+static bool section_is_told(const struct page *p, const json_t *note)
+{
+	const char *why = json_text_at(p->record, "blocked");
+
+	return *why && !strcmp(why, json_text_at(note, "text"));
+}
+
 static void print_section(struct page *p, const struct field *field, bool named)
 {
 	const json_t *value = json_object_get(p->record, field->name), *entry;
 	size_t i;
 
-	if (screen_is_empty(value))
+	if (screen_is_empty(value) ||
+	    (json_array_size(value) == 1 && section_is_told(p, json_array_get(value, 0))))
 		return;
 	putchar('\n');
 	if (screen_is_list(field) && p->op->columns) {
@@ -144,7 +155,8 @@ static void print_section(struct page *p, const struct field *field, bool named)
 		return;
 	}
 	json_array_foreach(value, i, entry)
-		print_entry(p, field->type->record, entry);
+		if (!section_is_told(p, entry))
+			print_entry(p, field->type->record, entry);
 }
 
 /* --- the page ----------------------------------------------------------------------------- */
@@ -533,13 +545,17 @@ static const char *thread_of(struct arena *a, const json_t *rows, const json_t *
 	return cli_plain(a, thread, false);
 }
 
-/* Whether a received message is a request, or wants an acknowledgement. Lists of messages that
- * were sent have the member `read`. */
-static bool wants_answer(const json_t *m)
+/* Whether a received message is a request, wants an acknowledgement, or asks the person. Lists of
+ * messages that were sent have the member `read`. */
+static bool wants_answer(const struct cli *cli, const json_t *m)
 {
+	const char *type = json_text_at(m, "message_type");
+
 	return !*json_text_at(m, "read") &&
 	       (json_is_true(json_object_get(m, "ack_required")) ||
-		!strcmp(json_text_at(m, "message_type"), "request"));
+		!strcmp(type, "request") ||
+		(cli->people && !strcmp(type, "text") &&
+		 !strcmp(json_text_at(m, "to"), "operator")));
 }
 
 static void print_message(const struct cli *cli, const struct record *r,
@@ -549,8 +565,8 @@ static void print_message(const struct cli *cli, const struct record *r,
 	long long attempt = json_int_at(m, "attempt");
 
 	printf("%s%s%s -> %s", cli->color ? "\033[1m" : "",
-	       cli_plain(&a, json_text_at(m, "from"), false), screen_plain(cli),
-	       cli_plain(&a, json_text_at(m, "to"), false));
+	       cli_plain(&a, screen_field(cli, &a, r, field_find(r, "from"), m), false),
+	       screen_plain(cli), cli_plain(&a, json_text_at(m, "to"), false));
 	if (*json_text_at(m, "read"))
 		printf("  %s",
 		       cli_colored(cli, &a,
@@ -569,8 +585,9 @@ static void print_message(const struct cli *cli, const struct record *r,
 	       screen_time(cli, &a, json_text_at(m, "timestamp")),
 	       screen_field(cli, &a, r, &r->fields[0], m), screen_plain(cli));
 	cli_prose(cli, cli_plain(&a, json_text_at(m, "content"), true), 2 * INDENT);
-	if (wants_answer(m))
-		printf("%*s-> cadre reply %lld TEXT\n", INDENT, "",
+	if (wants_answer(cli, m))
+		printf("%*s-> cadre %s%s%sreply %lld TEXT\n", INDENT, "",
+		       cli->as ? "--as " : "", cli->as ? cli->as : "", cli->as ? " " : "",
 		       json_int_at(m, "seq"));
 	arena_release(&a);
 }

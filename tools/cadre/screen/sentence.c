@@ -185,9 +185,21 @@ char *screen_line(const struct cli *cli, const struct op *op, const json_t *answ
 void screen_next(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	char *line = op->next ? screen_sentence(cli, op->out, op->next, answer) : NULL;
+	struct text out = { 0 };
 
-	if (line && *line)
-		cli_tell("next: %s", line);
+	for (const char *s = line; s && *s;) {
+		const char *end = strstr(s, "; ");
+		const size_t n = end ? (size_t)(end - s) + 2 : strlen(s);
+
+		if (cli->as && strncmp(s, "cadre --as ", 11) != 0)
+			text_addf(&out, "cadre --as %s%.*s", cli->as, (int)n - 5, s + 5);
+		else
+			text_add(&out, s, n);
+		s += n;
+	}
+	if (out.len)
+		cli_tell("next: %.*s", (int)out.len, out.data);
+	text_release(&out);
 	free(line);
 }
 

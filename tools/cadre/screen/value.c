@@ -113,16 +113,18 @@ void print_ago(int64_t ms, int64_t now, char out[32])
 		{ 48 * 3600, 3600, "h" },
 		{ INT64_MAX, 24 * 3600, "days" },
 	};
-	int64_t far = (now > ms ? now - ms : ms - now) / 1000;
+	/* A time to come is rounded up, so that a lease of 15 minutes ends in 15 minutes. */
+	int64_t far = now > ms ? (now - ms) / 1000 : (ms - now + 999) / 1000, part;
 	size_t i = 0;
 
 	while (far >= units[i].below)
 		i++;
+	part = (far + (now > ms ? 0 : units[i].unit - 1)) / units[i].unit;
 	if (far < 2)
 		snprintf(out, 32, "now");
 	else
 		snprintf(out, 32, now > ms ? "%lld %s ago" : "in %lld %s",
-			 (long long)(far / units[i].unit), units[i].name);
+			 (long long)part, units[i].name);
 }
 
 bool screen_is_empty(const json_t *value)
@@ -429,6 +431,19 @@ static const char *value_acked_by(struct arena *a, const struct field *field,
 		       : arena_printf(a, "%lld of %lld acked", acked, all);
 }
 
+/* Whether cadre itself wrote a message, in the operator's name. */
+static bool value_is_notice(const json_t *message)
+{
+	static const char *const written[] = { "", "text", "request", "response" };
+	const char *type = json_text_at(message, "message_type");
+	const size_t n = sizeof(written) / sizeof(*written);
+	size_t i = 0;
+
+	while (i < n && strcmp(type, written[i]) != 0)
+		i++;
+	return i == n && !strcmp(json_text_at(message, "from"), "operator");
+}
+
 /* Formats a field of a record on one line. */
 const char *screen_field(const struct cli *cli, struct arena *a, const struct record *r,
 			 const struct field *field, const json_t *record)
@@ -438,6 +453,8 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 
+	if (cli->people && !strcmp(field->name, "from") && value_is_notice(record))
+		return "cadre";
 	if (!strcmp(field->name, "status") && *json_text_at(record, "blocked") &&
 	    !strcmp(json_text_at(record, "status"), "working"))
 		return "blocked"; /* the agent's work stands still */
