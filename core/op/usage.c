@@ -54,6 +54,14 @@ void field_value(const struct field *fd, char out[32])
 		*p = (char)toupper((unsigned char)*p);
 }
 
+/* Whether a field is an option that people give. The command itself gives a further read of a wait
+ * the values of the answer before. */
+static bool usage_is_option(const struct op *op, const struct field *fd)
+{
+	return !usage_is_bare(op, fd) &&
+	       !(op->reached && fd->flags & FIELD_UNLISTED && field_find(op->out, fd->name));
+}
+
 /* Writes a field in the form of the usage, such as `TASK`, `--epoch N` or `--no-open`. */
 static void name_field(const struct op *op, const struct field *fd, const char *no,
 		       char *out, size_t room)
@@ -116,7 +124,7 @@ static void usage_put_part(const struct op *op, const struct field *fd, struct t
 static void usage_put_options(const struct op *op, struct text *out, size_t *column)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++)
-		if (!usage_is_bare(op, &op->in->fields[i]))
+		if (usage_is_option(op, &op->in->fields[i]))
 			usage_put_part(op, &op->in->fields[i], out, column);
 }
 
@@ -248,7 +256,7 @@ void op_usage(const struct op *op, struct text *out)
 	for (const char *const *n = op->cli_fields; n && *n; n++)
 		put_argument(op, field_find(op->in, *n), out);
 	for (size_t i = 0; i < op->in->n_fields; i++)
-		if (!usage_is_bare(op, &op->in->fields[i]))
+		if (usage_is_option(op, &op->in->fields[i]))
 			put_argument(op, &op->in->fields[i], out);
 	if (op->example)
 		text_addf(out, "\nExample:\n  cadre %s\n", op->example);
