@@ -58,8 +58,8 @@ void field_value(const struct field *fd, char out[32])
  * the values of the answer before. */
 static bool usage_is_option(const struct op *op, const struct field *fd)
 {
-	return !usage_is_bare(op, fd) &&
-	       !(op->reached && fd->flags & FIELD_UNLISTED && field_find(op->out, fd->name));
+	return !usage_is_bare(op, fd) && !(op->reached && fd->flags & FIELD_UNLISTED &&
+					   field_find(op->out, fd->name));
 }
 
 /* Writes a field in the form of the usage, such as `TASK`, `--epoch N` or `--no-open`. */
