@@ -388,7 +388,8 @@ static int fetch_all(struct handing *h)
 		rc = count_out(h);
 	for (size_t i = 0; i < h->n && rc >= 0; i++)
 		rc = event_emit(h->call, EVENT_MESSAGE_FETCHED, h->out[i].seq,
-				h->agent->id, h->lease_until ? NULL : "for good");
+				h->agent->id,
+				h->lease_until ? NULL : "no acknowledgement needed");
 	return rc < 0 ? rc : 0;
 }
 

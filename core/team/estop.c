@@ -172,7 +172,7 @@ static int estop_walk(struct call *call, const char *team, bool all, each *f,
 	}
 	if (all && team)
 		return fault_set(&call->fault, FAULT_INVALID, "/all",
-				 "name a team, or give `all`");
+				 "name a team or give `all`, not both");
 	if (all)
 		return estop_walk_all(call, f, w);
 	if ((rc = team ? team_enter_below(call, team) : 0) < 0 ||

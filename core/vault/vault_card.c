@@ -104,8 +104,9 @@ static int refuse_field(struct call *call, const char *field, bool moved)
 				  "Read the card again, and edit the new text.");
 	}
 	fault_set(&call->fault, FAULT_DENIED, where, "only the host writes %s", field);
-	return fault_hint(&call->fault, "Leave that field unchanged; change description, "
-					"skills, protocols, schemas and project.");
+	return fault_hint(&call->fault,
+			  "Leave that field unchanged. You may change "
+			  "description, skills, protocols, schemas and project.");
 }
 
 static int refuse_moved(struct call *call, const struct origin *from, const char *why)

@@ -258,7 +258,7 @@ os.execv(sys.executable, ["qemu-system-x86_64", "-c", "import time; time.sleep(6
 vm=$!
 words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
 until_is '^qemu-system' words
-names warn guest "process $vm runs in .*a workspace without a row"
+names warn guest "process $vm runs in .*a workspace that the state does not know"
 rm -rf "$H/replaced" # an earlier restore made this folder
 is 0 "did *orphans *process $vm is ended; its files stay" cadre doctor --fix
 [ -z "$({ tr -d '\0' <"/proc/$vm/cmdline"; } 2>/dev/null)" ] || bad "the VM runs on"

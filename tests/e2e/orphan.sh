@@ -32,7 +32,7 @@ words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
 until_is '^qemu-system' words
 
 cadre doctor >"$story/out"
-grep -q "process $vm runs in $CADRE_HOME/disks/$id, a workspace without a row" "$story/out" ||
+grep -q "process $vm runs in $CADRE_HOME/disks/$id, a workspace that the state does not know" "$story/out" ||
 	bad "doctor does not name the VM: $(cat "$story/out")"
 
 ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -P "$CADRE_HOME/replaced" \
@@ -40,7 +40,7 @@ ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -P "$CADRE_HOME/replaced"
 	"$CADRE" serve >"$story/serve" 2>&1 &
 tracer=$!
 until_is "still runs\" workspace=$id pid=$vm" cadre logs -n 50
-cadre logs -n 50 | grep -q 'guests without a row cannot be ended" error="cannot make .*/replaced: No space left' || bad "the log does not say why: $(cadre logs -n 50)"
+cadre logs -n 50 | grep -q 'guests that the state does not know cannot be ended" error="cannot make .*/replaced: No space left' || bad "the log does not say why: $(cadre logs -n 50)"
 cadre down >/dev/null
 wait "$tracer"
 runs "$vm" || bad "the VM was ended though nothing says that its files stay"
@@ -53,7 +53,7 @@ runs "$vm" && bad "the VM runs on"
 kept "the first start"
 cadre down >/dev/null
 cadre up >/dev/null
-until_is 'without a row are kept' cadre logs -n 3
+until_is 'the state does not know are kept' cadre logs -n 3
 kept "the second start"
 
 # Without the folder replaced/, a host removes the files that belong to no workspace.

@@ -223,14 +223,14 @@ until_is '^1$' results
 cadre restore --yes "$story/G.db" | grep -q '1 commands .* are interrupted' || bad "the command is not interrupted"
 runs "$orphan" || bad "no guest runs that only the former state knew"
 cadre doctor >"$story/out"
-grep -q "process $orphan runs in .*/guests/$folder, a workspace without a row" "$story/out" ||
+grep -q "process $orphan runs in .*/guests/$folder, a workspace that the state does not know" "$story/out" ||
 	bad "doctor does not name the guest: $(cat "$story/out")"
 cadre up >/dev/null
 until_is "was ended; its files stay\" workspace=$folder pid=$orphan" cadre logs -n 50
 runs "$orphan" && bad "the guest runs on"
 runs "$(cat "$story/long")" && bad "its command runs on"
 grep -q more "$CADRE_HOME"/workspaces/*/kept || bad "its files are gone"
-cadre doctor | grep -q "without a row" && bad "doctor still names the guest"
+cadre doctor | grep -q "does not know" && bad "doctor still names the guest"
 waited 0 task 001 failed --team t
 until_is 'hello' cadre exec t/w echo hello
 cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"
@@ -242,6 +242,6 @@ cadre task show --team t 002 | grep -q ready || bad "a result of the former stat
 cadre task assign --team t 002 w --command "echo again" >/dev/null
 waited 0 task 002 --team t
 cadre result 002 --team t | grep -q again || bad "no results are collected any more"
-until_is 'without a row are kept' cadre logs -n 50
+until_is 'the state does not know are kept' cadre logs -n 50
 grep -rqs work "$CADRE_HOME"/workspaces/*/kept || bad "a workspace that only the former state knew is gone"
 exit $failed

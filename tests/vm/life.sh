@@ -17,7 +17,7 @@ waited 0 workspace red/p
 until_is '^here$' in_vm red/p 'echo here'
 if list red | grep -q 'creating.* v '; then
 	said=$(in_vm red/v true 2>&1) || case $said in
-	*"VM boots"* | *"is creating"*) ;;
+	*"VM is still booting"* | *"is creating"*) ;;
 	*) bad "while it boots: $said" ;;
 	esac
 else

@@ -1,6 +1,7 @@
 /* reference - writes the reference in Markdown: the interfaces of all doors in one document. */
 #include "tools/cadre/reference.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -123,19 +124,23 @@ static void put_fields(struct text *out, const struct record *r, const char *tit
 
 /* --- operations --------------------------------------------------------------------- */
 
-static void put_names(struct text *out, const char *const *names)
+/* Writes words, or the names of arguments in capitals. */
+static void put_names(struct text *out, const char *const *names, bool arguments)
 {
-	for (; *names; names++)
-		text_addf(out, " %s", *names);
+	for (; *names; names++) {
+		text_addf(out, " ");
+		for (const char *s = *names; *s; s++)
+			text_addf(out, "%c", arguments ? toupper((unsigned char)*s) : *s);
+	}
 }
 
 static void reference_put_doors(unsigned served, struct text *out, const struct op *op)
 {
 	if (op->cli) {
 		text_addf(out, "- Command: `cadre");
-		put_names(out, op->cli);
+		put_names(out, op->cli, false);
 		if (op->cli_fields)
-			put_names(out, op->cli_fields);
+			put_names(out, op->cli_fields, true);
 		text_addf(out, "%s`\n", op->cli_rest ? "..." : "");
 	}
 	if (op->example)
@@ -151,7 +156,7 @@ static void reference_put_doors(unsigned served, struct text *out, const struct 
 static void put_facts(unsigned served, struct text *out, const struct op *op)
 {
 	static const char *const whos[] = {
-		[WHO_OBSERVER] = "anybody who may look",
+		[WHO_OBSERVER] = "observers, members, the lead, the operator",
 		[WHO_MEMBER] = "members, the lead, the operator",
 		[WHO_LEAD] = "the lead and the operator",
 		[WHO_OPERATOR] = "the operator",

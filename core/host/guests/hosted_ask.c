@@ -825,7 +825,7 @@ static void hosted_ask_refuse(struct host *host, struct job *job)
 	bool boots = hosted_boots(host, job->call.workspace.asked);
 
 	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
-		  boots ? "the workspace's VM boots"
+		  boots ? "the workspace's VM is still booting"
 			: "the workspace's guest does not answer");
 	job->call.fault.retry_after_ms = boots ? 5000 : 1000;
 	replay_keep(job, true);

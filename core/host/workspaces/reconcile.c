@@ -212,7 +212,7 @@ static void sweep_remove_folder(struct sweep *s, const char *folder)
 
 	if (keep_folder(s, folder, &f) < 0)
 		log_line(s->host->log, LOG_LEVEL_WARN,
-			 "a folder without a row cannot be removed",
+			 "a folder that the state does not know cannot be removed",
 			 LOG_TEXT("folder", folder), LOG_FAULT(&f));
 	else
 		tree_remove(folder, &f);
@@ -241,20 +241,23 @@ static void log_ended(struct sweep *s)
 	struct log *log = s->host->log;
 
 	if (s->fault.code)
-		log_line(log, LOG_LEVEL_ERROR, "guests without a row cannot be ended",
+		log_line(log, LOG_LEVEL_ERROR,
+			 "guests that the state does not know cannot be ended",
 			 LOG_FAULT(&s->fault));
 	for (size_t i = 0; i < s->n_orphans; i++)
-		log_line(log, s->orphans[i].lives ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN,
-			 s->orphans[i].lives
-				 ? "a guest without a row still runs"
-				 : "a guest without a row was ended; its files stay",
-			 LOG_TEXT("workspace", s->orphans[i].id),
-			 LOG_NUMBER("pid", s->orphans[i].process.pid));
+		log_line(
+			log, s->orphans[i].lives ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN,
+			s->orphans[i].lives
+				? "a guest that the state does not know still runs"
+				: "a guest that the state does not know was ended; its files stay",
+			LOG_TEXT("workspace", s->orphans[i].id),
+			LOG_NUMBER("pid", s->orphans[i].process.pid));
 	if (s->keeps)
-		log_line(log, LOG_LEVEL_INFO,
-			 "guests and folders without a row are kept: they may "
-			 "belong to the former state, in `replaced`",
-			 LOG_TEXT("state", s->home));
+		log_line(
+			log, LOG_LEVEL_INFO,
+			"guests and folders that the state does not know are kept: they may "
+			"belong to the former state, in `replaced`",
+			LOG_TEXT("state", s->home));
 }
 
 static void sweep_on_ended(uv_work_t *work, int status)
@@ -297,7 +300,7 @@ static void list_folders(struct sweep *s, const char *folder)
 }
 
 /* Starts the sweep, once, after the first reading of the rows. Before the sweep this host has
- * made no workspace, so a folder without a row cannot be new. First the thread pool ends
+ * made no workspace, so a folder that the state does not know cannot be new. First the thread pool ends
  * guests; guests that still run after ten seconds are logged. While guests are being ended,
  * host->reconcile->sweeping is set. Then the thread pool removes folders, and the host may
  * start guests meanwhile. */
@@ -320,9 +323,10 @@ static void sweep_start(struct host *host)
 	list_unknown(s, "disks", SIZE_MAX, &s->disks, &s->n_disks);
 	s->work.data = s;
 	if (uv_queue_work(&host->loop, &s->work, before_starts, sweep_on_ended)) {
-		log_line(host->log, LOG_LEVEL_ERROR,
-			 "no memory to look for guests and folders without a row",
-			 LOG_NOTHING);
+		log_line(
+			host->log, LOG_LEVEL_ERROR,
+			"no memory to look for guests and folders that the state does not know",
+			LOG_NOTHING);
 		sweep_free(s);
 		return;
 	}

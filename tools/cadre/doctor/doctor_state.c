@@ -660,11 +660,12 @@ void check_orphans(struct doctor *d)
 
 	find_strangers(d, &s);
 	for (size_t i = 0; i < s.n; i++)
-		doctor_say(d, VERDICT_WARN, "guest",
-			   DOCTOR_FIX "the next start of a host ends the process; its "
-				      "files stay",
-			   "process %lld runs in %s, a workspace without a row",
-			   (long long)s.v[i].process.pid, s.v[i].place);
+		doctor_say(
+			d, VERDICT_WARN, "guest",
+			DOCTOR_FIX "the next start of a host ends the process; its "
+				   "files stay",
+			"process %lld runs in %s, a workspace that the state does not know",
+			(long long)s.v[i].process.pid, s.v[i].place);
 	snprintf(path, sizeof(path), "%s/replaced", dir);
 	if (s.folders)
 		doctor_say(
