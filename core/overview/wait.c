@@ -274,7 +274,7 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 		.reached = rc > 0 && r.success,
 		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
 	};
-	if (rc > 0 && !r.success && *r.stderr)
+	if (rc > 0 && !r.success && r.stderr && *r.stderr)
 		out->stderr = wait_line(call, r.stderr);
 	out->hostless = !out->reached && !out->over && wait_is_hostless(call, place.here);
 	if (x.state == ASSIGNMENT_STATE_QUEUED)
