@@ -529,7 +529,8 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 
 	while (part) {
 		cli_text(cli, json_find_text(part, op->prints->name));
-		if (!all || !json_is_true(json_object_get(part, "more")))
+		if (!all || !json_is_true(json_object_get(part, "more")) ||
+		    !json_object_get(part, "next"))
 			break;
 		json_object_set(args, "offset", json_object_get(part, "next"));
 		json_decref(own);
