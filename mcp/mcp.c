@@ -407,7 +407,7 @@ static void write_who(const struct mcp *m, struct text *out)
 		"cadre keeps a team's messages and task board in one durable file. "
 		"Begin with `agents` action `start`, then `inbox` action `receive`: "
 		"answer your mail. `task` action `claim` takes the best ready "
-		"task: keep its `epoch`, send it with every change, and end with "
+		"task: your calls renew its lease; end with "
 		"`complete` or `fail`; the task that you hold need not be named. "
 		"Write to others with `team_message`; `operator` is the person for "
 		"whom all agents work. To wait, call `inbox` action `wait` once: it ends on "

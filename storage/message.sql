@@ -407,6 +407,13 @@ UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :no
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
 	AND (due_at IS NULL OR due_at > :now);
 
+-- name: delivery_answer
+-- An answer acknowledges the answered message, also a message that was seen without a receive, and a
+-- message whose lease has ended. A message that is dead or expired stays so.
+UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
+WHERE message = :message AND agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail}
+	AND (due_at IS NULL OR due_at > :now OR state = {delivery_state.fetched} AND after_lapse = {delivery_state.queued});
+
 -- name: delivery_of
 SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, done_at
 FROM delivery WHERE message = :message AND agent = :agent;

@@ -218,11 +218,12 @@ const char *who_home(const struct call *call)
 }
 
 /* The last words of a fault about a missing team or agent: the path of the state. A caller in
- * the wrong folder reaches the wrong state. The path is left out for a client that shows a
- * token: the client may be on another machine, and has chosen no folder. */
+ * the wrong folder reaches the wrong state. The path is left out for an agent, whose folder
+ * others have chosen, and for a client that shows a token. */
 static const char *in_state(struct call *call)
 {
-	const char *home = call->identity.bearer ? NULL : who_home(call);
+	const bool chosen = call->caller.agent && call->caller.level < WHO_OPERATOR;
+	const char *home = call->identity.bearer || chosen ? NULL : who_home(call);
 
 	return home ? arena_printf(&call->arena, "; the state is %.100s", home) : "";
 }

@@ -16,9 +16,9 @@
 #define FAULT_LIST(X)                                                                    \
 	X(INVALID, "invalid", 2, 400, "InvalidRequest",                                  \
 	  "An argument is missing or malformed.",                                        \
-	  "Correct the argument that `where` names, and call again.")                    \
+	  "Correct the argument, and call again.")                                       \
 	X(NOT_FOUND, "not_found", 3, 404, "NotFound", "The named thing does not exist.", \
-	  "Correct the name that `where` names, and call again.")                        \
+	  "Correct the name, and call again.")                                           \
 	X(CONFLICT, "conflict", 4, 409, "Conflict",                                      \
 	  "The present state of the named thing forbids the call.",                      \
 	  "Look at the present state before you try again.")                             \

@@ -388,8 +388,7 @@ static int fetch_all(struct handing *h)
 		rc = count_out(h);
 	for (size_t i = 0; i < h->n && rc >= 0; i++)
 		rc = event_emit(h->call, EVENT_MESSAGE_FETCHED, h->out[i].seq,
-				h->agent->id,
-				h->lease_until ? NULL : "no acknowledgement needed");
+				h->agent->id, h->lease_until ? NULL : "for good");
 	return rc < 0 ? rc : 0;
 }
 
@@ -647,7 +646,9 @@ int inbox_hand(struct call *call, const struct agent_row *agent, int64_t request
 
 /* --- acknowledging --------------------------------------------------------------------------- */
 
-int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
+/* Acknowledges one message that `agent` holds under a live lease. Returns 1 if the message was
+ * acknowledged, 0 if the agent does not hold the message, or a negative fault. */
+static int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
 {
 	int rc = sql_run(call, delivery_ack, .message = message, .agent = agent->id,
 			 .now = call->now);
@@ -659,6 +660,21 @@ int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
 	    (rc = event_emit(call, EVENT_MESSAGE_ACKED, message, agent->id, NULL)) < 0)
 		return rc;
 	return 1;
+}
+
+int inbox_answer(struct call *call, const struct agent_row *agent, int64_t message)
+{
+	struct delivery_of_row d;
+	int rc = sql_row(call, delivery_of, &d, .message = message, .agent = agent->id);
+
+	if (rc <= 0 || (rc = sql_run(call, delivery_answer, .message = message,
+				     .agent = agent->id, .now = call->now)) <= 0)
+		return rc;
+	rc = sql_late(call, inbox_less, .agent = agent->id,
+		      .queued = d.state != DELIVERY_STATE_FETCHED,
+		      .leased = d.state == DELIVERY_STATE_FETCHED);
+	return rc < 0 ? rc
+		      : event_emit(call, EVENT_MESSAGE_ACKED, message, agent->id, NULL);
 }
 
 static int inbox_not_held(struct call *call, const struct agent_row *a, int64_t message,

@@ -13,9 +13,9 @@
 /* Urgent messages of an inbox are counted up to this number. */
 enum { URGENT_MOST = 20 };
 
-/* Acknowledges one message that `agent` holds under a live lease. Returns 1 if the message was
- * acknowledged, 0 if the agent does not hold the message, or a negative fault. */
-int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message);
+/* Acknowledges the message that `agent` answers, whether or not the agent holds the message.
+ * Returns 0 or more, or a negative fault. */
+int inbox_answer(struct call *call, const struct agent_row *agent, int64_t message);
 
 /* Hands one delivery out to `agent` under a new lease, and fills its envelope. If the delivery
  * is already handed out, only fills the envelope, and the lease does not change. `request` is

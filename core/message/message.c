@@ -546,7 +546,7 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 	if (!d.thread)
 		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
 	if ((rc = message_spend(call, &only)) < 0 ||
-	    (rc = inbox_ack(call, from, parent->id)) < 0)
+	    (rc = inbox_answer(call, from, parent->id)) < 0)
 		return rc;
 	d.abroad = to.team != call->caller.team;
 	return send_one(call, &d, &only, &call->made);

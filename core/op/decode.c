@@ -166,7 +166,10 @@ static int decode_int(struct decoder *d, const struct type *t, json_t *v, int64_
 	else if (json_is_real(v) && fabs(real) <= exact && real == floor(real))
 		*at = (int64_t)real;
 	else
-		return bad(d, step, "must be a whole number");
+		return t->max ? bad(d, step,
+				    "must be a whole number, %" PRId64 " to %" PRId64,
+				    t->min, t->max)
+			      : bad(d, step, "must be a whole number");
 	return decode_check_range(d, t, *at, step);
 }
 

@@ -222,7 +222,8 @@ static int read_row(struct transfer_reader *r, const char *name, struct fault *f
 			i++;
 		if (i == t->n_columns && strcmp(key, "row") != 0)
 			return fault_set(f, FAULT_INVALID, "/file",
-					 "a row of %s has no field %.64s", name, key);
+					 "a row of %s has the unknown field %.64s", name,
+					 key);
 	}
 	return transfer_line_refuse(f, "a field comes twice");
 }

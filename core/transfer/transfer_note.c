@@ -101,8 +101,7 @@ static int transfer_note_take_path(struct call *call, json_t **set, const char *
 	for (const char *p = path; (p = strchr(p, '/')); p++) {
 		if (json_is_true(json_object_getn(*set, path, (size_t)(p - path))))
 			return transfer_note_taken(
-				call, path,
-				"an earlier note has the path of a folder of this note");
+				call, path, "a folder of this path is an earlier note");
 		json_object_setn_new(*set, path, (size_t)(p - path), json_false());
 	}
 	json_object_set_new(*set, path, json_true());

@@ -335,9 +335,11 @@ int workspace_set_golden(struct call *call, const char *golden, const char *snap
 		return 0;
 	if (!golden || golden[0] == '/') {
 		n->source = golden;
-		return snapshot ? fault_set(&call->fault, FAULT_INVALID, "/snapshot",
-					    "only a golden workspace has snapshots")
-				: check_source(call, golden, "/golden");
+		return snapshot
+			       ? fault_set(
+					 &call->fault, FAULT_INVALID, "/snapshot",
+					 "`snapshot` needs a workspace as `golden`, not a directory")
+			       : check_source(call, golden, "/golden");
 	}
 	if ((rc = workspace_find_any(call, golden, &w)) == FAULT_NOT_FOUND)
 		fault_hint(&call->fault,

@@ -48,7 +48,7 @@ all() { # runs twice, without a host and with a host
 	# If a tool would write a reserved file, the hook refuses the tool, in the form that the
 	# client expects. The hook does not refuse a tool that reads a reserved file.
 	event Edit "{\"file_path\":\"$work/src/sub/x.c\",\"old_string\":\"a\"}"
-	denied claude '^\{"hookSpecificOutput":\{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"cadre: src/sub/x\.c is reserved by coder until 20[^"]*Z \(src/sub/\*\*: new parser\)\. Work on another file, wait until it is free, or ask for it: cadre send coder TEXT"\}\}$'
+	denied claude '^\{"hookSpecificOutput":\{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"cadre: src/sub/x\.c is reserved by coder for [0-9]+ min more \(src/sub/\*\*: new parser\)\. Work on another file, wait until it is free, or ask for it: cadre send coder TEXT"\}\}$'
 	event Write '{"content":"{\"file_path\":\"b\"}","file_path":"src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
 	event MultiEdit '{"edits":[{"file_path":"src/b.c"}],"file_path":"./doc/../src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
 	event NotebookEdit '{"notebook_path":"doc/n.ipynb"}'; denied claude 'doc/n\.ipynb is reserved by coder'

@@ -185,7 +185,8 @@ static void fail_asked(struct asked *a, enum fault_code code)
 	struct fault f = { 0 };
 
 	fault_set(&f, code, "",
-		  code == FAULT_EXHAUSTED ? "the workspace's guest does not read"
+		  code == FAULT_EXHAUSTED
+			  ? "the workspace's guest does not read the data from the host"
 		  : code == FAULT_INVALID ? "this is too much for one message to a guest"
 					  : "the workspace's guest does not answer");
 	asked_end(a, NULL, &f);

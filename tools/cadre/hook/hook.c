@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/home/here.h"
 #include "core/home/home_find.h"
 #include "core/home/paths.h"
@@ -325,12 +326,15 @@ static void tell_reserved(struct text *out, const json_t *news)
 	const json_t *r = json_object_get(news, "reserved");
 	const char *holder = json_text_at(r, "agent"),
 		   *until = json_text_at(r, "lease_until");
+	const long long left = (time_parse(until) - clock_wall_ms() + 59999) / 60000;
 
 	text_addf(out, "cadre: ");
 	tell_add_line(out, json_text_at(news, "reserved_path"));
 	/* In a stopped team, the lease of a reservation does not run, so `until` is empty. */
-	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
-		  until);
+	text_addf(out, " is reserved by %s", holder);
+	if (*until && left > 0)
+		text_addf(out, " for %lld min more", left);
+	text_addf(out, " (");
 	tell_add_line(out, json_text_at(r, "glob"));
 	if (*json_text_at(r, "reason")) {
 		text_addf(out, ": ");

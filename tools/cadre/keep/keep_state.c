@@ -560,7 +560,8 @@ static int keep_secret(const struct home *home, const char *to, bool *made,
 	if (write_secret(temp, secret, f) == 0) {
 		*made = !renameat2(AT_FDCWD, temp, AT_FDCWD, to, RENAME_NOREPLACE);
 		if (!*made && errno != EEXIST)
-			fault_set(f, FAULT_IO, "", "cannot name %.150s: %m", to);
+			fault_set(f, FAULT_IO, "",
+				  "cannot rename the new secret file to %.150s: %m", to);
 	}
 	unlink(temp);
 	if (!f->code && dir_sync_above(to))

@@ -134,13 +134,22 @@ static bool section_is_told(const struct page *p, const json_t *note)
 	return *why && !strcmp(why, json_text_at(note, "text"));
 }
 
+static bool section_is_all_told(const struct page *p, const json_t *notes)
+{
+	const size_t n = json_array_size(notes);
+	size_t i = 0;
+
+	while (i < n && section_is_told(p, json_array_get(notes, i)))
+		i++;
+	return n && i == n;
+}
+
 static void print_section(struct page *p, const struct field *field, bool named)
 {
 	const json_t *value = json_object_get(p->record, field->name), *entry;
 	size_t i;
 
-	if (screen_is_empty(value) ||
-	    (json_array_size(value) == 1 && section_is_told(p, json_array_get(value, 0))))
+	if (screen_is_empty(value) || section_is_all_told(p, value))
 		return;
 	putchar('\n');
 	if (screen_is_list(field) && p->op->columns) {

@@ -197,6 +197,7 @@ void screen_next(const struct cli *cli, const struct op *op, const json_t *answe
 			text_add(&out, s, n);
 		s += n;
 	}
+	fflush(stdout);
 	if (out.len)
 		cli_tell("next: %.*s", (int)out.len, out.data);
 	text_release(&out);

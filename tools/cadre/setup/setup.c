@@ -196,8 +196,8 @@ static void print_end(const struct setup *s, int changed)
 		if ((*c)->note)
 			cli_say("note: %s", (*c)->note);
 	if (changed && !s->remove && s->plan.project[0] && s->plan.command[0] == '/')
-		cli_say("note: %s is not in PATH: these files cannot start it "
-			"elsewhere",
+		cli_say("note: cadre is not in PATH, so these files name it as %s. Where that "
+			"path is missing, they cannot start cadre",
 			s->plan.command);
 	if (changed && !s->remove && !s->dry_run)
 		print_next(s);
