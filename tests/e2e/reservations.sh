@@ -97,7 +97,7 @@ all() { # runs twice, without a host and with a host
 	echo $round >"$work/src/a.c"
 	for i in $(seq 100); do echo "$i $round" >"$work/many.$i"; done
 	git -C "$work" add .
-	is 1 'src/a.c is reserved by coder until' at src tester git commit -m a
+	is 1 'src/a.c is reserved by coder for [0-9]* min more' at src tester git commit -m a
 	# In a stopped team reservations do not end.
 	cadre estop crew >/dev/null || bad "estop"
 	is 1 'src/a.c is reserved by coder (src/a.c)' at src tester git commit -m a
@@ -109,11 +109,11 @@ all() { # runs twice, without a host and with a host
 	git -C "$work" add src/sub
 	long=$(printf 'long/%.0s' $(seq 1000))x
 	git -C "$work" update-index --add --cacheinfo "100644,$(git -C "$work" hash-object -w /dev/null),$long"
-	is 1 'src/sub/x.*.c is reserved by coder until' at src tester git commit -m x
+	is 1 'src/sub/x.*.c is reserved by coder for [0-9]* min more' at src tester git commit -m x
 	git -C "$work" reset -q
 	rm "$work"/src/sub/x*
 	git -C "$work" rm -q src/a.c
-	is 1 'src/a.c is reserved by coder until' at . tester git commit -m a
+	is 1 'src/a.c is reserved by coder for [0-9]* min more' at . tester git commit -m a
 	is 0 . at . tester git commit --no-verify -m a
 	echo again >"$work/src/a.c"
 	git -C "$work" add .

@@ -80,7 +80,7 @@ is 0 . cadre vault delete teams/early/old.md --yes
 is 0 'teams/early/old.md' cadre --team early --as lead vault removed
 is 0 '/vault/teams/.archive/early-20' cadre restore "$TMPDIR/other.db" --yes --any-secret
 is 3 'no note' cadre --team stranger --as a vault read since.md
-beside 'No deleted note' cadre --team stranger --as a vault removed
+beside 'no deleted note' cadre --team stranger --as a vault removed
 is 3 'the trash holds no note' cadre --team stranger --as a vault restore old.md
 is 0 'teams/early/old.md' cadre undo teams/early/old.md
 exit $failed

@@ -12,7 +12,7 @@ config() { printf '[workspace]\n%s\n' "$1" >"$CADRE_HOME/cadre.toml"; }
 
 cadre team create alpha --roles coder >/dev/null || bad "team"
 beside '^no removed workspaces or notes: removed files are kept here for 7 days$' cadre undo
-beside '^no notes: No deleted note can be brought back[.]$' cadre vault removed
+beside '^no notes: There is no deleted note to bring back[.]$' cadre vault removed
 is 0 . cadre vault write teams/alpha/plan/a.md "our needle"
 is 4 'would be deleted$' cadre vault delete teams/alpha/plan/a.md
 is 4 'back for 7 days: cadre vault restore' cadre vault delete teams/alpha/plan/a.md
