@@ -31,7 +31,7 @@ is 2 'Write --priority urgent' cadre --as coder reply 2 now --urgent
 
 is 0 '^reserved src/\*\*; the lease ends ' cadre --as coder reserve 'src/**'
 shown 80 --as coder reserve Makefile --ttl 3600
-[ "$(cat "$TMPDIR/out")" = "reserved Makefile; the lease ends in 59 min" ] ||
+[ "$(cat "$TMPDIR/out")" = "reserved Makefile; the lease ends in 1 h" ] ||
 	[ "$(cat "$TMPDIR/out")" = "reserved Makefile; the lease ends in 60 min" ] || bad "not one line"
 shown 100 agent whois coder
 has '^coder of team shop is working$'
