@@ -27,6 +27,22 @@ const char *task_command(struct call *call, const char *op, int64_t number)
 	return arena_printf(&call->arena, "{%s}{ task=%s| %s}", op, id, id);
 }
 
+enum board_state task_board_state(int64_t state, int64_t open_deps)
+{
+	static const enum board_state states[] = {
+		[TASK_STATE_CLAIMED] = BOARD_STATE_CLAIMED,
+		[TASK_STATE_IN_PROGRESS] = BOARD_STATE_IN_PROGRESS,
+		[TASK_STATE_BLOCKED] = BOARD_STATE_BLOCKED,
+		[TASK_STATE_COMPLETED] = BOARD_STATE_COMPLETED,
+		[TASK_STATE_FAILED] = BOARD_STATE_FAILED,
+		[TASK_STATE_CANCELLED] = BOARD_STATE_CANCELLED,
+	};
+
+	if (state == TASK_STATE_PENDING)
+		return open_deps ? BOARD_STATE_WAITING : BOARD_STATE_READY;
+	return states[state];
+}
+
 const char *task_word(int64_t state, int64_t open_deps)
 {
 	if (state != TASK_STATE_PENDING)

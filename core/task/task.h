@@ -72,6 +72,9 @@ const char *task_name(struct call *call, int64_t number);
  * name of an operation with the argument `task`. */
 const char *task_command(struct call *call, const char *op, int64_t number);
 
+/* The state by which lists of a board choose the task: a pending task is ready or waiting. */
+enum board_state task_board_state(int64_t state, int64_t open_deps);
+
 /* The word of the board for a task's state. A pending task is `ready`, or is `waiting` for other
  * tasks. */
 const char *task_word(int64_t state, int64_t open_deps);

@@ -291,9 +291,7 @@ static const char *const graph_colors[] = {
 
 static enum board_state graph_state_of(const struct node *t)
 {
-	if (t->row.state_now != TASK_STATE_PENDING)
-		return (enum board_state)t->row.state_now;
-	return t->row.open_deps ? BOARD_STATE_WAITING : BOARD_STATE_READY;
+	return task_board_state(t->row.state_now, t->row.open_deps);
 }
 
 static const char *graph_word_of(const struct node *t)

@@ -283,9 +283,9 @@ struct task_page {
 static bool wants(const struct task_page *p, const struct task_line_row *r)
 {
 	const enum task_group group = task_show_group_of(r->state_now, r->open_deps);
-	const unsigned own = 1u << r->state_now |
-			     (unsigned)(group == GROUP_READY) << BOARD_STATE_READY |
-			     (unsigned)(group == GROUP_WAITING) << BOARD_STATE_WAITING;
+	const bool pending = r->state_now == TASK_STATE_PENDING;
+	const unsigned own = 1u << task_board_state(r->state_now, r->open_deps) |
+			     (unsigned)pending << BOARD_STATE_PENDING;
 
 	return (!p->states || p->states & own) &&
 	       (p->group == GROUP_ANY || p->group == group);
@@ -345,9 +345,9 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 				 &out->task.n_reserved);
 }
 
-#define OPEN_STATES                                            \
-	(1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED | \
-	 1u << TASK_STATE_IN_PROGRESS | 1u << TASK_STATE_BLOCKED)
+#define OPEN_STATES                                              \
+	(1u << BOARD_STATE_PENDING | 1u << BOARD_STATE_CLAIMED | \
+	 1u << BOARD_STATE_IN_PROGRESS | 1u << BOARD_STATE_BLOCKED)
 
 /* Returns the states for which the caller asks, as bits, or 0 for all states. */
 static unsigned states_of(const struct task_list_in *in)
@@ -357,8 +357,8 @@ static unsigned states_of(const struct task_list_in *in)
 	for (size_t i = 0; i < in->n_status; i++)
 		states |= 1u << in->status[i];
 	if (in->closed)
-		states |= 1u << TASK_STATE_COMPLETED | 1u << TASK_STATE_FAILED |
-			  1u << TASK_STATE_CANCELLED;
+		states |= 1u << BOARD_STATE_COMPLETED | 1u << BOARD_STATE_FAILED |
+			  1u << BOARD_STATE_CANCELLED;
 	if (in->all)
 		return 0; /* `all` includes the closed tasks */
 	if (states)
@@ -366,18 +366,15 @@ static unsigned states_of(const struct task_list_in *in)
 	return OPEN_STATES;
 }
 
-/* The first states of a board are those of a task. */
-_Static_assert((int)BOARD_STATE_CANCELLED == (int)TASK_STATE_CANCELLED, "states differ");
-
 /* Parameters of task_lines_in for the states whose bits are set. */
-#define TASK_STATES(bits)                                    \
-	.pending = (bits) >> TASK_STATE_PENDING & 1,         \
-	.claimed = (bits) >> TASK_STATE_CLAIMED & 1,         \
-	.in_progress = (bits) >> TASK_STATE_IN_PROGRESS & 1, \
-	.blocked = (bits) >> TASK_STATE_BLOCKED & 1,         \
-	.completed = (bits) >> TASK_STATE_COMPLETED & 1,     \
-	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
-	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
+#define TASK_STATES(bits)                                     \
+	.pending = (bits) >> BOARD_STATE_PENDING & 1,         \
+	.claimed = (bits) >> BOARD_STATE_CLAIMED & 1,         \
+	.in_progress = (bits) >> BOARD_STATE_IN_PROGRESS & 1, \
+	.blocked = (bits) >> BOARD_STATE_BLOCKED & 1,         \
+	.completed = (bits) >> BOARD_STATE_COMPLETED & 1,     \
+	.failed = (bits) >> BOARD_STATE_FAILED & 1,           \
+	.cancelled = (bits) >> BOARD_STATE_CANCELLED & 1
 
 /* Starts the statement whose index fits the call's arguments and the page's group best.
  * task_show_tell_page() leaves out the rows of other groups and unwanted states, and stops when
@@ -387,10 +384,11 @@ static void query_lines(struct call *call, struct query *q, const struct task_li
 			const struct task_row *after)
 {
 	static const unsigned members[] = {
-		[GROUP_IN_WORK] = 1u << TASK_STATE_CLAIMED | 1u << TASK_STATE_IN_PROGRESS,
-		[GROUP_BLOCKED] = 1u << TASK_STATE_BLOCKED,
-		[GROUP_OVER] = 1u << TASK_STATE_COMPLETED | 1u << TASK_STATE_FAILED |
-			       1u << TASK_STATE_CANCELLED,
+		[GROUP_IN_WORK] = 1u << BOARD_STATE_CLAIMED |
+				  1u << BOARD_STATE_IN_PROGRESS,
+		[GROUP_BLOCKED] = 1u << BOARD_STATE_BLOCKED,
+		[GROUP_OVER] = 1u << BOARD_STATE_COMPLETED | 1u << BOARD_STATE_FAILED |
+			       1u << BOARD_STATE_CANCELLED,
 	};
 	const int64_t team = call->caller.team, now = call->now, limit = in->limit + 1;
 

@@ -255,7 +255,8 @@ static void test_bad_config(void **state)
 	}
 	setenv("CADRE_INBOX_CAPACITY", "many", 1);
 	assert_int_equal(with_config("", &h, &f), FAULT_INVALID);
-	assert_string_equal(f.text, "CADRE_INBOX_CAPACITY must be a whole number, 0 to 1000000");
+	assert_string_equal(f.text,
+			    "CADRE_INBOX_CAPACITY must be a whole number, 0 to 1000000");
 	setenv("CADRE_INBOX_CAPACITY", "", 1); /* an empty value counts as unset */
 	assert_int_equal(with_config("", &h, &f), 0);
 	unsetenv("CADRE_INBOX_CAPACITY");
