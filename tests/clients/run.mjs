@@ -43,9 +43,9 @@ class World {
 			stdio: ['ignore', 'pipe', 'pipe'] });
 	}
 	// The server as any project's configuration has it, naming nobody; what goes in and out of
-	// it is kept aside.
+	// it is kept aside. The server is a child of the client, as it is for users.
 	server() {
-		return { command: 'sh', args: ['-c', `tee -a '${this.home}/in' | '${cadre}' mcp | tee -a '${this.home}/out'`] };
+		return { command: 'bash', args: ['-c', `exec '${cadre}' mcp < <(tee -a '${this.home}/in') > >(tee -a '${this.home}/out')`] };
 	}
 	lines(which) {
 		return !existsSync(`${this.home}/${which}`) ? []
