@@ -206,35 +206,30 @@ FROM board_line k WHERE k.team = :team ORDER BY k.priority, k.number;
 SELECT d.task, d.dep FROM task k JOIN task_dep d ON d.task = k.id
 WHERE k.team = :team;
 
+-- columns: drawn
+-- The first :most tasks of each open state of a board.
+(SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.pending}
+		ORDER BY priority, number LIMIT :most) p
+	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.claimed}
+		ORDER BY priority, number LIMIT :most) c
+	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.in_progress}
+		ORDER BY priority, number LIMIT :most) i
+	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.blocked}
+		ORDER BY priority, number LIMIT :most) b)
+
 -- name: task_drawn_lines
 -- row: task_line
 -- text: holder_name assignee_name
 -- The first :most tasks of each open state of a board, and the tasks on which these depend.
-WITH drawn AS (
-	SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.pending}
-		ORDER BY priority, number LIMIT :most) p
-	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.claimed}
-		ORDER BY priority, number LIMIT :most) c
-	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.in_progress}
-		ORDER BY priority, number LIMIT :most) i
-	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.blocked}
-		ORDER BY priority, number LIMIT :most) b)
+WITH drawn AS {columns.drawn}
 SELECT {columns.board_line}, {columns.state_now}
 FROM (SELECT id FROM drawn UNION SELECT d.dep AS id FROM drawn o JOIN task_dep d ON d.task = o.id) x
-CROSS JOIN board_line k ON k.id = x.id ORDER BY k.priority, k.number;
+JOIN board_line k ON k.id = x.id ORDER BY k.priority, k.number;
 
 -- name: task_drawn_edges
 -- row: task_edges
 -- The dependencies of the tasks that task_drawn_lines reads.
-WITH drawn AS (
-	SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.pending}
-		ORDER BY priority, number LIMIT :most) p
-	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.claimed}
-		ORDER BY priority, number LIMIT :most) c
-	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.in_progress}
-		ORDER BY priority, number LIMIT :most) i
-	UNION ALL SELECT id FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.blocked}
-		ORDER BY priority, number LIMIT :most) b)
+WITH drawn AS {columns.drawn}
 SELECT d.task, d.dep FROM drawn o JOIN task_dep d ON d.task = o.id;
 
 -- name: task_lapsed

@@ -166,12 +166,16 @@ static int too_much(struct call *call, const char *where)
 static int in_the_way(struct call *call, const struct reservation_line_row *r,
 		      const char *glob, size_t i)
 {
-	const int64_t minutes = (r->lease_until - call->now + 59999) / 60000;
+	/* In a stopped team a lease does not run. */
+	const char *left =
+		r->lease_until >= ESTOP_FAR
+			? ""
+			: arena_printf(&call->arena, " for %" PRId64 " min more",
+				       (r->lease_until - call->now + 59999) / 60000);
 
 	fault_set(&call->fault, FAULT_CONFLICT, reservation_place(call, "globs", i),
-		  "%s: %s holds %s of %s for %" PRId64 " min more", glob, r->name,
-		  r->shared ? "a shared reservation" : "the reservation", r->paths,
-		  minutes);
+		  "%s: %s holds %s of %s%s", glob, r->name,
+		  r->shared ? "a shared reservation" : "the reservation", r->paths, left);
 	return fault_hint(&call->fault,
 			  "Choose other paths, wait, or ask %s to release them.",
 			  r->name);

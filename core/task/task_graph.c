@@ -35,6 +35,8 @@ struct node {
 	size_t layer, slot; /* place in the drawing */
 	size_t parent; /* index of the dependency below which a tree has the task, or SIZE_MAX */
 	size_t sum, n_deps; /* of the places of the drawn dependencies */
+	size_t deps[GRAPH_NAMED + 1],
+		n_named; /* indexes of the first drawn dependencies */
 };
 
 struct graph {
@@ -156,9 +158,9 @@ static size_t heap_take(struct graph *g)
 
 /* Takes the next task of the order from the heap. Adds to the heap the tasks that waited only
  * for this task. */
-static const struct node *order_next(struct graph *g)
+static struct node *order_next(struct graph *g)
 {
-	const struct node *t = &g->nodes[heap_take(g)];
+	struct node *t = &g->nodes[heap_take(g)];
 
 	for (size_t i = 0; i < t->n_next; i++)
 		if (--g->nodes[g->next[t->first + i]].waits == 0)
@@ -211,22 +213,24 @@ int task_order(struct call *call, const struct task_order_in *in,
 static bool graph_find_layers(struct graph *g)
 {
 	while (g->n_heap > 0) {
-		const struct node *next = order_next(g);
-		struct node *t = &g->nodes[next - g->nodes];
+		struct node *t = order_next(g);
+		const size_t at = (size_t)(t - g->nodes);
 
 		if (g->n_drawn == GRAPH_MOST)
 			return true;
 		t->drawn = true;
-		g->drawn[g->n_drawn++] = (size_t)(next - g->nodes);
+		g->drawn[g->n_drawn++] = at;
 		if (t->layer >= g->n_layers)
 			g->n_layers = t->layer + 1;
 		for (size_t i = 0; i < t->n_next; i++) {
 			struct node *behind = &g->nodes[g->next[t->first + i]];
 
+			if (behind->n_named <= GRAPH_NAMED)
+				behind->deps[behind->n_named++] = at;
 			if (behind->layer > t->layer)
 				continue;
 			behind->layer = t->layer + 1;
-			behind->parent = (size_t)(next - g->nodes);
+			behind->parent = at;
 		}
 	}
 	return false;
@@ -343,23 +347,14 @@ static void graph_add_title(struct drawing *d, enum graph_form form, const struc
 /* Names the drawn dependencies of a task besides the one above the task. */
 static void graph_add_also(struct drawing *d, const struct node *t)
 {
-	const struct graph *g = d->g;
 	size_t named = 0;
 
-	for (size_t i = 0; i < g->n_edges && t->n_deps > 1; i++) {
-		const struct node *dep;
-
-		if (g->edges[i].task != t->row.id)
-			continue;
-		dep = &g->nodes[task_order_place_of(g, g->edges[i].dep)];
-		if (!dep->drawn || (size_t)(dep - g->nodes) == t->parent)
-			continue;
-		if (named++ < GRAPH_NAMED)
-			text_addf(&d->text, "%s%s", named == 1 ? "  also after " : ", ",
-				  task_name(d->call, dep->row.number));
-	}
-	if (named > GRAPH_NAMED)
-		text_addf(&d->text, ", +%zu", named - GRAPH_NAMED);
+	for (size_t i = 0; i < t->n_named && named < GRAPH_NAMED; i++)
+		if (t->deps[i] != t->parent)
+			text_addf(&d->text, "%s%s", named++ ? ", " : "  also after ",
+				  task_name(d->call, d->g->nodes[t->deps[i]].row.number));
+	if (t->n_deps > named + 1)
+		text_addf(&d->text, ", +%zu", t->n_deps - named - 1);
 }
 
 /* Adds the tasks of a tree that are below `parent`. `before`: the lines on the left. */

@@ -300,10 +300,10 @@ static void list_folders(struct sweep *s, const char *folder)
 }
 
 /* Starts the sweep, once, after the first reading of the rows. Before the sweep this host has
- * made no workspace, so a folder that the state does not know cannot be new. First the thread pool ends
- * guests; guests that still run after ten seconds are logged. While guests are being ended,
- * host->reconcile->sweeping is set. Then the thread pool removes folders, and the host may
- * start guests meanwhile. */
+ * made no workspace, so a folder that the state does not know cannot be new. First the thread
+ * pool ends guests; guests that still run after ten seconds are logged. While guests are being
+ * ended, host->reconcile->sweeping is set. Then the thread pool removes folders, and the host
+ * may start guests meanwhile. */
 static void sweep_start(struct host *host)
 {
 	struct sweep *s = calloc(1, sizeof(*s));

@@ -126,12 +126,14 @@ static const char *section_heading(struct page *p, const struct field *field)
 					      : "failed before";
 }
 
-/* Whether a note only repeats why the task is blocked: another section says this. */
-static bool section_is_told(const struct page *p, const json_t *note)
+/* Whether an entry is a note that only repeats why the task is blocked: another section says
+ * this. Only notes have an author. */
+static bool section_is_told(const struct page *p, const json_t *entry)
 {
 	const char *why = json_text_at(p->record, "blocked");
 
-	return *why && !strcmp(why, json_text_at(note, "text"));
+	return *why && json_object_get(entry, "by") &&
+	       !strcmp(why, json_text_at(entry, "text"));
 }
 
 static bool section_is_all_told(const struct page *p, const json_t *notes)
@@ -595,8 +597,8 @@ static void print_message(const struct cli *cli, const struct record *r,
 	       screen_field(cli, &a, r, &r->fields[0], m), screen_plain(cli));
 	cli_prose(cli, cli_plain(&a, json_text_at(m, "content"), true), 2 * INDENT);
 	if (wants_answer(cli, m))
-		printf("%*s-> cadre %s%s%sreply %lld TEXT\n", INDENT, "",
-		       cli->as ? "--as " : "", cli->as ? cli->as : "", cli->as ? " " : "",
+		printf("%*s-> cadre%s%s reply %lld TEXT\n", INDENT, "",
+		       cli->as ? " --as " : "", cli->as ? cli->as : "",
 		       json_int_at(m, "seq"));
 	arena_release(&a);
 }
